@@ -1,0 +1,203 @@
+//! What one run leaves behind: plain rows, no analysis.
+
+use lowtide_units::{Duration, Instant};
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EndReason {
+    /// Its time was up.
+    Time,
+    /// All flows with a size were delivered.
+    Done,
+    /// Nothing was pending any more.
+    Idle,
+    /// The caller asked it to stop.
+    Interrupted,
+}
+
+/// How a flow ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlowStatus {
+    /// All bytes were delivered to the receiving application.
+    Complete,
+    /// The run ended first, or the flow has no size.
+    Unfinished,
+    /// The connection failed: reset, refused, or timed out.
+    Failed,
+}
+
+impl FlowStatus {
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Unfinished => "unfinished",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One flow. Times are virtual; `None` where the thing never happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowRecord {
+    /// Flow number.
+    pub id: u32,
+    /// Index of the traffic group.
+    pub group: u16,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Client's port.
+    pub src_port: u16,
+    /// Server's port.
+    pub dst_port: u16,
+    /// Bytes asked for; `None` for a backlogged flow.
+    pub size: Option<u64>,
+    /// When the application opened the connection.
+    pub start: Instant,
+    /// When the handshake was over at the client.
+    pub established: Option<Instant>,
+    /// When the last byte reached the receiving application.
+    pub delivered_at: Option<Instant>,
+    /// Bytes that reached the receiving application.
+    pub delivered: u64,
+    /// Of these, bytes that came after the warm-up.
+    pub delivered_after_warmup: u64,
+    /// Payload bytes sent more than once.
+    pub retx_bytes: u64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Retransmission timeouts at the sender.
+    pub rto_count: u64,
+    /// Fast retransmits (recovery episodes).
+    pub fast_retransmits: u64,
+    /// Window reductions because of ECN.
+    pub ecn_reductions: u64,
+    /// Payload bytes that the receiver got with CE.
+    pub marked_bytes: u64,
+    /// Payload bytes that the receiver got in all, duplicates included.
+    pub received_bytes: u64,
+    /// SRTT at the end of the flow.
+    pub srtt: Option<Duration>,
+    /// What the scheme wished for: names of control, decoder and policy.
+    pub cc: &'static str,
+    /// The decoder.
+    pub feedback: &'static str,
+    /// The receiver's policy.
+    pub ack: &'static str,
+    /// ECN was really agreed.
+    pub ecn: bool,
+    /// How it ended.
+    pub status: FlowStatus,
+    /// Why it failed, when it did.
+    pub error: Option<&'static str>,
+}
+
+/// Time or arrivals at one length of a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueLevel {
+    /// Length in packets.
+    pub packets: u32,
+    /// How long the queue had this length.
+    pub time: Duration,
+    /// How many arriving packets found it at this length.
+    pub arrivals: u64,
+}
+
+/// One output queue over the whole run, after warm-up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueueRecord {
+    /// `switch0->receiver0`.
+    pub name: String,
+    /// At a switch (else a host's own port).
+    pub at_switch: bool,
+    /// Rate of the line, bits per second.
+    pub rate_bps: u64,
+    /// Packets serialised.
+    pub packets: u64,
+    /// IP bytes serialised.
+    pub bytes: u64,
+    /// Packets marked here.
+    pub marks: u64,
+    /// Packets dropped here for want of memory.
+    pub drops: u64,
+    /// Packets dropped here by the marker (not ECN-capable).
+    pub aqm_drops: u64,
+    /// Time that the line was busy.
+    pub busy: Duration,
+    /// The length as the port counts it, by packets; only levels that occurred, ascending.
+    pub levels: Vec<QueueLevel>,
+    /// The longest, in bytes.
+    pub max_bytes: u64,
+}
+
+/// A sender sampled: one value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProbeRow {
+    /// When.
+    pub at: Instant,
+    /// Flow number.
+    pub flow: u32,
+    /// Congestion window, bytes.
+    pub cwnd: u64,
+    /// Slow-start threshold, bytes; `None` before the first reaction.
+    pub ssthresh: Option<u64>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout.
+    pub rto: Duration,
+    /// Bytes in flight.
+    pub in_flight: u64,
+    /// DCTCP's alpha in units of 2^-20, where the control has one.
+    pub alpha_q20: Option<u64>,
+    /// Bytes acknowledged so far.
+    pub acked: u64,
+}
+
+/// A queue sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueSample {
+    /// When.
+    pub at: Instant,
+    /// Index into [`Outcome::queues`].
+    pub queue: u32,
+    /// Length in packets.
+    pub packets: u32,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+/// Work done, for speed figures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Packets serialised by any output queue, hosts' own ports and ACKs included.
+    pub hops: u64,
+    /// Events taken from the queue.
+    pub events: u64,
+    /// TCP segments handed to a connection.
+    pub segments: u64,
+    /// Segments that were malformed or unacceptable and were dropped.
+    pub rejected: u64,
+}
+
+/// One run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// Digest of the observable physics.
+    pub digest: u64,
+    /// When it ended.
+    pub ended: Instant,
+    /// Why.
+    pub reason: EndReason,
+    /// One row per flow, in order of flow number.
+    pub flows: Vec<FlowRecord>,
+    /// One row per output queue.
+    pub queues: Vec<QueueRecord>,
+    /// Sampled senders, by time then flow.
+    pub probes: Vec<ProbeRow>,
+    /// Sampled queues, by time then queue.
+    pub queue_samples: Vec<QueueSample>,
+    /// Work done.
+    pub counts: Counts,
+}

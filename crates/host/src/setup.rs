@@ -1,0 +1,73 @@
+//! One run, fully resolved: what [`crate::run`] is given.
+
+use lowtide_net::Blueprint;
+use lowtide_tcp::Config;
+use lowtide_traffic::Flow;
+use lowtide_units::Duration;
+
+/// When a run ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct End {
+    /// At the latest.
+    pub at: Duration,
+    /// Already when every flow with a size has been delivered.
+    pub when_done: bool,
+}
+
+/// What the seed moves. All zero gives a run that does not depend on the seed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Disturbance {
+    /// Each flow starts up to this much later, uniformly.
+    pub start_jitter: Duration,
+    /// Each packet waits up to this much longer before a host handles it, uniformly; order is kept.
+    pub host_jitter: Duration,
+    /// ISNs and ephemeral ports depend on the seed.
+    pub ports: bool,
+}
+
+/// What is sampled while the run goes on. It never changes the run or its digest.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ProbePlan {
+    /// Time between samples; `None` samples nothing.
+    pub interval: Option<Duration>,
+    /// Indices of the traffic groups whose senders are sampled.
+    pub groups: Vec<u16>,
+    /// Most flows sampled per group, the first ones.
+    pub flows_per_group: u32,
+    /// Sample the length of the switch queues too.
+    pub queues: bool,
+}
+
+/// One host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostSetup {
+    /// Index into [`Setup::host_groups`].
+    pub group: u16,
+    /// How its TCP behaves, as a sender and as a receiver.
+    pub config: Config,
+}
+
+/// One run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setup {
+    /// The run's seed.
+    pub seed: u64,
+    /// When it ends.
+    pub end: End,
+    /// Statistics of queues and goodput start here.
+    pub warmup: Duration,
+    /// Nodes and links; host `i` of the blueprint is `hosts[i]`.
+    pub network: Blueprint,
+    /// The hosts.
+    pub hosts: Vec<HostSetup>,
+    /// Names of the host groups.
+    pub host_groups: Vec<String>,
+    /// The flows.
+    pub flows: Vec<Flow>,
+    /// Names of the traffic groups.
+    pub traffic_groups: Vec<String>,
+    /// What the seed moves.
+    pub disturbance: Disturbance,
+    /// What is sampled.
+    pub probes: ProbePlan,
+}

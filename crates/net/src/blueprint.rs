@@ -1,0 +1,125 @@
+//! What a network is made of, before it is built: nodes, links, and the queue at each end of a link.
+
+use lowtide_units::{Bytes, Duration, Rate};
+
+/// A host, numbered from zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HostId(pub u32);
+
+/// A host or a switch, each numbered from zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum NodeId {
+    /// An end host.
+    Host(HostId),
+    /// A switch.
+    Switch(u32),
+}
+
+/// Bytes that a packet takes on the line beside its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Framing {
+    /// Preamble, header, checksum and gap of Ethernet: 38 B per packet.
+    #[default]
+    Ethernet,
+    /// None, to compare with simulators that have none.
+    Ip,
+}
+
+impl Framing {
+    /// Bytes per packet.
+    pub const fn overhead(self) -> u64 {
+        match self {
+            Self::Ethernet => 38,
+            Self::Ip => 0,
+        }
+    }
+}
+
+/// A length of queue, in the unit in which a threshold was given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Count {
+    /// Packets, whatever their size.
+    Packets(u64),
+    /// Bytes of IP packets, framing not counted.
+    Bytes(Bytes),
+}
+
+/// How much a port may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BufferSpec {
+    /// As much as comes.
+    Unlimited,
+    /// A fixed share of its own.
+    Static(Count),
+}
+
+/// What a marker does with a packet that is not ECN-capable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum NotEct {
+    /// Let it pass.
+    #[default]
+    Ignore,
+    /// Drop it (what RFC 8257 §5 warns of).
+    Drop,
+}
+
+/// The marker (AQM) of a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MarkSpec {
+    /// None: drop-tail.
+    None,
+    /// Mark an arriving packet when the queue it finds is longer than `k` (DCTCP §3.1).
+    Step {
+        /// The threshold K.
+        k: Count,
+        /// What happens to packets that are not ECN-capable.
+        not_ect: NotEct,
+    },
+}
+
+/// One output port: the queue in front of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PortSpec {
+    /// Admission.
+    pub buffer: BufferSpec,
+    /// Marking.
+    pub mark: MarkSpec,
+    /// Whether "queue", for K and for admission, counts the packet on the line.
+    pub count_in_service: bool,
+}
+
+impl PortSpec {
+    /// A host's own port: unlimited, unmarked.
+    pub const NIC: Self =
+        Self { buffer: BufferSpec::Unlimited, mark: MarkSpec::None, count_in_service: false };
+}
+
+/// A full-duplex line with the output port at each end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkSpec {
+    /// One end.
+    pub a: NodeId,
+    /// The other end.
+    pub b: NodeId,
+    /// Rate in each direction.
+    pub rate: Rate,
+    /// Propagation delay in each direction.
+    pub delay: Duration,
+    /// Framing.
+    pub framing: Framing,
+    /// The port at `a`, towards `b`.
+    pub port_a: PortSpec,
+    /// The port at `b`, towards `a`.
+    pub port_b: PortSpec,
+}
+
+/// A whole network.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Blueprint {
+    /// Name per host.
+    pub hosts: Vec<String>,
+    /// Name per switch.
+    pub switches: Vec<String>,
+    /// The links. Each host has exactly one.
+    pub links: Vec<LinkSpec>,
+}

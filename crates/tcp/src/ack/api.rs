@@ -1,0 +1,86 @@
+//! What an acknowledgement policy sees and what it answers.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use lowtide_units::{Duration, Instant};
+
+use crate::params::{Param, Params};
+
+/// What every policy is given at ESTABLISHED.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Acknowledge at least every so many segments (m).
+    pub segments: u32,
+    /// The longest an ACK waits.
+    pub timer: Duration,
+    /// ECN was agreed; without it the echo is always off.
+    pub ecn: bool,
+}
+
+/// One arriving segment with payload (or FIN): in order, out of order, or a duplicate.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RxSample {
+    /// When.
+    pub now: Instant,
+    /// It advanced RCV.NXT.
+    pub in_order: bool,
+    /// It brought nothing new.
+    pub duplicate: bool,
+    /// Wire segments it stands for (receive aggregation), at least one.
+    pub segments: u32,
+    /// Payload bytes.
+    pub payload: u32,
+    /// It carried an ECN-capable codepoint or CE.
+    pub ect: bool,
+    /// It carried CE.
+    pub ce: bool,
+    /// It carried the CWR flag.
+    pub cwr: bool,
+    /// An ACK is owed for earlier data.
+    pub ack_pending: bool,
+    /// RCV.NXT before this segment, as a payload offset.
+    pub rcv_nxt_before: u64,
+}
+
+/// What to do about an acknowledgement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum AckAction {
+    /// Wait for more, at most that long from now.
+    Delay(Duration),
+    /// Acknowledge at once.
+    Now,
+    /// First acknowledge up to `prior` with the echo as it was before this segment, then
+    /// everything at once with the new echo (RFC 8257 §3.2). With nothing owed it is [`Self::Now`].
+    SplitAt {
+        /// RCV.NXT before the segment, as a payload offset.
+        prior: u64,
+    },
+}
+
+/// One registered policy.
+#[derive(Debug)]
+pub struct Entry {
+    /// Name as people write it.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// The specification.
+    pub spec: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// Makes one for a connection.
+    pub build: fn(&Params, &Setup) -> Box<dyn AckPolicy>,
+}
+
+/// Decides when to acknowledge and what to echo.
+pub trait AckPolicy: fmt::Debug + Send {
+    /// A segment with payload arrived and was processed.
+    fn on_data(&mut self, rx: &RxSample) -> AckAction;
+    /// An ACK for everything received so far is going out, alone or with data.
+    fn on_ack_sent(&mut self, now: Instant);
+    /// The ECE flag of the next ACK.
+    fn echo(&self) -> bool;
+}

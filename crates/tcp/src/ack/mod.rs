@@ -1,0 +1,28 @@
+//! Acknowledgement policies: when a receiver acknowledges, and what it echoes. One file per policy.
+//!
+//! The receiver core itself acknowledges at once what must be (a gap, the filling of one, FIN, a
+//! window that opens): a policy can only ask for sooner, never for later.
+
+mod api;
+mod delayed;
+// lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod rfc3168;
+// lowtide:registry end
+
+pub use api::{AckAction, AckPolicy, Entry, RxSample, Setup};
+pub use delayed::DelayedAck;
+
+/// Every acknowledgement policy, by name.
+// lowtide:registry list (kept by `cargo xtask registry`)
+pub static REGISTRY: &[&Entry] = &[&rfc3168::ENTRY];
+// lowtide:registry list end
+
+/// The policy of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().copied().find(|e| e.name == name)
+}
+
+/// The names of all policies.
+pub fn names() -> alloc::vec::Vec<&'static str> {
+    REGISTRY.iter().map(|e| e.name).collect()
+}

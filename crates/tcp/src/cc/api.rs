@@ -1,0 +1,215 @@
+//! What a congestion control is told and what it answers.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use lowtide_units::{Duration, Instant, Probe, Rate};
+
+use crate::params::{Param, Params};
+
+/// The path as it was when the connection was established.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Payload bytes of a full segment, options already taken off.
+    pub mss: u32,
+    /// Initial window, bytes.
+    pub initial_window: u64,
+    /// The least window after a reaction, bytes. RTO goes to one segment whatever this says.
+    pub floor: u64,
+    /// RFC 3465 L, bytes: how many of an ACK's bytes may count in slow start.
+    pub abc_limit: u64,
+    /// ECN was agreed with the peer; without it a control must behave as its loss-only parent.
+    pub ecn: bool,
+    /// When the connection was established.
+    pub now: Instant,
+}
+
+/// The facts of one incoming ACK. Bytes are payload bytes; offsets count payload from zero.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct AckSample {
+    /// When it came.
+    pub now: Instant,
+    /// SND.UNA after this ACK.
+    pub snd_una: u64,
+    /// SND.NXT (the highest byte ever sent, plus one).
+    pub snd_nxt: u64,
+    /// Bytes newly acknowledged cumulatively.
+    pub acked_bytes: u64,
+    /// Segments newly acknowledged cumulatively.
+    pub acked_segments: u32,
+    /// Bytes newly SACKed.
+    pub sacked_bytes: u64,
+    /// Segments newly SACKed.
+    pub sacked_segments: u32,
+    /// Bytes known to have arrived for the first time with this ACK, in order or not.
+    pub delivered_bytes: u64,
+    /// The same in segments.
+    pub delivered_segments: u32,
+    /// Bytes newly judged lost.
+    pub lost_bytes: u64,
+    /// Segments newly judged lost.
+    pub lost_segments: u32,
+    /// Bytes that met CE, as the feedback decoder understood it.
+    pub ce_bytes: u64,
+    /// Segments that met CE, as the feedback decoder understood it.
+    pub ce_segments: u32,
+    /// This ACK reports congestion (ECE on an ECN connection).
+    pub ece: bool,
+    /// Round-trip time measured by this ACK; none on ambiguous ACKs (Karn).
+    pub rtt: Option<Duration>,
+    /// One-way queueing delay from host stamps; only where the wire carries them (DX).
+    pub queueing_delay: Option<Duration>,
+    /// Bytes in flight after this ACK (RFC 6675 pipe).
+    pub in_flight: u64,
+    /// Bytes in flight before it.
+    pub prior_in_flight: u64,
+    /// Delivery rate over the segment's own flight.
+    pub delivery_rate: Option<Rate>,
+    /// The sender had nothing more to send, so the window was not the limit.
+    pub app_limited: bool,
+    /// A round trip ended: data sent after the previous round's end is now acknowledged.
+    pub round_ended: bool,
+    /// The cut rule allows an ECN reduction on this ACK.
+    pub may_reduce: bool,
+    /// The window may grow: not in loss recovery, not frozen after a cut, and it was the limit.
+    pub may_grow: bool,
+    /// An RTO is being repaired; growth by slow start counts with L = 1 (RFC 3465 §2.3).
+    pub after_rto: bool,
+    /// The ACK looks like one that a delayed-ACK timer released.
+    pub delack_suspected: bool,
+}
+
+/// What the control did about congestion on this ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub enum Reaction {
+    /// Nothing.
+    None,
+    /// It cut its window because of ECN or delay: the connection notes the round and owes a CWR.
+    Reduced,
+}
+
+/// The rare events.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum CongestionEvent {
+    /// Fast retransmit: a loss was found without a timeout. `in_flight` is FlightSize in bytes.
+    Loss {
+        /// When.
+        now: Instant,
+        /// FlightSize before the first retransmission, bytes.
+        in_flight: u64,
+        /// An ECN cut already happened in this window of data: the two must not add up.
+        already_reduced: bool,
+    },
+    /// Fast recovery is over. `in_flight` is FlightSize in bytes.
+    Recovered {
+        /// When.
+        now: Instant,
+        /// FlightSize, bytes; RFC 6582 §3.2 step 3 (1) bounds the burst with it.
+        in_flight: u64,
+    },
+    /// The retransmission timer fired.
+    Rto {
+        /// When.
+        now: Instant,
+        /// The first timeout for this data: only this one lowers ssthresh (RFC 5681 §3.1).
+        first: bool,
+        /// FlightSize, bytes.
+        in_flight: u64,
+    },
+    /// Sending resumes after at least one RTO without any (RFC 5681 §4.1).
+    IdleRestart {
+        /// When.
+        now: Instant,
+        /// How long nothing was sent.
+        idle: Duration,
+    },
+    /// The last loss reaction was spurious: restore what it took.
+    Undo {
+        /// When.
+        now: Instant,
+    },
+}
+
+/// What a control reacts to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signal {
+    /// Fast retransmit and RTO.
+    Loss,
+    /// ECN feedback.
+    Ecn,
+    /// Queueing delay.
+    Delay,
+}
+
+/// What a control needs of the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wants {
+    /// It makes sense with ECN only; without it, it falls back as its file says.
+    pub ecn: bool,
+    /// It needs host stamps on the wire (DX).
+    pub host_stamps: bool,
+}
+
+/// A rule of the conformance kit that a control does not follow, with the text that allows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Exemption {
+    /// Name of the rule in the kit.
+    pub rule: &'static str,
+    /// Where the exemption is written down.
+    pub source: &'static str,
+}
+
+/// What a control says of itself; the conformance kit holds it to that.
+#[derive(Clone, Copy, Debug)]
+pub struct Declares {
+    /// The signals it reacts to.
+    pub reacts_to: &'static [Signal],
+    /// Least window after any reaction but an RTO, in segments, when the path's floor allows it.
+    pub floor_segments: u32,
+    /// An ECN cut is proportional to the marked share, instead of a fixed factor.
+    pub proportional: bool,
+    /// Rules that it is exempt from; each must really be broken.
+    pub exemptions: &'static [Exemption],
+}
+
+/// One registered congestion control.
+#[derive(Debug)]
+pub struct Entry {
+    /// Name as people write it.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// The specification.
+    pub spec: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// What it declares.
+    pub declares: Declares,
+    /// What it needs.
+    pub wants: Wants,
+    /// Makes one for a connection.
+    pub build: fn(&Params, &Path) -> Box<dyn CongestionControl>,
+}
+
+/// Decides how much may be in flight.
+pub trait CongestionControl: fmt::Debug + Send {
+    /// One ACK. The control updates its estimators and its window, in the order of its specification.
+    fn on_ack(&mut self, ack: &AckSample) -> Reaction;
+    /// Loss, timeout, idle restart and undo.
+    fn on_event(&mut self, event: &CongestionEvent);
+    /// Congestion window, bytes.
+    fn cwnd(&self) -> u64;
+    /// Slow-start threshold, bytes; `u64::MAX` before the first reaction.
+    fn ssthresh(&self) -> u64;
+    /// Rate at which to space segments; `None` sends as the ACKs come.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+    /// Shows what else is worth recording (alpha). cwnd and ssthresh are recorded anyway.
+    fn probe(&self, out: &mut dyn Probe) {
+        let _ = out;
+    }
+}

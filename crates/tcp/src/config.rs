@@ -1,0 +1,245 @@
+//! Everything that two ends may do differently, as typed fields. The names, kinds, ranges and sources
+//! that people write are in [`crate::switches`]; nothing else decides behaviour.
+
+use lowtide_units::{Bytes, Duration};
+
+use crate::params::Params;
+
+/// How ECN is negotiated (RFC 3168 §6.1.1). Accurate ECN is refused by name until its issue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnWish {
+    /// Neither asked for nor accepted.
+    Off,
+    /// Asked for and accepted.
+    Rfc3168,
+    /// Accepted when the peer asks, not asked for.
+    Passive,
+}
+
+/// Which packets of an ECN connection carry ECT(0).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EctClass {
+    /// New data only (RFC 3168 §6.1.4 to §6.1.6).
+    Data,
+    /// Every packet, SYN and pure ACK included (Linux with a control that needs ECN).
+    All,
+    /// Every packet but SYN and SYN-ACK.
+    AllButSyn,
+}
+
+/// When the sender sets CWR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CwrRule {
+    /// Never (DCTCP §3 does not mention it).
+    Never,
+    /// On the first new data after a reduction (RFC 3168 §6.1.2).
+    AfterReduction,
+}
+
+/// How often ECN may cut the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CutRule {
+    /// Once per window of data (RFC 3168 §6.1.2, RFC 8257 §3.3).
+    PerWindow,
+    /// On each ACK that reports a mark (TDCTCP algorithm 1).
+    PerMarkedAck,
+}
+
+/// When a new cut becomes possible after one at which SND.NXT was `R`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recut {
+    /// When SND.UNA has reached `R`.
+    AtPoint,
+    /// When SND.UNA has passed `R`.
+    PastPoint,
+}
+
+/// When the window may not grow because of an ECN reaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FreezeGrowth {
+    /// Only on the very ACK that cuts (RFC 8257 §3.4).
+    Off,
+    /// On every ACK that carries ECE (RFC 3168 §6.1.2).
+    EceAcks,
+    /// From the cut until its window of data is acknowledged ("congestion recovery").
+    Round,
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecoveryRule {
+    /// RFC 6675 where SACK was agreed, else RFC 6582.
+    Sack,
+    /// RFC 6582 always.
+    NewReno,
+}
+
+/// The initial window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InitialWindow {
+    /// `min(10 MSS, max(2 MSS, 14600 B))`.
+    Rfc6928,
+    /// `min(4 MSS, max(2 MSS, 4380 B))`.
+    Rfc3390,
+    /// That many segments.
+    Segments(u32),
+}
+
+/// What the minimum RTO bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RtoMinApplies {
+    /// The whole timeout (RFC 6298 §2.4).
+    Timeout,
+    /// The variance term, so that the timeout is at least SRTT plus the minimum (Linux).
+    Variance,
+}
+
+/// All settings of one side of a connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    // Sender.
+    /// Name of the congestion control in its registry.
+    pub cc: &'static str,
+    /// Name of the feedback decoder in its registry.
+    pub feedback: &'static str,
+    /// Which packets carry ECT(0).
+    pub ect: EctClass,
+    /// When CWR is set.
+    pub cwr: CwrRule,
+    /// How often ECN may cut.
+    pub cut: CutRule,
+    /// When the next cut is possible.
+    pub recut: Recut,
+    /// When growth stops for ECN.
+    pub freeze_growth: FreezeGrowth,
+    /// The least window after an ECN or loss reaction, in segments (1 or 2).
+    pub window_floor: u32,
+    /// The window at the start and the bound after idle.
+    pub initial_window: InitialWindow,
+    /// Byte counting: bytes per ACK that count in slow start, in segments (RFC 3465 L).
+    pub abc_limit: u32,
+    /// Restart from the initial window after an idle RTO (RFC 5681 §4.1).
+    pub idle_restart: bool,
+    /// Loss recovery.
+    pub recovery: RecoveryRule,
+    /// Send new data on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Hold back small segments while data is outstanding (RFC 9293 §3.7.4).
+    pub nagle: bool,
+    /// Obey the pacing rate that the control states.
+    pub pacing: bool,
+    /// RTO before the first sample.
+    pub rto_initial: Duration,
+    /// The least RTO.
+    pub rto_min: Duration,
+    /// What the least RTO bounds.
+    pub rto_min_applies: RtoMinApplies,
+    /// The largest RTO.
+    pub rto_max: Duration,
+    /// Clock granularity G of RFC 6298; timeouts are whole multiples of it.
+    pub rto_granularity: Duration,
+    /// SYN and SYN-ACK retransmissions before giving up.
+    pub syn_retries: u32,
+    /// Data retransmission timeouts in a row before giving up (R2 of RFC 9293 §3.8.3).
+    pub retries: u32,
+    /// Bytes that the application may have unacknowledged or unsent.
+    pub send_buffer: Bytes,
+    /// Most segments in one [`crate::Transmit`] (segmentation offload).
+    pub tso_segments: u32,
+
+    // Receiver.
+    /// Name of the acknowledgement policy in its registry.
+    pub ack: &'static str,
+    /// Acknowledge at least every so many segments (m).
+    pub delack_segments: u32,
+    /// The longest an ACK waits.
+    pub delack_timer: Duration,
+    /// Receive buffer, which bounds the window that is offered.
+    pub receive_buffer: Bytes,
+    /// Report duplicates (RFC 2883).
+    pub dsack: bool,
+
+    // Both sides of one connection.
+    /// Largest IP packet, in bytes.
+    pub mtu: u32,
+    /// ECN negotiation.
+    pub ecn: EcnWish,
+    /// Offer and use timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// The tick of TSval.
+    pub timestamp_granularity: Duration,
+    /// Offer and use SACK (RFC 2018).
+    pub sack: bool,
+    /// Offer and use window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// How long TIME-WAIT lasts (2 MSL).
+    pub time_wait: Duration,
+
+    /// Parameters of the chosen control, policy and decoder.
+    pub params: Params,
+}
+
+impl InitialWindow {
+    /// The window in bytes for segments of `mss` bytes.
+    pub const fn bytes(self, mss: u32) -> u64 {
+        let mss = mss as u64;
+        match self {
+            Self::Rfc6928 => least(10 * mss, most(2 * mss, 14_600)),
+            Self::Rfc3390 => least(4 * mss, most(2 * mss, 4_380)),
+            Self::Segments(n) => n as u64 * mss,
+        }
+    }
+}
+
+const fn least(a: u64, b: u64) -> u64 {
+    if a < b { a } else { b }
+}
+
+const fn most(a: u64, b: u64) -> u64 {
+    if a > b { a } else { b }
+}
+
+impl Default for Config {
+    /// The `rfc` profile.
+    fn default() -> Self {
+        Self {
+            cc: "newreno",
+            feedback: "rfc3168",
+            ect: EctClass::Data,
+            cwr: CwrRule::AfterReduction,
+            cut: CutRule::PerWindow,
+            recut: Recut::AtPoint,
+            freeze_growth: FreezeGrowth::EceAcks,
+            window_floor: 2,
+            initial_window: InitialWindow::Rfc6928,
+            abc_limit: 2,
+            idle_restart: true,
+            recovery: RecoveryRule::Sack,
+            limited_transmit: true,
+            nagle: true,
+            pacing: true,
+            rto_initial: Duration::from_secs(1),
+            rto_min: Duration::from_secs(1),
+            rto_min_applies: RtoMinApplies::Timeout,
+            rto_max: Duration::from_secs(60),
+            rto_granularity: Duration::from_ms(1),
+            syn_retries: 6,
+            retries: 15,
+            send_buffer: Bytes::new(4_000_000),
+            tso_segments: 1,
+            ack: "rfc3168",
+            delack_segments: 2,
+            delack_timer: Duration::from_ms(200),
+            receive_buffer: Bytes::new(4_000_000),
+            dsack: true,
+            mtu: 1500,
+            ecn: EcnWish::Off,
+            timestamps: true,
+            timestamp_granularity: Duration::from_ms(1),
+            sack: true,
+            window_scaling: true,
+            time_wait: Duration::from_secs(60),
+            params: Params::new(),
+        }
+    }
+}

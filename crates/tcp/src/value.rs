@@ -1,0 +1,182 @@
+//! Values of switches and parameters, and how people write them.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
+
+/// A value of one switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number without a unit.
+    Count(u64),
+    /// A size.
+    Bytes(Bytes),
+    /// A span of time.
+    Duration(Duration),
+    /// One of a list of names.
+    Name(&'static str),
+}
+
+/// What a switch accepts.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number in a closed range.
+    Count {
+        /// Least.
+        min: u64,
+        /// Most.
+        max: u64,
+    },
+    /// A size in a closed range, in bytes.
+    Bytes {
+        /// Least.
+        min: u64,
+        /// Most.
+        max: u64,
+    },
+    /// A span in a closed range.
+    Duration {
+        /// Least.
+        min: Duration,
+        /// Most.
+        max: Duration,
+    },
+    /// A name out of `allowed`; `refused` names exist in the field but not here yet.
+    Name {
+        /// The names that work.
+        allowed: fn() -> Vec<&'static str>,
+        /// Known names that are refused, each with the reason.
+        refused: &'static [(&'static str, &'static str)],
+    },
+    /// A name out of `allowed`, or a whole number in a closed range.
+    NameOrCount {
+        /// The names that work.
+        allowed: fn() -> Vec<&'static str>,
+        /// Least.
+        min: u64,
+        /// Most.
+        max: u64,
+    },
+}
+
+/// Why a text is no value for a switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ValueError(String);
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for ValueError {}
+
+impl Value {
+    /// The name, when it is one.
+    pub const fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::Name(n) => Some(n),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(b) => write!(f, "{b}"),
+            Self::Count(n) => write!(f, "{n}"),
+            Self::Bytes(b) => write!(f, "{b}"),
+            Self::Duration(d) => write!(f, "{d}"),
+            Self::Name(n) => f.write_str(n),
+        }
+    }
+}
+
+impl Kind {
+    /// Reads `text` as a value of this kind; the error says what would be right.
+    pub fn parse(&self, text: &str) -> Result<Value, ValueError> {
+        let text = text.trim();
+        match *self {
+            Self::Bool => match text {
+                "true" | "on" => Ok(Value::Bool(true)),
+                "false" | "off" => Ok(Value::Bool(false)),
+                _ => Err(ValueError(format!("`{text}` is neither `true` nor `false`"))),
+            },
+            Self::Count { min, max } => count(text, min, max),
+            Self::Bytes { min, max } => {
+                let value = parse_bytes(text).map_err(|e| ValueError(e.to_string()))?;
+                if (min..=max).contains(&value.as_u64()) {
+                    Ok(Value::Bytes(value))
+                } else {
+                    Err(ValueError(format!(
+                        "{value} is outside {} to {}",
+                        Bytes::new(min),
+                        Bytes::new(max)
+                    )))
+                }
+            }
+            Self::Duration { min, max } => {
+                let value = parse_duration(text).map_err(|e| ValueError(e.to_string()))?;
+                if (min..=max).contains(&value) {
+                    Ok(Value::Duration(value))
+                } else {
+                    Err(ValueError(format!("{value} is outside {min} to {max}")))
+                }
+            }
+            Self::Name { allowed, refused } => name(text, &allowed(), refused),
+            Self::NameOrCount { allowed, min, max } => {
+                if text.starts_with(|c: char| c.is_ascii_digit()) {
+                    count(text, min, max)
+                } else {
+                    name(text, &allowed(), &[])
+                }
+            }
+        }
+    }
+
+    /// What is accepted, in words: `one of newreno, cubic`, `0 to 10`.
+    pub fn describe(&self) -> String {
+        match *self {
+            Self::Bool => "true or false".to_string(),
+            Self::Count { min, max } => format!("a whole number, {min} to {max}"),
+            Self::Bytes { min, max } => {
+                format!("a size, {} to {}", Bytes::new(min), Bytes::new(max))
+            }
+            Self::Duration { min, max } => format!("a time, {min} to {max}"),
+            Self::Name { allowed, .. } => format!("one of {}", allowed().join(", ")),
+            Self::NameOrCount { allowed, min, max } => {
+                format!("one of {}, or a whole number, {min} to {max}", allowed().join(", "))
+            }
+        }
+    }
+}
+
+fn count(text: &str, min: u64, max: u64) -> Result<Value, ValueError> {
+    match text.parse::<u64>() {
+        Ok(n) if (min..=max).contains(&n) => Ok(Value::Count(n)),
+        Ok(n) => Err(ValueError(format!("{n} is outside {min} to {max}"))),
+        Err(_) => Err(ValueError(format!("`{text}` is not a whole number from {min} to {max}"))),
+    }
+}
+
+fn name(
+    text: &str,
+    allowed: &[&'static str],
+    refused: &[(&'static str, &'static str)],
+) -> Result<Value, ValueError> {
+    if let Some(found) = allowed.iter().find(|n| **n == text) {
+        return Ok(Value::Name(found));
+    }
+    if let Some((_, why)) = refused.iter().find(|(n, _)| *n == text) {
+        return Err(ValueError(format!("`{text}` is not available in this version: {why}")));
+    }
+    Err(ValueError(format!("`{text}` is unknown; expected one of {}", allowed.join(", "))))
+}

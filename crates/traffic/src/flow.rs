@@ -1,0 +1,22 @@
+//! One transfer.
+
+use lowtide_units::{Bytes, Instant};
+
+/// A flow, numbered from zero in the order of the scenario.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FlowId(pub u32);
+
+/// One transfer from a client, which opens the connection and sends, to a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// Index into the names of the traffic groups.
+    pub group: u16,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Bytes to send; `None` sends until the end of the run (a backlogged flow).
+    pub size: Option<Bytes>,
+    /// When the application opens the connection, before any start jitter.
+    pub start: Instant,
+}

@@ -1,0 +1,19 @@
+//! Time, rates, sizes and probes: the vocabulary that every other crate shares.
+//!
+//! Contract: integers only, no clocks, no I/O, `no_std` (with `alloc` for the error texts).
+//! Nothing in here knows of TCP.
+#![no_std]
+
+extern crate alloc;
+
+mod bytes;
+mod parse;
+mod probe;
+mod rate;
+mod time;
+
+pub use bytes::Bytes;
+pub use parse::{ParseUnitError, parse_bytes, parse_duration, parse_packets, parse_rate};
+pub use probe::{Probe, Unit};
+pub use rate::Rate;
+pub use time::{Duration, HostStamp, Instant};

@@ -1,0 +1,105 @@
+//! TCP options as values.
+
+use crate::SeqNum;
+
+/// The timestamps option (RFC 7323 §3).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Timestamps {
+    /// TSval: the sender's clock.
+    pub value: u32,
+    /// TSecr: the peer's clock, echoed; zero without ACK.
+    pub echo: u32,
+}
+
+/// Up to four SACK blocks (RFC 2018 §3), first one first on the wire. Half open: `[start, end)`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct SackBlocks {
+    blocks: [(SeqNum, SeqNum); 4],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// The most blocks that any header has room for.
+    pub const MAX: usize = 4;
+    /// No blocks.
+    pub const EMPTY: Self = Self { blocks: [(SeqNum::new(0), SeqNum::new(0)); 4], len: 0 };
+
+    /// Appends a block; false when there is no room left.
+    pub const fn push(&mut self, start: SeqNum, end: SeqNum) -> bool {
+        if self.len as usize >= Self::MAX {
+            return false;
+        }
+        self.blocks[self.len as usize] = (start, end);
+        self.len += 1;
+        true
+    }
+    /// The number of blocks.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+    /// True without any block.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// The blocks in wire order.
+    pub fn as_slice(&self) -> &[(SeqNum, SeqNum)] {
+        self.blocks.get(..self.len as usize).unwrap_or(&[])
+    }
+}
+
+/// An experimental option of kind 253 or 254 with its 16-bit identifier (RFC 6994).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Experimental {
+    /// The ExID.
+    pub exid: u16,
+    /// How many bytes of `data` count, at most 12.
+    pub len: u8,
+    /// The bytes after the ExID.
+    pub data: [u8; 12],
+}
+
+/// The options of one segment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Options {
+    /// Timestamps.
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks; empty means that the option is absent.
+    pub sack: SackBlocks,
+    /// Maximum segment size; on SYN only.
+    pub mss: Option<u16>,
+    /// Window scale shift as sent; on SYN only. Receivers clamp it to 14 (RFC 7323 §2.3).
+    pub window_scale: Option<u8>,
+    /// SACK permitted; on SYN only.
+    pub sack_permitted: bool,
+    /// An experimental option.
+    pub experimental: Option<Experimental>,
+}
+
+impl Options {
+    /// The bytes that these options take in the header, padded to four: 0 to 40.
+    ///
+    /// Layout as Linux and FreeBSD send it: timestamps with two leading NOPs (12 B), SACK with two
+    /// leading NOPs (4 + 8 n), so that a data segment with timestamps carries 1448 B of a 1500 B MTU.
+    pub const fn wire_len(&self) -> usize {
+        let mut n = 0;
+        if self.mss.is_some() {
+            n += 4;
+        }
+        if self.timestamps.is_some() {
+            // On a SYN the "SACK permitted" option takes the place of the two NOPs.
+            n += 12;
+        } else if self.sack_permitted {
+            n += 4;
+        }
+        if self.window_scale.is_some() {
+            n += 4;
+        }
+        if !self.sack.is_empty() {
+            n += 4 + 8 * self.sack.len();
+        }
+        if let Some(e) = self.experimental {
+            n += (4 + e.len as usize).next_multiple_of(4);
+        }
+        n
+    }
+}
