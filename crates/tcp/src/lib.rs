@@ -15,6 +15,7 @@ pub mod cc;
 mod config;
 pub mod feedback;
 mod params;
+pub mod switches;
 mod value;
 
 pub use config::{
