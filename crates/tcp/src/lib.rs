@@ -15,6 +15,8 @@ pub mod cc;
 mod config;
 pub mod feedback;
 mod params;
+pub mod profile;
+pub mod scheme;
 pub mod switches;
 mod value;
 
