@@ -15,6 +15,9 @@ extern crate std;
 pub mod ack;
 pub mod cc;
 pub mod feedback;
+pub mod profile;
+pub mod scheme;
+pub mod switches;
 
 mod acks;
 mod config;
