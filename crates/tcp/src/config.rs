@@ -95,6 +95,7 @@ pub enum RtoMinApplies {
 }
 
 /// All settings of one side of a connection.
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     // Sender.

@@ -69,7 +69,7 @@ impl CongestionControl for NewReno {
                 self.cwnd = mss;
             }
             CongestionEvent::IdleRestart { .. } => {
-                self.cwnd = self.cwnd.min(self.path.initial_window)
+                self.cwnd = self.cwnd.min(self.path.initial_window);
             }
             _ => {}
         }
