@@ -181,8 +181,9 @@ impl Connection {
         }
         self.snd.closing = true;
         match self.state {
-            // Nothing was sent that the peer must hear of (RFC 9293 §3.10.4).
-            State::SynSent => self.end(CloseReason::Normal),
+            // Nothing was sent that the peer must hear of (RFC 9293 §3.10.4). Deviation: where data
+            // waits, the close waits with it, as in SYN-RECEIVED, instead of failing the send.
+            State::SynSent if self.snd.end == 0 => self.end(CloseReason::Normal),
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
             // In SYN-RECEIVED the close waits for ESTABLISHED; elsewhere it was done before.
