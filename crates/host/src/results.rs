@@ -16,6 +16,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         core::iter::once(world.net.digest()).chain(world.nodes.iter().map(|n| n.digest()));
     let digest = Digest::combine(entities);
     world.counts.hops = world.net.hops();
+    count_memory(&mut world);
     Outcome {
         digest,
         ended,
@@ -25,6 +26,25 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         probes: world.sampler.rows,
         queue_samples: world.sampler.queues,
         counts: world.counts,
+    }
+}
+
+/// What the flows that are still open hold.
+fn count_memory(world: &mut World<'_>) {
+    for handles in world.handles.chunks(2) {
+        let mut open = false;
+        for handle in handles {
+            let node = world.nodes.get_mut(handle.host as usize);
+            let conn = handle.conn.zip(node).and_then(|(id, node)| node.endpoint.conn(id));
+            if let Some(conn) = conn {
+                open = true;
+                world.counts.flow_bytes += conn.memory() as u64;
+            }
+        }
+        if open {
+            world.counts.open_flows += 1;
+            world.counts.flow_bytes += (size_of_val(handles) + size_of::<Progress>()) as u64;
+        }
     }
 }
 

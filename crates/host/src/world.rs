@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lowtide_net::Network;
-use lowtide_sim::{Entity, Scheduler, Seed, Stop, World as _};
+use lowtide_sim::{Entity, Scheduler, Seed, Stop};
 use lowtide_tcp::{Arrival, CloseReason, ConnId, Event};
 use lowtide_units::Instant;
 use lowtide_wire::Segment;
@@ -31,7 +31,10 @@ pub(crate) struct World<'a> {
     pub(crate) counts: Counts,
     warm: Instant,
     end: Instant,
+    /// Flows with a size that are neither delivered nor failed.
     unfinished: usize,
+    /// All of them are, and the run ends for that.
+    done: bool,
 }
 
 /// Runs `setup` to its end.
@@ -42,7 +45,8 @@ pub fn run(
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<Outcome, RunError> {
     let mut world = World::new(setup)?;
-    let mut sched = Scheduler::new(Seed::derive(setup.seed, "run", 0, "event order"));
+    let order_seed = if setup.disturbance.ties { setup.seed } else { 0 };
+    let mut sched = Scheduler::new(Seed::derive(order_seed, "run", 0, "event order"));
     world.prime(&mut sched);
     let end = world.end;
     let stop = lowtide_sim::run(&mut world, &mut sched, end, should_stop);
@@ -71,7 +75,7 @@ impl lowtide_sim::World for World<'_> {
     }
 
     fn finished(&self) -> bool {
-        self.unfinished == 0 && self.setup.end.when_done
+        self.done
     }
 }
 
@@ -127,6 +131,7 @@ impl<'a> World<'a> {
             warm: Instant::ZERO + setup.warmup,
             end: Instant::ZERO + setup.end.at,
             unfinished,
+            done: false,
         })
     }
 
@@ -149,7 +154,7 @@ impl<'a> World<'a> {
         let Ok(id) = opened else {
             // Out of ephemeral ports: the flow fails and says so.
             progress.failed = Some(CloseReason::Aborted);
-            self.unfinished = self.unfinished.saturating_sub(1);
+            self.one_is_over();
             return;
         };
         if let Some(conn) = node.endpoint.conn(id) {
@@ -282,9 +287,14 @@ impl<'a> World<'a> {
             }
         }
         if !was_over && progress.is_over() {
-            self.unfinished -= 1;
+            self.one_is_over();
         }
         over
+    }
+
+    fn one_is_over(&mut self) {
+        self.unfinished = self.unfinished.saturating_sub(1);
+        self.done = self.unfinished == 0 && self.setup.end.when_done;
     }
 
     fn transmit(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
@@ -351,7 +361,7 @@ impl<'a> World<'a> {
         self.sampler.sample_queues(now, &mut self.net);
         // Nothing else pending means that nothing will ever change: sampling must not keep the run
         // alive.
-        if !sched.is_empty() && !self.finished() {
+        if !sched.is_empty() && !self.done {
             sched.at(now + interval, Entity::new(PROBE, 0));
         }
     }

@@ -20,9 +20,8 @@ fn a_one_segment_transfer_takes_exactly_what_the_links_take() {
     // SYN and SYN-ACK: 20 B IP, 20 B TCP, MSS, SACK permitted with timestamps, window scale.
     let syn = 40 + 4 + 12 + 4;
     let established = crossing(syn) * 2;
-    // The handshake's ACK leaves first and holds the line while the data waits behind it.
-    let ack = Rate::from_gbps(1).serialization(Bytes::new(52 + 38));
-    let delivered = established + ack + crossing(52 + 1000);
+    // The data carries the handshake's ACK.
+    let delivered = established + crossing(52 + 1000);
     let record = &result.flows[0];
     assert_eq!(record.established, Some(Instant::ZERO + established));
     assert_eq!(record.delivered_at, Some(Instant::ZERO + delivered));
@@ -80,6 +79,7 @@ fn disturbed(seed: u64) -> lowtide_host::Setup {
         start_jitter: Duration::from_us(100),
         host_jitter: Duration::from_us(1),
         ports: true,
+        ties: true,
     };
     setup
 }

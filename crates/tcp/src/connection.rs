@@ -252,6 +252,13 @@ impl Connection {
         }
     }
 
+    /// Bytes of memory that it holds, its buffers of bookkeeping included (never payload).
+    pub fn memory(&self) -> usize {
+        let control = self.cc.as_deref().map_or(0, |c| size_of_val(c));
+        let decoder = self.decoder.as_deref().map_or(0, |d| size_of_val(d));
+        size_of::<Self>() + control + decoder + self.rcv.heap() + self.snd.board.heap()
+    }
+
     /// Shows what the congestion control has to show beside its window.
     pub fn probe(&self, out: &mut dyn Probe) {
         if let Some(cc) = &self.cc {

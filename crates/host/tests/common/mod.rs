@@ -10,7 +10,7 @@ use lowtide_traffic::Flow;
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
 /// A port with `buffer` packets that marks above `k`.
-pub fn port(buffer: u64, k: u64) -> PortSpec {
+pub(crate) fn port(buffer: u64, k: u64) -> PortSpec {
     PortSpec {
         buffer: BufferSpec::Static(Count::Packets(buffer)),
         mark: MarkSpec::Step { k: Count::Packets(k), not_ect: NotEct::Ignore },
@@ -19,7 +19,7 @@ pub fn port(buffer: u64, k: u64) -> PortSpec {
 }
 
 /// The `rfc` profile with a scheme, timers and buffers fit for microseconds.
-pub fn config(name: &str) -> Config {
+pub(crate) fn config(name: &str) -> Config {
     let mut config = Config::default();
     let bundle = scheme::find_scheme(name).expect("a known scheme");
     scheme::apply(bundle, &mut config).expect("it fits the profile");
@@ -30,7 +30,7 @@ pub fn config(name: &str) -> Config {
 }
 
 /// `senders` hosts and one receiver on a switch at 1 Gbit/s, 20 us per link.
-pub fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup {
+pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup {
     let line = |i: u32| HostLine {
         name: format!("h{i}"),
         rate: Rate::from_gbps(1),
@@ -55,12 +55,12 @@ pub fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup {
 }
 
 /// A flow from `src` to the last host.
-pub fn flow(setup: &Setup, src: u32, size: u64, start: Duration) -> Flow {
+pub(crate) fn flow(setup: &Setup, src: u32, size: u64, start: Duration) -> Flow {
     let dst = setup.hosts.len() as u32 - 1;
     Flow { group: 0, src, dst, size: Some(Bytes::new(size)), start: Instant::ZERO + start }
 }
 
 /// Runs it to its end.
-pub fn outcome(setup: &Setup) -> Outcome {
+pub(crate) fn outcome(setup: &Setup) -> Outcome {
     run(setup, &mut |_| false).expect("a run that can start")
 }

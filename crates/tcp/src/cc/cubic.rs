@@ -80,6 +80,7 @@ fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
         before_loss: None,
         srtt: None,
         last_ack: path.now,
+        quiet: false,
         credit: 0,
     })
 }
@@ -119,6 +120,8 @@ struct Cubic {
     before_loss: Option<Curve>,
     srtt: Option<Duration>,
     last_ack: Instant,
+    /// Nothing was in flight after the last ACK.
+    quiet: bool,
     /// Growth in units of 1/cwnd byte that has not made a whole byte yet.
     credit: u128,
 }
@@ -185,6 +188,18 @@ impl Cubic {
     }
 
     /// Time in which the application was the limit does not count (RFC 9438 §4.2, §5.8).
+    fn skip_idle(&mut self, ack: &AckSample) {
+        let since_last = ack.now.saturating_since(self.last_ack);
+        if !ack.may_grow && ack.app_limited {
+            self.skip(since_last);
+        } else if self.quiet {
+            // All but the round trip of the segment that ended the pause.
+            self.skip(since_last - ack.rtt.or(self.srtt).unwrap_or(since_last));
+        }
+        self.last_ack = ack.now;
+        self.quiet = ack.in_flight == 0;
+    }
+
     fn skip(&mut self, span: Duration) {
         if let Some(stage) = &mut self.curve.stage {
             stage.start += span;
@@ -202,7 +217,8 @@ fn k_us(below_plateau: u64, mss: u64) -> u64 {
 fn w_cubic(stage: &Stage, mss: u64, t: Duration) -> u64 {
     let t_us = t.as_us();
     let distance = u128::from(t_us.abs_diff(stage.k_us).min(T_MAX_US));
-    let bytes = C_NUM * u128::from(mss) * distance * distance * distance / (C_DEN * CUBIC_US);
+    let cube = distance * distance * distance;
+    let bytes = cube.saturating_mul(C_NUM * u128::from(mss)) / (C_DEN * CUBIC_US);
     let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
     if t_us < stage.k_us {
         stage.plateau.saturating_sub(bytes)
@@ -226,8 +242,7 @@ fn cube_root(n: u128) -> u64 {
 
 impl CongestionControl for Cubic {
     fn on_ack(&mut self, ack: &AckSample) -> Reaction {
-        let since_last = ack.now.saturating_since(self.last_ack);
-        self.last_ack = ack.now;
+        self.skip_idle(ack);
         if let Some(rtt) = ack.rtt {
             // The smoothed round-trip time of RFC 6298 §2.3.
             self.srtt = Some(self.srtt.map_or(rtt, |s| s - s / 8 + rtt / 8));
@@ -242,8 +257,6 @@ impl CongestionControl for Cubic {
             if rest > 0 {
                 self.avoid(ack.now, rest);
             }
-        } else if ack.app_limited {
-            self.skip(since_last);
         }
         Reaction::None
     }
