@@ -23,3 +23,23 @@ fn writable_comes_only_to_those_who_were_told_that_the_buffer_is_full() {
     c.arrives(0, 0, 3000, Flags::NONE).unwrap();
     assert_eq!(c.events(), [], "told once");
 }
+
+#[test]
+fn a_fin_is_no_unread_byte() {
+    let mut c = Lone::established(plain());
+    c.arrives(0, 100, 0, Flags::FIN).unwrap();
+    assert_eq!(c.conn.unread(), 100);
+    c.conn.read(100);
+    assert_eq!(c.conn.unread(), 0);
+}
+
+#[test]
+fn what_follows_our_fin_lies_in_no_stream() {
+    let mut c = Lone::established(plain());
+    c.conn.send(10);
+    c.conn.close();
+    assert_eq!(c.sends_all().last().map(|t| t.stream.clone()), Some(0..10));
+    c.arrives(0, 5, 11, Flags::NONE).unwrap();
+    let ack = c.sends().expect("an ACK");
+    assert_eq!(ack.stream, 10..10, "the FIN has a sequence number and no byte");
+}
