@@ -252,6 +252,14 @@ impl Receiver {
         self.ack_now = true;
     }
 
+    /// The connection is over: no ACK goes out any more.
+    pub(crate) const fn owe_nothing(&mut self) {
+        self.ack_owed = false;
+        self.ack_now = false;
+        self.ack_deadline = Instant::FAR_FUTURE;
+        self.split = None;
+    }
+
     /// A wholly old segment came: say so (RFC 2883 §4).
     pub(crate) fn note_duplicate(&mut self, seg: &Segment) {
         let start = self.offset(seg.seq).max(0) as u64;
@@ -312,10 +320,7 @@ impl Receiver {
     /// A segment that acknowledges everything up to RCV.NXT is going out.
     pub(crate) fn on_ack_sent(&mut self, now: Instant) {
         self.last_ack_sent = self.nxt;
-        self.ack_owed = false;
-        self.ack_now = false;
-        self.ack_deadline = Instant::FAR_FUTURE;
-        self.split = None;
+        self.owe_nothing();
         if let Some(policy) = self.policy.as_mut() {
             policy.on_ack_sent(now);
         }
