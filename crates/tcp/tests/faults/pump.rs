@@ -83,7 +83,7 @@ impl World {
             self.tally.resets_sent += 1;
         }
         if self.trace {
-            println!("{} {side} > {seg:?}", self.now);
+            println!("{} {side} > {}", self.now, brief(seg));
         }
         self.transmit(side, seg, payload, true);
         let chance = match self.case.hostile {
@@ -181,4 +181,30 @@ impl World {
             self.add(self.now + d.micros(1, 1_000_000), Job::Open(next, 0));
         }
     }
+}
+
+/// A segment in one line, as tcpdump would say it.
+pub(crate) fn brief(seg: &Segment) -> String {
+    let mut line = format!(
+        "{}>{} {:?} {:?} {:?}+{} ack {:?} win {}",
+        seg.src_port,
+        seg.dst_port,
+        seg.flags,
+        seg.ecn,
+        seg.seq,
+        seg.payload_len,
+        seg.ack,
+        seg.window
+    );
+    let o = &seg.options;
+    if o.mss.is_some() {
+        line += &format!(" mss {:?} ws {:?} sackok {}", o.mss, o.window_scale, o.sack_permitted);
+    }
+    if let Some(t) = o.timestamps {
+        line += &format!(" ts {} {}", t.value, t.echo);
+    }
+    if !o.sack.is_empty() {
+        line += &format!(" sack {:?}", o.sack.as_slice());
+    }
+    line
 }
