@@ -79,7 +79,11 @@ impl World {
     /// Puts a segment on the wire, and what others forge after it.
     pub(crate) fn emit(&mut self, pair: usize, side: usize, seg: &Segment, payload: &[u8]) {
         if seg.flags.contains(Flags::RST) {
-            self.resets[pair][side] = true;
+            // A sequel has the same ports; who meant whom is not in the segment.
+            let ports = self.case.pairs[pair].ports;
+            for (index, plan) in self.case.pairs.iter().enumerate() {
+                self.resets[index][side] |= index == pair || plan.ports == ports;
+            }
             self.tally.resets_sent += 1;
         }
         if self.trace {
@@ -111,7 +115,12 @@ impl World {
         let [src, dst] = [ADDRESSES[side], ADDRESSES[1 - side]];
         let mut bytes = vec![0; packet::MAX_HEADERS_LEN + payload.len()];
         let len = packet::emit(&Addresses::V4 { src, dst }, &seg, payload, &mut bytes);
-        bytes.truncate(len.expect("a segment that was sent fits into a packet"));
+        let Ok(len) = len else {
+            // A liar may wish for more options than there is room for.
+            assert!(!genuine, "{seg:?} fits into no packet");
+            return;
+        };
+        bytes.truncate(len);
         for delivery in link.carry(self.now, &bytes, &mut self.tally) {
             let original = delivery.corrupted.then(|| bytes.clone());
             let packet = Packet { to: 1 - side, bytes: delivery.bytes, original, genuine };
