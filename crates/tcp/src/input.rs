@@ -115,7 +115,10 @@ impl Connection {
     fn reset_arrives(&mut self) -> Result<Accepted, SegmentError> {
         let reason = match self.state {
             State::SynReceived => CloseReason::Refused,
-            State::Closing | State::LastAck | State::TimeWait => CloseReason::Normal,
+            // Both sides have closed and all data got through: only our FIN may be unacknowledged. A
+            // peer that left TIME-WAIT early answers so.
+            State::Closing | State::LastAck if self.snd.una >= self.snd.end => CloseReason::Normal,
+            State::TimeWait => CloseReason::Normal,
             _ => CloseReason::Reset,
         };
         self.end(reason);

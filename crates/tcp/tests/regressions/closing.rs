@@ -3,11 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use lowtide_tcp::{Arrival, Endpoint};
+use lowtide_tcp::{Arrival, CloseReason, Endpoint, Event};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Segment};
 
-use crate::lone::plain;
+use crate::lone::{Lone, plain};
 
 /// Both ends in TIME-WAIT, the state that a simultaneous close leaves.
 #[test]
@@ -57,4 +57,18 @@ fn two_ends_in_time_wait_have_nothing_to_say_to_each_other() {
         ack = answer;
     }
     panic!("they do not stop: {ack:?}");
+}
+
+#[test]
+fn a_reset_in_last_ack_is_only_harmless_when_all_data_got_through() {
+    for (acked, reason) in [(99, CloseReason::Reset), (100, CloseReason::Normal)] {
+        let mut c = Lone::established(plain());
+        c.conn.send(100);
+        c.arrives(0, 0, 0, Flags::FIN).unwrap();
+        c.conn.close();
+        assert!(c.sends_all().iter().any(|t| t.header.flags.contains(Flags::FIN)));
+        c.arrives(1, 0, acked, Flags::NONE).unwrap();
+        c.arrives(1, 0, acked, Flags::RST).unwrap();
+        assert_eq!(c.events().last(), Some(&Event::Closed(reason)), "{acked} of 100 acknowledged");
+    }
 }
