@@ -142,12 +142,16 @@ impl Receiver {
     }
 
     /// The acceptability test of RFC 9293 §3.4 over `[start, start + len)`.
+    ///
+    /// Deviation: a segment of no length may also start at the right edge itself. That is where the
+    /// ACKs of a sender stand that has used up the window; were they refused while its data is on the
+    /// way (or lost), two such ends would answer each other's ACKs for ever. Linux (tcp_sequence) and
+    /// FreeBSD accept them too.
     pub(crate) fn acceptable(&self, start: i64, len: u32) -> bool {
         let (nxt, wnd) = (self.nxt as i64, self.window() as i64);
         let end = start + i64::from(len);
         match (len, wnd) {
-            (0, 0) => start == nxt,
-            (0, _) => (nxt..nxt + wnd).contains(&start),
+            (0, _) => (nxt..=nxt + wnd).contains(&start),
             // Nothing fits, but an ACK on such a segment still counts; the caller keeps that.
             (_, 0) => false,
             _ => (nxt..nxt + wnd).contains(&start) || (nxt..nxt + wnd).contains(&(end - 1)),

@@ -53,3 +53,16 @@ fn the_older_of_two_split_acks_offers_the_same_edge() {
     let edges: Vec<_> = acks.iter().map(|a| a.ack.raw() + u32::from(a.window)).collect();
     assert_eq!(edges, [10_100; 2], "as the SYN-ACK promised");
 }
+
+#[test]
+fn an_ack_from_the_right_edge_counts() {
+    let mut c = Lone::established(Config { receive_buffer: Bytes::new(3000), ..plain() });
+    c.conn.send(500);
+    assert_eq!(c.sends_all().len(), 1);
+    // The peer has sent 0..3000, all that was offered, and it was lost.
+    c.arrives(3000, 0, 500, Flags::NONE).unwrap();
+    assert_eq!(c.conn.acked_upto(), 500);
+    assert_eq!(c.sends_all().len(), 0, "an ACK is not acknowledged");
+    assert!(c.arrives(3001, 0, 500, Flags::NONE).is_err(), "beyond the edge");
+    assert!(c.arrives(3000, 1, 500, Flags::NONE).is_err(), "a byte there does not fit");
+}
