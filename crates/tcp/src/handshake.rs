@@ -161,6 +161,25 @@ impl Connection {
         Ok(Accepted::default())
     }
 
+    /// The SYN-ACK of a simultaneous open. Its SYN and the options of it are known already, so what
+    /// counts is its ACK. As on every SYN, the window is not scaled and ECE is no congestion echo.
+    pub(crate) fn crossing_syn_ack_arrives(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+    ) -> Result<Accepted, SegmentError> {
+        if self.snd.offset(seg.ack) != 0 {
+            self.reset = Some(seg.ack);
+            return Err(SegmentError::AckOfUnsent);
+        }
+        if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps) {
+            ts.update(now, option.value);
+        }
+        self.snd.take_window(u64::from(seg.window), seg.seq, seg.ack);
+        self.establish(now);
+        Ok(Accepted::default())
+    }
+
     /// The peer acknowledged our SYN and we have the peer's: both sides are synchronised.
     pub(crate) fn establish(&mut self, now: Instant) {
         let config = Arc::clone(&self.config);

@@ -15,21 +15,17 @@ impl Connection {
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
-        let simultaneous;
-        let mut seg = seg;
         if self.state == State::SynReceived
             && seg.flags.contains(Flags::SYN)
+            && !seg.flags.contains(Flags::RST)
             && self.rcv.offset(seg.seq) == -1
         {
-            if !seg.flags.contains(Flags::ACK) {
-                // The peer's SYN again: our SYN-ACK was lost.
-                self.handshake.syn_due = true;
-                return Err(SegmentError::BadHandshake);
+            if seg.flags.contains(Flags::ACK) {
+                return self.crossing_syn_ack_arrives(now, seg);
             }
-            // The SYN-ACK of a simultaneous open: its SYN is known already, the rest counts.
-            simultaneous =
-                Segment { seq: seg.seq.add(1), flags: seg.flags.without(Flags::SYN), ..*seg };
-            seg = &simultaneous;
+            // The peer's SYN again: our SYN-ACK was lost.
+            self.handshake.syn_due = true;
+            return Err(SegmentError::BadHandshake);
         }
         let offset = self.rcv.offset(seg.seq);
         self.check_timestamps(now, seg)?;

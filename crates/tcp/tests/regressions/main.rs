@@ -3,4 +3,5 @@
 mod closing;
 mod events;
 mod lone;
+mod opening;
 mod window;

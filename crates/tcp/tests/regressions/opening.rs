@@ -1,0 +1,37 @@
+//! Opening.
+
+use std::sync::Arc;
+
+use lowtide_tcp::{Accepted, Config, Connection, EcnMode, EcnWish, Event};
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::{Flags, Options, Segment, SeqNum};
+
+use crate::lone::plain;
+
+fn at_ms(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_ms(ms)
+}
+
+#[test]
+fn the_window_and_ece_of_a_crossing_syn_ack_are_those_of_a_syn() {
+    let config = Config { window_scaling: true, ecn: EcnWish::Rfc3168, ..plain() };
+    let mut c = Connection::connect(Arc::new(config), 1, 2, SeqNum::new(99), 0);
+    assert!(c.poll_transmit(at_ms(0)).is_some());
+    let syn = Segment {
+        seq: SeqNum::new(499),
+        flags: Flags::SYN | Flags::ECE | Flags::CWR,
+        window: 60_000,
+        options: Options { mss: Some(1000), window_scale: Some(7), ..Options::default() },
+        ..Segment::default()
+    };
+    assert_eq!(c.handle_segment(at_ms(1), &syn), Ok(Accepted::default()));
+    let answer = c.poll_transmit(at_ms(1)).expect("a SYN-ACK").header;
+    assert_eq!(answer.flags, Flags::SYN | Flags::ACK | Flags::ECE);
+    let flags = Flags::SYN | Flags::ACK | Flags::ECE;
+    let syn_ack = Segment { ack: SeqNum::new(100), flags, ..syn };
+    assert_eq!(c.handle_segment(at_ms(2), &syn_ack), Ok(Accepted::default()));
+    assert_eq!(c.poll_event(), Some(Event::Established));
+    let info = c.info();
+    assert_eq!((info.snd_wnd, info.ecn), (60_000, EcnMode::Classic));
+    assert_eq!((info.snd_cwnd, info.counters.ecn_reductions), (10_000, 0));
+}
