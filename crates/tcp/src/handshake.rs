@@ -24,6 +24,9 @@ pub(crate) struct Handshake {
     /// SYN or SYN-ACK must go out.
     pub(crate) syn_due: bool,
     pub(crate) sent_at: Option<Instant>,
+    /// It went out more than once, or as a SYN and then as a SYN-ACK: its ACK is ambiguous (Karn).
+    pub(crate) repeated: bool,
+    /// How often a timeout or the peer's own repetition said that it was lost.
     pub(crate) retransmissions: u32,
     /// It began with the peer's SYN on a listener.
     pub(crate) passive: bool,
@@ -195,7 +198,7 @@ impl Connection {
         self.snd.mss = segment.saturating_sub(option_bytes).max(36);
 
         if self.handshake.retransmissions == 0 {
-            if let Some(sent_at) = self.handshake.sent_at {
+            if let Some(sent_at) = self.handshake.sent_at.filter(|_| !self.handshake.repeated) {
                 self.rtt.sample(now.saturating_since(sent_at));
             }
         } else {

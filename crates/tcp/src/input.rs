@@ -25,6 +25,7 @@ impl Connection {
             }
             // The peer's SYN again: our SYN-ACK was lost.
             self.handshake.syn_due = true;
+            self.handshake.retransmissions = self.handshake.retransmissions.max(1);
             return Err(SegmentError::BadHandshake);
         }
         let offset = self.rcv.offset(seg.seq);

@@ -389,10 +389,7 @@ impl Connection {
         } else {
             header.flags |= self.ecn.syn_flags();
         }
-        if self.handshake.sent_at.is_some() && self.timers.retransmit == Instant::FAR_FUTURE {
-            // Sent again because the peer asked again, not because our timer fired.
-            self.handshake.retransmissions = self.handshake.retransmissions.max(1);
-        }
+        self.handshake.repeated |= self.handshake.sent_at.is_some();
         self.handshake.sent_at = Some(now);
         if self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();

@@ -35,3 +35,23 @@ fn the_window_and_ece_of_a_crossing_syn_ack_are_those_of_a_syn() {
     assert_eq!((info.snd_wnd, info.ecn), (60_000, EcnMode::Classic));
     assert_eq!((info.snd_cwnd, info.counters.ecn_reductions), (10_000, 0));
 }
+
+#[test]
+fn a_repeated_syn_ack_gives_no_round_trip() {
+    let syn = Segment { seq: SeqNum::new(499), flags: Flags::SYN, ..Segment::default() };
+    for (times, srtt) in [(1, Some(Duration::from_ms(50))), (2, None)] {
+        let config = Arc::new(plain());
+        let mut c = Connection::accept(config, at_ms(0), &syn, SeqNum::new(99), 0);
+        assert!(c.poll_transmit(at_ms(0)).is_some());
+        if times == 2 {
+            // The peer's SYN again, and at once the ACK of the SYN-ACK that was underway.
+            assert!(c.handle_segment(at_ms(50), &syn).is_err());
+            assert!(c.poll_transmit(at_ms(50)).is_some(), "the SYN-ACK again");
+        }
+        let flags = Flags::ACK;
+        let ack = Segment { seq: SeqNum::new(500), ack: SeqNum::new(100), flags, ..syn };
+        c.handle_segment(at_ms(50), &ack).unwrap();
+        assert_eq!(c.poll_event(), Some(Event::Established));
+        assert_eq!(c.info().srtt, srtt, "SYN-ACK sent {times} times");
+    }
+}
