@@ -13,6 +13,7 @@ extern crate std;
 pub mod ack;
 pub mod cc;
 mod config;
+pub mod conformance;
 pub mod feedback;
 mod params;
 pub mod profile;
