@@ -217,7 +217,7 @@ impl Connection {
     }
 
     /// Bytes that arrived in order and were not read.
-    pub const fn unread(&self) -> u64 {
+    pub fn unread(&self) -> u64 {
         self.rcv.unread()
     }
 

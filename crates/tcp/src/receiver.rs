@@ -282,8 +282,8 @@ impl Receiver {
                 || (starved && gain >= u64::from(self.mss).min(self.buffer / 2)))
     }
 
-    pub(crate) const fn unread(&self) -> u64 {
-        self.nxt.saturating_sub(self.consumed)
+    pub(crate) fn unread(&self) -> u64 {
+        self.readable_upto().saturating_sub(self.consumed)
     }
 
     pub(crate) fn echo(&self) -> bool {
