@@ -1,7 +1,43 @@
 //! Links, switches, buffers, markers and topologies. Knows packets, not TCP.
+//!
+//! Contract: a [`Blueprint`] says what there is, [`Network::build`] checks it and makes it run. A
+//! host gives a [`Packet`] to [`Network::send`]; the owner of the event loop hands each event of
+//! kind [`Network::PORT_KIND`] to [`Network::on_port_event`], which sooner or later hands the packet
+//! back with the host that it reached. The rest is definitions, and they hold exactly:
+//!
+//! - A port serves first in, first out at the rate of its line. A packet of `size` IP bytes is on the
+//!   line for `size` plus framing, then travels for the delay of the link.
+//! - **At equal times a departure precedes an arrival**: a packet finds a queue without those that
+//!   finish at its very instant. Memory is freed at the end of transmission.
+//! - **The queue**, for the marker, for admission and in statistics, counts the packet on the line
+//!   only if [`PortSpec::count_in_service`] says so. Sizes are IP bytes, framing not counted.
+//! - An arriving packet meets the [`buffer`] first: it is admitted if the queue and itself fit. Then
+//!   it meets the [`aqm`], which judges by the queue it found, itself not counted. Then it takes its
+//!   place behind the others ([`scheduler`]).
+//! - Arrival at a host may be late by a random host jitter, which never reorders.
+//! - Statistics run from the end of the warm-up. A boundary in time lies after the departures and
+//!   before the arrivals of its instant.
+#![deny(clippy::float_arithmetic)]
 
+pub mod aqm;
 mod blueprint;
+pub mod buffer;
+mod error;
+mod line;
+mod network;
+mod packet;
+mod port;
+pub mod registry;
+mod route;
+pub mod scheduler;
+mod stats;
+pub mod topology;
 
 pub use blueprint::{
     Blueprint, BufferSpec, Count, Framing, HostId, LinkSpec, MarkSpec, NodeId, NotEct, PortSpec,
 };
+pub use error::BlueprintError;
+pub use network::Network;
+pub use packet::Packet;
+pub use scheduler::Occupancy;
+pub use stats::{Level, PortStats, PortView};

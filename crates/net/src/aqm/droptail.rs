@@ -1,0 +1,27 @@
+//! No marker: packets are lost only for want of memory.
+
+use lowtide_units::Instant;
+use lowtide_wire::Ecn;
+
+use super::{Aqm, Verdict};
+use crate::Occupancy;
+use crate::registry::Entry;
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "droptail",
+    summary: "no marking, loss when the buffer is full",
+    spec: "RFC 7567 §2.1",
+    params: &[],
+};
+
+/// Forwards whatever was admitted.
+#[derive(Clone, Copy, Debug)]
+pub struct DropTail;
+
+impl Aqm for DropTail {
+    #[inline]
+    fn on_enqueue(&mut self, _: Instant, _: Occupancy, _: Ecn) -> Verdict {
+        Verdict::Forward
+    }
+}

@@ -1,0 +1,104 @@
+//! Step marking: one threshold on the queue at this instant, no average (DCTCP §3.1).
+//!
+//! "Each arriving packet is marked with the CE codepoint if the queue occupancy is greater than K
+//! upon its arrival": the queue is what the packet found, itself not counted, and K itself does not
+//! mark. RFC 8257 §3.1 leaves the choice of marking to the switch; switches that run RED with both
+//! thresholds at K on the instantaneous queue (as the paper's did) do this.
+
+use lowtide_units::Instant;
+use lowtide_wire::Ecn;
+
+use super::{Aqm, Verdict};
+use crate::registry::{Entry, Kind, Param};
+use crate::{Count, NotEct, Occupancy};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "step",
+    summary: "mark when the queue that a packet finds is longer than K",
+    spec: "DCTCP §3.1, RFC 8257 §3.1",
+    params: &[
+        Param {
+            name: "k",
+            kind: Kind::Length,
+            default: None,
+            doc: "The threshold K, in packets or in bytes of IP packets.",
+        },
+        Param {
+            name: "not-ect",
+            kind: Kind::Choice(&["ignore", "drop"]),
+            default: Some("ignore"),
+            doc: "Packets above K that are not ECN-capable pass, or are dropped (RFC 8257 §5).",
+        },
+    ],
+};
+
+/// The threshold and what happens to packets that cannot be marked.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    k: Count,
+    not_ect: NotEct,
+}
+
+impl Step {
+    /// Marks above `k`.
+    pub const fn new(k: Count, not_ect: NotEct) -> Self {
+        Self { k, not_ect }
+    }
+}
+
+impl Aqm for Step {
+    #[inline]
+    fn on_enqueue(&mut self, _: Instant, found: Occupancy, ecn: Ecn) -> Verdict {
+        let above = match self.k {
+            Count::Packets(k) => u64::from(found.packets) > k,
+            Count::Bytes(k) => found.bytes > k.as_u64(),
+        };
+        match (above, ecn.is_capable(), self.not_ect) {
+            (false, _, _) | (true, false, NotEct::Ignore) => Verdict::Forward,
+            (true, true, _) => Verdict::Mark,
+            (true, false, NotEct::Drop) => Verdict::Drop,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_units::Bytes;
+
+    use super::*;
+
+    fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> Verdict {
+        Step::new(k, not_ect).on_enqueue(Instant::ZERO, Occupancy { packets, bytes }, ecn)
+    }
+
+    #[test]
+    fn k_itself_does_not_mark() {
+        let (k, pass) = (Count::Packets(20), NotEct::Ignore);
+        assert_eq!(judge(k, pass, 20, u64::MAX, Ecn::Ect0), Verdict::Forward);
+        assert_eq!(judge(k, pass, 21, 0, Ecn::Ect0), Verdict::Mark);
+        let k = Count::Bytes(Bytes::new(30_000));
+        assert_eq!(judge(k, pass, u32::MAX, 30_000, Ecn::Ect0), Verdict::Forward);
+        assert_eq!(judge(k, pass, 0, 30_001, Ecn::Ect0), Verdict::Mark);
+    }
+
+    #[test]
+    fn a_threshold_of_zero_spares_only_the_empty_queue() {
+        let k = Count::Packets(0);
+        assert_eq!(judge(k, NotEct::Ignore, 0, 0, Ecn::Ect1), Verdict::Forward);
+        assert_eq!(judge(k, NotEct::Ignore, 1, 40, Ecn::Ect1), Verdict::Mark);
+    }
+
+    #[test]
+    fn the_codepoint_decides_between_mark_and_drop() {
+        let k = Count::Packets(1);
+        for not_ect in [NotEct::Ignore, NotEct::Drop] {
+            for ecn in [Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+                assert_eq!(judge(k, not_ect, 2, 0, ecn), Verdict::Mark);
+            }
+            assert_eq!(judge(k, not_ect, 1, 0, Ecn::NotEct), Verdict::Forward);
+        }
+        assert_eq!(judge(k, NotEct::Ignore, 2, 0, Ecn::NotEct), Verdict::Forward);
+        assert_eq!(judge(k, NotEct::Drop, 2, 0, Ecn::NotEct), Verdict::Drop);
+    }
+}

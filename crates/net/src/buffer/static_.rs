@@ -1,0 +1,60 @@
+//! A fixed share for each port: a packet enters if the queue and itself fit.
+
+use super::Buffer;
+use crate::registry::{Entry, Kind, Param};
+use crate::{Count, Occupancy};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "static",
+    summary: "a fixed share per port",
+    spec: "lowtide",
+    params: &[Param {
+        name: "size",
+        kind: Kind::Length,
+        default: None,
+        doc: "What the queue may hold, in packets or in bytes of IP packets.",
+    }],
+};
+
+/// The share.
+#[derive(Clone, Copy, Debug)]
+pub struct Static {
+    size: Count,
+}
+
+impl Static {
+    /// Room for `size`.
+    pub const fn new(size: Count) -> Self {
+        Self { size }
+    }
+}
+
+impl Buffer for Static {
+    #[inline]
+    fn admits(&self, found: Occupancy, size: u32) -> bool {
+        match self.size {
+            Count::Packets(most) => u64::from(found.packets) < most,
+            Count::Bytes(most) => found.bytes + u64::from(size) <= most.as_u64(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn the_last_packet_fits_exactly() {
+        let packets = Static::new(Count::Packets(3));
+        let bytes = Static::new(Count::Bytes(Bytes::new(4_500)));
+        let found = |packets, bytes| Occupancy { packets, bytes };
+        assert!(packets.admits(found(2, u64::MAX), u32::MAX));
+        assert!(!packets.admits(found(3, 0), 1));
+        assert!(bytes.admits(found(u32::MAX, 3_000), 1_500));
+        assert!(!bytes.admits(found(0, 3_001), 1_500));
+        assert!(bytes.admits(found(0, 4_460), 40), "a small one still fits");
+    }
+}

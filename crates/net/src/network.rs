@@ -1,0 +1,223 @@
+//! The network that runs.
+
+use std::collections::BTreeMap;
+
+use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
+use lowtide_units::{Duration, Instant};
+
+use crate::line::Line;
+use crate::packet::{Packet, PacketId, Pool};
+use crate::port::{Entered, Far, Port};
+use crate::route::Routes;
+use crate::{Blueprint, BlueprintError, HostId, LinkSpec, NodeId, PortView};
+
+/// Ports, lines and packets. See the crate's documentation for the rules.
+///
+/// Each direction of a link has one output port: port `2 i` is at end `a` of link `i` of the
+/// blueprint, port `2 i + 1` at end `b`. A port has at most one event pending: the arrival of its
+/// first packet at the far end of the line.
+#[derive(Clone, Debug)]
+pub struct Network {
+    ports: Vec<Port>,
+    labels: Vec<Label>,
+    routes: Routes,
+    pool: Pool,
+    /// Per host; empty without jitter.
+    lateness: Vec<Lateness>,
+    host_jitter: Duration,
+}
+
+#[derive(Clone, Debug)]
+struct Label {
+    name: String,
+    at_switch: bool,
+}
+
+/// How late packets reach a host.
+#[derive(Clone, Debug)]
+struct Lateness {
+    rng: Rng,
+    last: Instant,
+}
+
+impl Network {
+    /// The kind of the entities whose events are for [`Network::on_port_event`].
+    pub const PORT_KIND: u8 = 0;
+
+    /// Checks `plan` and builds it.
+    ///
+    /// Every packet reaches its host up to `host_jitter` later than the line says, uniformly, drawn
+    /// per host from `run_seed`, order kept. Statistics start at `warmup`.
+    pub fn build(
+        plan: &Blueprint,
+        run_seed: u64,
+        host_jitter: Duration,
+        warmup: Duration,
+    ) -> Result<Self, BlueprintError> {
+        let most = Entity::MAX_INDEX as usize / 2;
+        if plan.links.len() > most {
+            return Err(BlueprintError::TooManyLinks { links: plan.links.len(), most });
+        }
+        let routes = Routes::build(plan)?;
+        let warmup = Instant::ZERO + warmup;
+        let ports = plan.links.iter().flat_map(|link| {
+            let line = Line::new(link.rate, link.framing, link.delay);
+            let port = |spec, to| Port::new(spec, line, far(to), warmup);
+            [port(&link.port_a, link.b), port(&link.port_b, link.a)]
+        });
+        let hosts = if host_jitter == Duration::ZERO { 0 } else { plan.hosts.len() as u64 };
+        let lateness = (0..hosts).map(|host| Lateness {
+            rng: Seed::derive(run_seed, "host", host, "arrival-jitter").rng(),
+            last: Instant::ZERO,
+        });
+        Ok(Self {
+            ports: ports.collect(),
+            labels: labels(plan),
+            routes,
+            pool: Pool::default(),
+            lateness: lateness.collect(),
+            host_jitter,
+        })
+    }
+
+    /// A host sends: the packet enters the port of `packet.src`.
+    ///
+    /// Returns when it will have left the host, or `None` if it was dropped there. A packet from or to
+    /// a host that does not exist, or to its own host, is a mistake of the caller (a debug build says
+    /// so) and is dropped.
+    pub fn send(&mut self, now: Instant, packet: Packet, sched: &mut Scheduler) -> Option<Instant> {
+        let known = self.routes.nic(packet.dst).is_some() && packet.src != packet.dst;
+        debug_assert!(known, "{:?} sends to {:?}", packet.src, packet.dst);
+        let port = self.routes.nic(packet.src).filter(|_| known)?;
+        let id = self.pool.put(packet);
+        self.enqueue(now, port, id, sched)
+    }
+
+    /// The event of `port` has come: its first packet arrives at the far end of the line.
+    ///
+    /// Returns it with the host that it reached, or `None` when it went on from a switch (or was
+    /// dropped there).
+    pub fn on_port_event(
+        &mut self,
+        now: Instant,
+        port: u32,
+        sched: &mut Scheduler,
+    ) -> Option<(HostId, Packet)> {
+        let this = self.ports.get_mut(port as usize)?;
+        let (id, next) = this.arrive(now)?;
+        if let Some(next) = next {
+            sched.at(next, Entity::new(Self::PORT_KIND, port));
+        }
+        match this.far() {
+            Far::Host(host) => Some((host, self.pool.take(id))),
+            Far::Switch(switch) => {
+                let next = self.routes.port(switch, self.pool.head(id).dst);
+                self.enqueue(now, next, id, sched);
+                None
+            }
+        }
+    }
+
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        port: u32,
+        id: PacketId,
+        sched: &mut Scheduler,
+    ) -> Option<Instant> {
+        let this = &mut self.ports[port as usize];
+        let head = self.pool.head(id);
+        let size = head.size;
+        let Entered::Queued { departure, marked } = this.enter(now, head) else {
+            self.pool.discard(id);
+            return None;
+        };
+        if marked {
+            self.pool.set_ce(id);
+        }
+        let mut arrival = this.arrival_of(departure, Duration::ZERO);
+        if let Far::Host(host) = this.far()
+            && let Some(late) = self.lateness.get_mut(host.0 as usize)
+        {
+            let span = self.host_jitter.as_ps().saturating_add(1);
+            arrival = (arrival + Duration::from_ps(late.rng.below(span))).max(late.last);
+            late.last = arrival;
+        }
+        if this.commit(id, size, departure, arrival) {
+            sched.at(arrival, Entity::new(Self::PORT_KIND, port));
+        }
+        Some(departure)
+    }
+
+    /// Brings hops and statistics up to `at`. Call it when the run has ended, before reading them.
+    pub fn finish(&mut self, at: Instant) {
+        for port in &mut self.ports {
+            port.finish(at);
+        }
+    }
+
+    /// All output ports, by port number, with what they have seen up to [`Network::finish`].
+    pub fn ports(&self) -> impl Iterator<Item = PortView<'_>> {
+        self.ports.iter().zip(&self.labels).map(|(port, label)| PortView {
+            name: &label.name,
+            at_switch: label.at_switch,
+            rate: port.line().rate(),
+            stats: port.stats(),
+        })
+    }
+
+    /// The length of the queue of `port` at `now`, in packets and IP bytes, as the port counts it.
+    ///
+    /// Looking changes neither the run nor its digest.
+    pub fn queue_now(&mut self, now: Instant, port: u32) -> (u32, u64) {
+        let queue = self.ports.get_mut(port as usize).map(|p| p.queue(now)).unwrap_or_default();
+        (queue.packets, queue.bytes)
+    }
+
+    /// Packets serialised by any port since the start, warm-up included, up to
+    /// [`Network::finish`].
+    pub fn hops(&self) -> u64 {
+        self.ports.iter().map(Port::departures).sum()
+    }
+
+    /// Packets between a host and a host.
+    pub fn in_flight(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// The digest of what happened at every port: time, packet and verdict of each arrival, ports
+    /// combined by number.
+    pub fn digest(&self) -> u64 {
+        Digest::combine(self.ports.iter().map(Port::digest))
+    }
+}
+
+fn far(node: NodeId) -> Far {
+    match node {
+        NodeId::Host(host) => Far::Host(host),
+        NodeId::Switch(switch) => Far::Switch(switch),
+    }
+}
+
+/// Names of the ports in order: `from->to`, parallel ones numbered.
+fn labels(plan: &Blueprint) -> Vec<Label> {
+    let name = |node: NodeId| {
+        let name = match node {
+            NodeId::Host(host) => plan.hosts.get(host.0 as usize),
+            NodeId::Switch(switch) => plan.switches.get(switch as usize),
+        };
+        name.cloned().unwrap_or_default()
+    };
+    let mut labels = Vec::with_capacity(plan.links.len() * 2);
+    let mut between = BTreeMap::new();
+    for &LinkSpec { a, b, .. } in &plan.links {
+        let before: &mut u32 = between.entry((a.min(b), a.max(b))).or_default();
+        let suffix = if *before == 0 { String::new() } else { format!("#{before}") };
+        *before += 1;
+        for (from, to) in [(a, b), (b, a)] {
+            let name = format!("{}->{}{suffix}", name(from), name(to));
+            labels.push(Label { name, at_switch: matches!(from, NodeId::Switch(_)) });
+        }
+    }
+    labels
+}

@@ -1,0 +1,156 @@
+//! Packets, and the pool they live in while they are under way.
+
+use lowtide_sim::Digest;
+use lowtide_wire::{Ecn, Segment};
+
+use crate::HostId;
+
+/// One IP packet with a TCP segment inside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// The segment. A marker on the way changes `segment.ecn`.
+    pub segment: Segment,
+    /// The host that sends it.
+    pub src: HostId,
+    /// The host that it is for.
+    pub dst: HostId,
+    /// IP bytes, headers included, framing not.
+    pub size: u32,
+    /// For the driver at `src`; the network does not look at it.
+    pub src_conn: u32,
+    /// For the driver at `dst`; the network does not look at it.
+    pub dst_conn: u32,
+}
+
+impl Packet {
+    /// What makes this packet itself in a digest: hosts, ports, sequence and acknowledgement numbers,
+    /// payload length, flags and the ECN codepoint that it was sent with.
+    fn identity(&self) -> u64 {
+        let s = &self.segment;
+        let mut d = Digest::new();
+        d.update(u64::from(self.src.0) << 32 | u64::from(self.dst.0));
+        d.update(
+            u64::from(s.src_port) << 48 | u64::from(s.dst_port) << 32 | u64::from(s.seq.raw()),
+        );
+        d.update(u64::from(s.ack.raw()) << 32 | u64::from(s.payload_len));
+        d.update(u64::from(s.flags.bits()) << 8 | u64::from(s.ecn.bits()));
+        d.value()
+    }
+}
+
+/// A packet in the [`Pool`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct PacketId(u32);
+
+/// What a port looks at: apart from the rest, so that a hop touches one cache line of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) identity: u64,
+    pub(crate) dst: HostId,
+    pub(crate) size: u32,
+    pub(crate) ecn: Ecn,
+}
+
+/// All packets under way. Places are used again; memory grows to the most that ever were.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pool {
+    heads: Vec<Head>,
+    packets: Vec<Packet>,
+    free: Vec<PacketId>,
+}
+
+impl Pool {
+    pub(crate) fn put(&mut self, packet: Packet) -> PacketId {
+        let head = Head {
+            identity: packet.identity(),
+            dst: packet.dst,
+            size: packet.size,
+            ecn: packet.segment.ecn,
+        };
+        if let Some(id) = self.free.pop() {
+            self.heads[id.0 as usize] = head;
+            self.packets[id.0 as usize] = packet;
+            return id;
+        }
+        let id = PacketId(self.heads.len() as u32);
+        self.heads.push(head);
+        self.packets.push(packet);
+        id
+    }
+    pub(crate) fn head(&self, id: PacketId) -> &Head {
+        &self.heads[id.0 as usize]
+    }
+    pub(crate) fn set_ce(&mut self, id: PacketId) {
+        self.heads[id.0 as usize].ecn = Ecn::Ce;
+        self.packets[id.0 as usize].segment.ecn = Ecn::Ce;
+    }
+    /// Takes the packet out.
+    pub(crate) fn take(&mut self, id: PacketId) -> Packet {
+        self.free.push(id);
+        self.packets[id.0 as usize]
+    }
+    /// Forgets the packet.
+    pub(crate) fn discard(&mut self, id: PacketId) {
+        self.free.push(id);
+    }
+    /// Packets under way.
+    pub(crate) fn len(&self) -> usize {
+        self.heads.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use lowtide_wire::{Flags, SeqNum};
+
+    use super::*;
+
+    pub(crate) fn any() -> Packet {
+        let segment = Segment { ecn: Ecn::Ect0, payload_len: 1_460, ..Segment::default() };
+        Packet { segment, src: HostId(0), dst: HostId(1), size: 1_500, src_conn: 5, dst_conn: 6 }
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut pool = Pool::default();
+        let a = pool.put(any());
+        let b = pool.put(Packet { size: 40, ..any() });
+        pool.set_ce(b);
+        let mut want = Packet { size: 40, ..any() };
+        want.segment.ecn = Ecn::Ce;
+        assert_eq!(pool.take(b), want);
+        assert_eq!(pool.len(), 1);
+        let c = pool.put(any());
+        assert_eq!(c, b);
+        assert_eq!(pool.head(c).ecn, Ecn::Ect0);
+        assert_eq!(pool.take(a), any());
+        pool.discard(c);
+        assert_eq!((pool.len(), pool.heads.len()), (0, 2));
+    }
+
+    #[test]
+    fn every_part_of_the_identity_counts() {
+        let change = |f: fn(&mut Packet)| {
+            let mut packet = any();
+            f(&mut packet);
+            packet.identity()
+        };
+        let different = [
+            change(|p| p.src = HostId(7)),
+            change(|p| p.dst = HostId(7)),
+            change(|p| p.segment.src_port = 7),
+            change(|p| p.segment.dst_port = 7),
+            change(|p| p.segment.seq = SeqNum::new(7)),
+            change(|p| p.segment.ack = SeqNum::new(7)),
+            change(|p| p.segment.payload_len = 7),
+            change(|p| p.segment.flags = Flags::SYN),
+            change(|p| p.segment.ecn = Ecn::NotEct),
+            any().identity(),
+        ];
+        for (i, a) in different.iter().enumerate() {
+            assert!(different[i + 1..].iter().all(|b| b != a), "{i}");
+        }
+        // The driver's hints are not of the packet.
+        assert_eq!(change(|p| p.src_conn = 99), any().identity());
+    }
+}

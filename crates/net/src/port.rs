@@ -1,0 +1,161 @@
+//! An output port: memory, marker, queue and line, put together.
+
+use lowtide_sim::Digest;
+use lowtide_units::{Duration, Instant};
+
+use crate::aqm::{Aqm, Marker, Verdict};
+use crate::buffer::{Admission, Buffer};
+use crate::line::Line;
+use crate::packet::{Head, PacketId};
+use crate::scheduler::{Fifo, Occupancy};
+use crate::stats::{Counters, PortStats};
+use crate::{HostId, PortSpec};
+
+/// Where a line ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Far {
+    Host(HostId),
+    Switch(u32),
+}
+
+/// What the digest takes in of a verdict, added to the packet's identity.
+const ENQUEUED: u64 = 0;
+const MARKED: u64 = 1;
+const DROPPED_FULL: u64 = 2;
+const DROPPED_BY_MARKER: u64 = 3;
+
+/// What became of a packet that came to a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Entered {
+    /// It will leave at this time.
+    Queued { departure: Instant, marked: bool },
+    /// It is gone.
+    Dropped,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Port {
+    fifo: Fifo,
+    line: Line,
+    far: Far,
+    count_in_service: bool,
+    aqm: Marker,
+    buffer: Admission,
+    digest: Digest,
+    counters: Counters,
+}
+
+impl Port {
+    pub(crate) fn new(spec: &PortSpec, line: Line, far: Far, warmup: Instant) -> Self {
+        Self {
+            fifo: Fifo::default(),
+            line,
+            far,
+            count_in_service: spec.count_in_service,
+            aqm: Marker::new(&spec.mark),
+            buffer: Admission::new(&spec.buffer),
+            digest: Digest::new(),
+            counters: Counters::new(warmup),
+        }
+    }
+    pub(crate) const fn far(&self) -> Far {
+        self.far
+    }
+    pub(crate) const fn line(&self) -> &Line {
+        &self.line
+    }
+    pub(crate) const fn departures(&self) -> u64 {
+        self.fifo.departures()
+    }
+    pub(crate) const fn digest(&self) -> u64 {
+        self.digest.value()
+    }
+    pub(crate) fn stats(&self) -> PortStats {
+        self.counters.report(self.count_in_service)
+    }
+    /// Looks back on all departures up to and with `now`.
+    #[inline]
+    fn retire(&mut self, now: Instant) {
+        if !self.counters.counting() {
+            self.warm_up(now);
+        }
+        while let Some((at, size)) = self.fifo.next_departure() {
+            if at > now {
+                break;
+            }
+            self.counters.departure(at, self.fifo.in_system(), size);
+            self.fifo.depart(size);
+        }
+    }
+    /// Lets pass what leaves before the statistics begin, and begins them if it is time.
+    #[inline(never)]
+    fn warm_up(&mut self, now: Instant) {
+        let until = now.min(self.counters.warmup());
+        while let Some((_, size)) = self.fifo.next_departure().filter(|next| next.0 <= until) {
+            self.fifo.depart(size);
+        }
+        if now >= self.counters.warmup() {
+            self.counters.start(self.fifo.occupancy(self.count_in_service));
+        }
+    }
+    /// The queue at `now`, as the port counts it.
+    pub(crate) fn queue(&mut self, now: Instant) -> Occupancy {
+        self.retire(now);
+        self.fifo.occupancy(self.count_in_service)
+    }
+    /// Accounts for everything up to `at`.
+    pub(crate) fn finish(&mut self, at: Instant) {
+        self.retire(at);
+        self.counters.pass(at, self.fifo.in_system());
+    }
+    /// A packet arrives: memory, then marker. [`Port::commit`] must follow if it is let in.
+    #[inline]
+    pub(crate) fn enter(&mut self, now: Instant, head: &Head) -> Entered {
+        let found = self.queue(now);
+        self.counters.arrival(now, self.fifo.in_system());
+        self.digest.update(now.as_ps());
+        if !self.buffer.admits(found, head.size) {
+            self.counters.full();
+            self.digest.update(head.identity.wrapping_add(DROPPED_FULL));
+            return Entered::Dropped;
+        }
+        let verdict = self.aqm.on_enqueue(now, found, head.ecn);
+        self.counters.judged(verdict);
+        let code = match verdict {
+            Verdict::Forward => ENQUEUED,
+            Verdict::Mark => MARKED,
+            Verdict::Drop => DROPPED_BY_MARKER,
+        };
+        self.digest.update(head.identity.wrapping_add(code));
+        if verdict == Verdict::Drop {
+            return Entered::Dropped;
+        }
+        let start = now.max(self.fifo.free_at);
+        let departure = start + self.line.serialization(head.size);
+        Entered::Queued { departure, marked: verdict == Verdict::Mark }
+    }
+    /// The packet that was let in takes its place. True when its arrival is to be scheduled.
+    #[inline]
+    pub(crate) fn commit(
+        &mut self,
+        id: PacketId,
+        size: u32,
+        departure: Instant,
+        arrival: Instant,
+    ) -> bool {
+        let first = self.fifo.push(id, size, departure, arrival);
+        self.counters.queued(self.fifo.occupancy(self.count_in_service).bytes);
+        first
+    }
+    /// The first packet on its way arrives at the far end at `now`; also when the next one will.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Instant) -> Option<(PacketId, Option<Instant>)> {
+        self.retire(now);
+        self.fifo.arrive()
+    }
+    /// When a packet that departs then arrives, jitter aside.
+    #[inline]
+    pub(crate) fn arrival_of(&self, departure: Instant, late: Duration) -> Instant {
+        departure + self.line.delay + late
+    }
+}

@@ -1,0 +1,74 @@
+//! What a registered file (a marker, an admission rule, a topology) says of itself.
+//!
+//! The scenario reader, the command line and the documentation read these; nothing here runs.
+
+/// One registered file.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Name in kebab case, as people write it.
+    pub name: &'static str,
+    /// One line on what it does.
+    pub summary: &'static str,
+    /// Where it is specified.
+    pub spec: &'static str,
+    /// What can be set.
+    pub params: &'static [Param],
+}
+
+/// One parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Name in kebab case.
+    pub name: &'static str,
+    /// What it is written as.
+    pub kind: Kind,
+    /// The default as people would write it; `None` where it must be given.
+    pub default: Option<&'static str>,
+    /// One sentence.
+    pub doc: &'static str,
+}
+
+/// How a parameter is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A length of queue: `"20 pkt"` or `"30 kB"`.
+    Length,
+    /// A rate: `"10 Gbit/s"`.
+    Rate,
+    /// A span: `"5 us"`.
+    Duration,
+    /// One of these names.
+    Choice(&'static [&'static str]),
+    /// A list of hosts.
+    Hosts,
+    /// A port: its buffer and its marker.
+    Port,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{aqm, buffer, topology};
+
+    #[test]
+    fn entries_are_complete_and_found_by_name() {
+        for (registry, find) in [
+            (aqm::REGISTRY, aqm::find as fn(&str) -> Option<&'static Entry>),
+            (buffer::REGISTRY, buffer::find),
+            (topology::REGISTRY, topology::find),
+        ] {
+            assert!(registry.len() >= 2);
+            for entry in registry {
+                assert!(find(entry.name).is_some_and(|found| std::ptr::eq(found, *entry)));
+                assert!(!entry.summary.is_empty() && !entry.spec.is_empty(), "{}", entry.name);
+                for param in entry.params {
+                    assert!(param.doc.ends_with('.'), "{}.{}", entry.name, param.name);
+                    if let (Kind::Choice(names), Some(default)) = (param.kind, param.default) {
+                        assert!(names.contains(&default), "{}.{}", entry.name, param.name);
+                    }
+                }
+            }
+            assert!(find("no-such-name").is_none());
+        }
+    }
+}

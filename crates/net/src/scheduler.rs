@@ -1,0 +1,172 @@
+//! The order in which a port serves its packets. First in, first out is the only one so far.
+//!
+//! With constant rate and nothing that overtakes, the departure of a packet is known when it takes
+//! its place: `max(now, free_at) + time on the line`. So a port needs no event of its own for the end
+//! of a transmission; it looks back on departures when the next thing happens to it.
+
+use lowtide_units::Instant;
+
+use crate::packet::PacketId;
+
+/// A length of queue in both units.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Occupancy {
+    /// Packets.
+    pub packets: u32,
+    /// IP bytes.
+    pub bytes: u64,
+}
+
+/// One packet between its place in the queue and the far end of the line.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    departure: Instant,
+    arrival: Instant,
+    packet: PacketId,
+    size: u32,
+}
+
+/// First in, first out: one ring with the packets on their way along the line, then those in the
+/// port, the first of which is being sent.
+///
+/// Positions count up for ever (modulo 2^64); `head <= line <= tail`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fifo {
+    /// Length zero or a power of two.
+    ring: Vec<Place>,
+    /// The next to arrive at the far end.
+    head: u64,
+    /// The packet on the line, if before `tail`. Also the number of departures so far.
+    line: u64,
+    /// Where the next packet goes.
+    tail: u64,
+    /// IP bytes that have not departed.
+    bytes: u64,
+    /// When the line has sent all there is.
+    pub(crate) free_at: Instant,
+}
+
+impl Fifo {
+    fn place(&self, position: u64) -> &Place {
+        &self.ring[position as usize & (self.ring.len() - 1)]
+    }
+    /// Packets that have not departed, the one on the line included.
+    #[inline]
+    pub(crate) fn in_system(&self) -> usize {
+        (self.tail - self.line) as usize
+    }
+    /// The length of the queue, with the packet on the line or without.
+    #[inline]
+    pub(crate) fn occupancy(&self, with_line: bool) -> Occupancy {
+        let packets = (self.tail - self.line) as u32;
+        if with_line || packets == 0 {
+            Occupancy { packets, bytes: self.bytes }
+        } else {
+            let sending = u64::from(self.place(self.line).size);
+            Occupancy { packets: packets - 1, bytes: self.bytes - sending }
+        }
+    }
+    /// When the packet on the line will have left, and its size.
+    #[inline]
+    pub(crate) fn next_departure(&self) -> Option<(Instant, u32)> {
+        (self.line < self.tail).then(|| {
+            let place = self.place(self.line);
+            (place.departure, place.size)
+        })
+    }
+    /// The packet on the line, of `size` bytes, has left.
+    #[inline]
+    pub(crate) fn depart(&mut self, size: u32) {
+        self.bytes -= u64::from(size);
+        self.line += 1;
+    }
+    /// How many have left so far.
+    pub(crate) const fn departures(&self) -> u64 {
+        self.line
+    }
+    /// Adds a packet at the end; true when it is the only one between here and the far end.
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        packet: PacketId,
+        size: u32,
+        departure: Instant,
+        arrival: Instant,
+    ) -> bool {
+        if (self.tail - self.head) as usize == self.ring.len() {
+            self.grow();
+        }
+        let at = self.tail as usize & (self.ring.len() - 1);
+        self.ring[at] = Place { departure, arrival, packet, size };
+        self.free_at = departure;
+        self.bytes += u64::from(size);
+        self.tail += 1;
+        self.tail - self.head == 1
+    }
+    /// Takes the packet that arrives at the far end, and says when the next one will.
+    ///
+    /// It must have departed, see [`Fifo::depart`].
+    #[inline]
+    pub(crate) fn arrive(&mut self) -> Option<(PacketId, Option<Instant>)> {
+        if self.head == self.line {
+            return None;
+        }
+        let packet = self.place(self.head).packet;
+        self.head += 1;
+        let next = (self.head < self.tail).then(|| self.place(self.head).arrival);
+        Some((packet, next))
+    }
+    #[cold]
+    fn grow(&mut self) {
+        let empty = Place {
+            departure: Instant::ZERO,
+            arrival: Instant::ZERO,
+            packet: PacketId::default(),
+            size: 0,
+        };
+        let mut ring = vec![empty; (self.ring.len() * 2).max(16)];
+        for position in self.head..self.tail {
+            let at = position as usize & (ring.len() - 1);
+            ring[at] = *self.place(position);
+        }
+        self.ring = ring;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Pool;
+
+    #[test]
+    fn order_survives_growth_anywhere_in_the_ring() {
+        let mut pool = Pool::default();
+        let ids: Vec<PacketId> = (0..200).map(|_| pool.put(crate::packet::tests::any())).collect();
+        for turn in 0..40 {
+            let mut fifo = Fifo::default();
+            let at = |i: usize| Instant::from_ps(i as u64);
+            for &id in &ids[..turn] {
+                assert!(fifo.push(id, 1, at(0), at(0)));
+                fifo.depart(1);
+                assert_eq!(fifo.arrive(), Some((id, None)));
+            }
+            for i in 0..100 {
+                assert_eq!(fifo.push(ids[100 + i], i as u32, at(i), at(i + 7)), i == 0);
+            }
+            assert_eq!(fifo.arrive(), None, "nothing has departed");
+            assert_eq!(fifo.occupancy(true), Occupancy { packets: 100, bytes: 4_950 });
+            for i in 0..100 {
+                let rest = (i..100).sum::<usize>() as u64;
+                assert_eq!(fifo.occupancy(true).bytes, rest);
+                let waiting = Occupancy { packets: 99 - i as u32, bytes: rest - i as u64 };
+                assert_eq!(fifo.occupancy(false), waiting);
+                assert_eq!(fifo.next_departure(), Some((at(i), i as u32)));
+                fifo.depart(i as u32);
+                let next = (i < 99).then(|| at(i + 8));
+                assert_eq!(fifo.arrive(), Some((ids[100 + i], next)));
+            }
+            assert_eq!(fifo.occupancy(false), Occupancy::default());
+            assert_eq!(fifo.departures(), turn as u64 + 100);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What a port counts, always on, from the end of the warm-up.
+//!
+//! Exact: departures are noticed late (when the next thing happens to the port) but accounted at
+//! their own times. A boundary in time (end of warm-up, end of run) lies after the departures and
+//! before the arrivals of its instant.
+
+use lowtide_units::{Duration, Instant, Rate};
+
+use crate::Occupancy;
+use crate::aqm::Verdict;
+
+/// Time and arrivals at one length of a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Level {
+    /// Length in packets, as the port counts it.
+    pub packets: u32,
+    /// How long the queue had this length.
+    pub time: Duration,
+    /// How many arriving packets, dropped ones included, found it at this length.
+    pub arrivals: u64,
+}
+
+/// What one port has seen since the warm-up.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PortStats {
+    /// Packets whose transmission ended.
+    pub packets: u64,
+    /// Their IP bytes.
+    pub bytes: u64,
+    /// Packets marked on arrival. One that had CE already counts too.
+    pub marks: u64,
+    /// Packets dropped for want of memory.
+    pub drops: u64,
+    /// Packets dropped by the marker.
+    pub aqm_drops: u64,
+    /// Time that the line was busy, framing included.
+    pub busy: Duration,
+    /// The longest the queue was, in bytes, as the port counts it.
+    pub max_bytes: u64,
+    /// The queue by its length in packets; only lengths that occurred, ascending. The times add up
+    /// to the time observed, the arrivals to packets forwarded, marked and dropped.
+    pub levels: Vec<Level>,
+}
+
+/// One output port, for whoever reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortView<'a> {
+    /// `switch0->receiver0`; parallel links have `#1`, `#2` behind.
+    pub name: &'a str,
+    /// At a switch (else a host's own port).
+    pub at_switch: bool,
+    /// The rate of the line.
+    pub rate: Rate,
+    /// What it has seen.
+    pub stats: PortStats,
+}
+
+/// One length of the system (the queue and the packet on the line).
+#[derive(Clone, Copy, Debug, Default)]
+struct Bin {
+    ps: u64,
+    arrivals: u64,
+}
+
+/// The counters of one port while it runs.
+///
+/// The histogram is kept by packets in the system, from which both ways of counting and the busy time
+/// follow, so that the path of a packet pays for one of them only.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters {
+    /// Counting: the warm-up is over.
+    on: bool,
+    warmup: Instant,
+    /// Up to here time is accounted for; never before the end of the warm-up.
+    since: Instant,
+    bins: Vec<Bin>,
+    packets: u64,
+    bytes: u64,
+    marks: u64,
+    drops: u64,
+    aqm_drops: u64,
+    max_bytes: u64,
+}
+
+impl Counters {
+    pub(crate) fn new(warmup: Instant) -> Self {
+        Self {
+            on: false,
+            warmup,
+            since: warmup,
+            bins: Vec::new(),
+            packets: 0,
+            bytes: 0,
+            marks: 0,
+            drops: 0,
+            aqm_drops: 0,
+            max_bytes: 0,
+        }
+    }
+    /// True when the warm-up is over.
+    #[inline]
+    pub(crate) const fn counting(&self) -> bool {
+        self.on
+    }
+    /// When the warm-up ends.
+    pub(crate) const fn warmup(&self) -> Instant {
+        self.warmup
+    }
+    /// The warm-up is over, and at its end the queue was this.
+    pub(crate) fn start(&mut self, queue: Occupancy) {
+        self.on = true;
+        self.max_bytes = queue.bytes;
+    }
+    /// The system held `in_system` packets from the last change until `at`.
+    #[inline]
+    pub(crate) fn pass(&mut self, at: Instant, in_system: usize) {
+        if in_system >= self.bins.len() {
+            self.grow(in_system);
+        }
+        self.bins[in_system].ps += at.saturating_since(self.since).as_ps();
+        self.since = self.since.max(at);
+    }
+    /// A packet of `size` bytes leaves at `at`; `in_system` still counts it.
+    #[inline]
+    pub(crate) fn departure(&mut self, at: Instant, in_system: usize, size: u32) {
+        self.pass(at, in_system);
+        self.packets += 1;
+        self.bytes += u64::from(size);
+    }
+    /// A packet arrives at `at` and finds `in_system`.
+    #[inline]
+    pub(crate) fn arrival(&mut self, at: Instant, in_system: usize) {
+        if self.on {
+            self.pass(at, in_system);
+            self.bins[in_system].arrivals += 1;
+        }
+    }
+    #[cold]
+    fn grow(&mut self, in_system: usize) {
+        self.bins.resize((in_system + 1).next_power_of_two(), Bin::default());
+    }
+    /// It found no memory.
+    pub(crate) fn full(&mut self) {
+        self.drops += u64::from(self.on);
+    }
+    /// The marker judged it.
+    #[inline]
+    pub(crate) fn judged(&mut self, verdict: Verdict) {
+        if self.on {
+            match verdict {
+                Verdict::Forward => {}
+                Verdict::Mark => self.marks += 1,
+                Verdict::Drop => self.aqm_drops += 1,
+            }
+        }
+    }
+    /// It took its place; the queue has now `queue_bytes`.
+    #[inline]
+    pub(crate) fn queued(&mut self, queue_bytes: u64) {
+        if self.on {
+            self.max_bytes = self.max_bytes.max(queue_bytes);
+        }
+    }
+    /// The figures, with lengths counted with the packet on the line or without.
+    pub(crate) fn report(&self, with_line: bool) -> PortStats {
+        let mut levels: Vec<Level> = Vec::new();
+        let mut busy = Duration::ZERO;
+        for (in_system, bin) in (0_u32..).zip(&self.bins) {
+            let time = Duration::from_ps(bin.ps);
+            if in_system > 0 {
+                busy += time;
+            }
+            if bin.ps == 0 && bin.arrivals == 0 {
+                continue;
+            }
+            let packets = if with_line { in_system } else { in_system.saturating_sub(1) };
+            match levels.last_mut() {
+                Some(last) if last.packets == packets => {
+                    last.time += time;
+                    last.arrivals += bin.arrivals;
+                }
+                _ => levels.push(Level { packets, time, arrivals: bin.arrivals }),
+            }
+        }
+        PortStats {
+            packets: self.packets,
+            bytes: self.bytes,
+            marks: self.marks,
+            drops: self.drops,
+            aqm_drops: self.aqm_drops,
+            busy,
+            max_bytes: self.max_bytes,
+            levels,
+        }
+    }
+}

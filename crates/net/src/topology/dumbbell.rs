@@ -1,0 +1,101 @@
+//! Hosts on the left of `switch0`, hosts on the right of `switch1`, one line between the switches.
+
+use lowtide_units::{Duration, Rate};
+
+use super::HostLine;
+use crate::registry::{Entry, Kind, Param};
+use crate::{Blueprint, Framing, LinkSpec, NodeId, PortSpec};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "dumbbell",
+    summary: "two switches with hosts on each, one line between them",
+    spec: "lowtide",
+    params: &[
+        Param { name: "left", kind: Kind::Hosts, default: None, doc: "The hosts on the left." },
+        Param { name: "right", kind: Kind::Hosts, default: None, doc: "The hosts on the right." },
+        Param {
+            name: "rate",
+            kind: Kind::Rate,
+            default: None,
+            doc: "Rate of a host's line in each direction.",
+        },
+        Param {
+            name: "delay",
+            kind: Kind::Duration,
+            default: None,
+            doc: "Propagation delay of a host's line in each direction.",
+        },
+        Param {
+            name: "bottleneck-rate",
+            kind: Kind::Rate,
+            default: None,
+            doc: "Rate of the line between the switches in each direction.",
+        },
+        Param {
+            name: "bottleneck-delay",
+            kind: Kind::Duration,
+            default: None,
+            doc: "Propagation delay between the switches in each direction.",
+        },
+        Param {
+            name: "framing",
+            kind: Kind::Choice(&["ethernet", "ip"]),
+            default: Some("ethernet"),
+            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
+        },
+        Param { name: "port", kind: Kind::Port, default: None, doc: "Ports towards hosts." },
+        Param {
+            name: "bottleneck-port",
+            kind: Kind::Port,
+            default: None,
+            doc: "The two ports between the switches.",
+        },
+    ],
+};
+
+/// What a dumbbell is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dumbbell {
+    /// The hosts on `switch0`; they are numbered first.
+    pub left: Vec<HostLine>,
+    /// The hosts on `switch1`.
+    pub right: Vec<HostLine>,
+    /// Rate between the switches.
+    pub bottleneck_rate: Rate,
+    /// Propagation delay between the switches.
+    pub bottleneck_delay: Duration,
+    /// Framing on every line.
+    pub framing: Framing,
+    /// Every port of a switch towards a host.
+    pub port: PortSpec,
+    /// The port of each switch towards the other.
+    pub bottleneck_port: PortSpec,
+}
+
+/// The blueprint of `dumbbell`.
+///
+/// Link `i` is host `i` and its switch, the host being end `a`; the last link is the one between the
+/// switches, from `switch0` to `switch1`.
+pub fn dumbbell(dumbbell: &Dumbbell) -> Blueprint {
+    let left = dumbbell.left.iter().map(|host| (host, 0));
+    let right = dumbbell.right.iter().map(|host| (host, 1));
+    let mut plan = Blueprint {
+        switches: vec!["switch0".to_string(), "switch1".to_string()],
+        ..Blueprint::default()
+    };
+    for (i, (host, switch)) in left.chain(right).enumerate() {
+        plan.hosts.push(host.name.clone());
+        plan.links.push(host.link(i, switch, dumbbell.framing, dumbbell.port));
+    }
+    plan.links.push(LinkSpec {
+        a: NodeId::Switch(0),
+        b: NodeId::Switch(1),
+        rate: dumbbell.bottleneck_rate,
+        delay: dumbbell.bottleneck_delay,
+        framing: dumbbell.framing,
+        port_a: dumbbell.bottleneck_port,
+        port_b: dumbbell.bottleneck_port,
+    });
+    plan
+}

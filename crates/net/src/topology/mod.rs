@@ -1,0 +1,50 @@
+//! Topologies: from a few numbers to a [`crate::Blueprint`]. One file per topology, found by name.
+//!
+//! Hosts are numbered in the order in which they are given. Hosts' own ports are
+//! [`crate::PortSpec::NIC`]; the ports of switches are what the caller says.
+
+// lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod dumbbell;
+pub mod star;
+// lowtide:registry end
+
+use lowtide_units::{Duration, Rate};
+
+use crate::registry::Entry;
+use crate::{Framing, HostId, LinkSpec, NodeId, PortSpec};
+
+/// Every topology, by name.
+// lowtide:registry list (kept by `cargo xtask registry`)
+pub static REGISTRY: &[&Entry] = &[&dumbbell::ENTRY, &star::ENTRY];
+// lowtide:registry list end
+
+/// The topology of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().copied().find(|e| e.name == name)
+}
+
+/// A host and the line between it and its switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostLine {
+    /// The host's name.
+    pub name: String,
+    /// Rate of the line in each direction.
+    pub rate: Rate,
+    /// Propagation delay of the line in each direction.
+    pub delay: Duration,
+}
+
+impl HostLine {
+    /// The link of this host, number `host`, to `switch`, whose port to it is `port`.
+    fn link(&self, host: usize, switch: u32, framing: Framing, port: PortSpec) -> LinkSpec {
+        LinkSpec {
+            a: NodeId::Host(HostId(host as u32)),
+            b: NodeId::Switch(switch),
+            rate: self.rate,
+            delay: self.delay,
+            framing,
+            port_a: PortSpec::NIC,
+            port_b: port,
+        }
+    }
+}
