@@ -218,6 +218,26 @@ pub fn find() {}
     }
 
     #[test]
+    fn every_registered_file_of_the_transport_has_the_four_headings() {
+        let transport = crate::root().join("crates/tcp/src");
+        let mut checked = 0;
+        for path in registries(&crate::root().join("crates")).unwrap() {
+            if !path.starts_with(&transport) {
+                continue;
+            }
+            for name in registered(&path).unwrap() {
+                let text = read(&path.with_file_name(format!("{name}.rs"))).unwrap();
+                let headings: Vec<&str> =
+                    text.lines().filter(|l| l.starts_with("//! ## ")).collect();
+                let expected = ["What it does", "Spec", "Deviations", "Kernel twin"];
+                assert_eq!(headings, expected.map(|h| format!("//! ## {h}")), "{name}");
+                checked += 1;
+            }
+        }
+        assert!(checked >= 7, "{checked}");
+    }
+
+    #[test]
     fn a_stale_registry_is_found_then_rewritten_then_current() {
         let files = [
             ("step.rs", ENTRY),
