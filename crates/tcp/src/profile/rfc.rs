@@ -14,7 +14,7 @@ pub(super) static PROFILE: Profile = Profile {
         set(
             "recut",
             "past-point",
-            "RFC 8257 §3.3: an ACK up to the end is still of the old window",
+            "RFC 3168 §6.1.2: the ACK that reaches it reports the window already cut for",
         ),
         set("freeze-growth", "ece-acks", "RFC 3168 §6.1.2: no increase on an ECN-Echo ACK"),
         set("window-floor", "2", "RFC 5681 §3.1 eq. 4"),
