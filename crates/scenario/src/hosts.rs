@@ -76,12 +76,11 @@ fn resolve_one(text: &str, groups: &[HostGroup]) -> Result<HostRange, (String, O
         let inner = part.strip_suffix(']').ok_or_else(malformed)?;
         Some(inner.split_once("..").ok_or_else(malformed)?)
     };
-    let (start, end) = match range {
-        Some((start, end)) => (number(start)?, number(end)?),
-        None => {
-            let index = number(part)?;
-            (index, index.saturating_add(1))
-        }
+    let (start, end) = if let Some((start, end)) = range {
+        (number(start)?, number(end)?)
+    } else {
+        let index = number(part)?;
+        (index, index.saturating_add(1))
     };
     if start >= end {
         return Err(malformed());
