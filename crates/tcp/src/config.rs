@@ -209,7 +209,7 @@ impl Default for Config {
             ect: EctClass::Data,
             cwr: CwrRule::AfterReduction,
             cut: CutRule::PerWindow,
-            recut: Recut::AtPoint,
+            recut: Recut::PastPoint,
             freeze_growth: FreezeGrowth::EceAcks,
             window_floor: 2,
             initial_window: InitialWindow::Rfc6928,

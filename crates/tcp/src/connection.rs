@@ -181,8 +181,9 @@ impl Connection {
         }
         self.snd.closing = true;
         match self.state {
-            // Nothing was sent that the peer must hear of (RFC 9293 §3.10.4).
-            State::SynSent => self.end(CloseReason::Normal),
+            // Nothing was sent that the peer must hear of (RFC 9293 §3.10.4). Deviation: where data
+            // waits, the close waits with it, as in SYN-RECEIVED, instead of failing the send.
+            State::SynSent if self.snd.end == 0 => self.end(CloseReason::Normal),
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
             // In SYN-RECEIVED the close waits for ESTABLISHED; elsewhere it was done before.
@@ -249,6 +250,13 @@ impl Connection {
             last_departure: self.last_departure,
             counters: self.counters,
         }
+    }
+
+    /// Bytes of memory that it holds, its buffers of bookkeeping included (never payload).
+    pub fn memory(&self) -> usize {
+        let control = self.cc.as_deref().map_or(0, |c| size_of_val(c));
+        let decoder = self.decoder.as_deref().map_or(0, |d| size_of_val(d));
+        size_of::<Self>() + control + decoder + self.rcv.heap() + self.snd.board.heap()
     }
 
     /// Shows what the congestion control has to show beside its window.

@@ -37,6 +37,11 @@ pub(crate) struct Reassembly {
 }
 
 impl Reassembly {
+    /// Bytes held outside of this struct.
+    pub(crate) const fn heap(&self) -> usize {
+        self.held.capacity() * size_of::<Held>()
+    }
+
     pub(crate) fn has_gap(&self) -> bool {
         !self.held.is_empty()
     }

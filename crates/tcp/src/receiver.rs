@@ -321,6 +321,11 @@ impl Receiver {
         }
     }
 
+    /// Bytes held outside of this struct.
+    pub(crate) fn heap(&self) -> usize {
+        self.policy.as_deref().map_or(0, |p| size_of_val(p)) + self.reassembly.heap()
+    }
+
     /// There is something to say in a SACK option.
     pub(crate) fn has_blocks(&self) -> bool {
         self.dsack.is_some() || self.reassembly.has_gap()

@@ -12,8 +12,9 @@
 //! ## Deviations
 //! RFC 8257 §3.2 asks for one immediate ACK at a flip and leaves the split open: with the split no
 //! segment is reported under the wrong bit. A segment that is not ECN-capable (a retransmission,
-//! where only new data carries ECT) says nothing about the queue and leaves the bit alone. CWR means
-//! nothing to this receiver.
+//! where only new data carries ECT) says nothing about the queue and leaves the bit alone, and so does
+//! a duplicate (RFC 3168 §6.1.5 has CE on packets outside the window ignored). CWR means nothing to
+//! this receiver.
 //!
 //! ## Kernel twin
 //! `tcp_dctcp.c` with the flip handling of `tcp_dctcp.h` in Linux 6.18: same states, same split.
@@ -49,7 +50,7 @@ struct Dctcp {
 
 impl AckPolicy for Dctcp {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
-        if self.ecn && rx.ect && rx.ce != self.ce {
+        if self.ecn && rx.ect && !rx.duplicate && rx.ce != self.ce {
             self.ce = rx.ce;
             return if rx.ack_pending {
                 AckAction::SplitAt { prior: rx.rcv_nxt_before }
@@ -64,5 +65,114 @@ impl AckPolicy for Dctcp {
     }
     fn echo(&self) -> bool {
         self.ce
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_units::Duration;
+
+    use super::*;
+
+    const TIMER: Duration = Duration::from_ms(40);
+
+    fn policy(segments: u32) -> Box<dyn AckPolicy> {
+        build(&Params::new(), &Setup { segments, timer: TIMER, ecn: true })
+    }
+
+    fn data(ce: bool, ack_pending: bool) -> RxSample {
+        RxSample {
+            now: Instant::ZERO,
+            in_order: true,
+            duplicate: false,
+            segments: 1,
+            payload: 1000,
+            ect: true,
+            ce,
+            cwr: false,
+            ack_pending,
+            rcv_nxt_before: 7000,
+        }
+    }
+
+    #[test]
+    fn a_flip_with_an_ack_pending_splits_and_without_one_acknowledges_at_once() {
+        let mut p = policy(2);
+        assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
+        assert_eq!(p.on_data(&data(true, true)), AckAction::SplitAt { prior: 7000 });
+        assert!(p.echo());
+        p.on_ack_sent(Instant::ZERO);
+        assert_eq!(p.on_data(&data(false, false)), AckAction::Now);
+        assert!(!p.echo());
+    }
+
+    #[test]
+    fn a_run_of_marks_is_acknowledged_every_m_segments() {
+        for m in [1, 2, 4] {
+            let mut p = policy(m);
+            assert_eq!(p.on_data(&data(true, false)), AckAction::Now);
+            p.on_ack_sent(Instant::ZERO);
+            for i in 1..=12 {
+                let action = p.on_data(&data(true, true));
+                assert!(p.echo());
+                if i % m == 0 {
+                    assert_eq!(action, AckAction::Now, "segment {i}, m {m}");
+                    p.on_ack_sent(Instant::ZERO);
+                } else {
+                    assert_eq!(action, AckAction::Delay(TIMER), "segment {i}, m {m}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pitfall_3_with_a_window_of_one_no_flip_waits_for_the_timer() {
+        // The sender waits for each ACK: segments that alternate never meet the delay.
+        let mut p = policy(2);
+        for i in 0..20 {
+            assert_eq!(p.on_data(&data(i % 2 == 0, false)), AckAction::Now);
+            p.on_ack_sent(Instant::ZERO);
+        }
+        // And the segment after a split counts anew: the split has acknowledged all before it.
+        assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
+        assert_eq!(p.on_data(&data(true, true)), AckAction::SplitAt { prior: 7000 });
+        p.on_ack_sent(Instant::ZERO);
+        p.on_ack_sent(Instant::ZERO);
+        assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
+        assert_eq!(p.on_data(&data(true, true)), AckAction::Now);
+    }
+
+    #[test]
+    fn segments_that_are_not_ecn_capable_leave_the_state_alone() {
+        let mut p = policy(2);
+        let _ = p.on_data(&data(true, false));
+        p.on_ack_sent(Instant::ZERO);
+        let plain = RxSample { ect: false, ..data(false, false) };
+        assert_eq!(p.on_data(&plain), AckAction::Delay(TIMER));
+        assert!(p.echo());
+    }
+
+    #[test]
+    fn cwr_does_not_matter() {
+        let mut p = policy(2);
+        let _ = p.on_data(&data(true, false));
+        p.on_ack_sent(Instant::ZERO);
+        let _ = p.on_data(&RxSample { cwr: true, ..data(true, false) });
+        assert!(p.echo());
+    }
+
+    #[test]
+    fn pitfall_10_ce_on_a_duplicate_changes_nothing() {
+        let mut p = policy(2);
+        let duplicate = RxSample { duplicate: true, in_order: false, ..data(true, false) };
+        assert_eq!(p.on_data(&duplicate), AckAction::Delay(TIMER));
+        assert!(!p.echo());
+    }
+
+    #[test]
+    fn without_ecn_agreed_there_is_no_echo() {
+        let mut p = build(&Params::new(), &Setup { segments: 2, timer: TIMER, ecn: false });
+        assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
+        assert!(!p.echo());
     }
 }

@@ -43,3 +43,23 @@ impl FeedbackDecoder for Runs {
         CeFeedback { bytes: ack.delivered_bytes, segments: ack.delivered_segments, congested: true }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_an_ack_with_ece_delivers_is_marked_and_nothing_else() {
+        let view = |ece| AckView {
+            ece,
+            delivered_bytes: 2500,
+            delivered_segments: 3,
+            acked_bytes: 1000,
+            mss: 1000,
+        };
+        let mut decoder = build(&Params::new());
+        let marked = CeFeedback { bytes: 2500, segments: 3, congested: true };
+        let seen = [true, false, true].map(|ece| decoder.on_ack(&view(ece)));
+        assert_eq!(seen, [marked, CeFeedback::default(), marked]);
+    }
+}

@@ -122,6 +122,11 @@ impl Scoreboard {
         self.out_bytes += u64::from(len);
     }
 
+    /// Bytes held outside of this struct.
+    pub(crate) fn heap(&self) -> usize {
+        self.sent.capacity() * size_of::<Sent>()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }

@@ -1,0 +1,66 @@
+//! Cost of one packet-hop: one packet serialised by one output queue, statistics and digest on.
+//!
+//! Hosts on one switch, each with a window of packets to its neighbour that are sent again when they
+//! arrive: two hops per round, one event per hop. The event queue is part of the cost, TCP is not.
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use lowtide_net::topology::HostLine;
+use lowtide_net::topology::star::{Star, star};
+use lowtide_net::{
+    BufferSpec, Count, Framing, HostId, MarkSpec, Network, NotEct, Packet, PortSpec,
+};
+use lowtide_sim::{Scheduler, Seed};
+use lowtide_units::{Bytes, Duration, Rate};
+use lowtide_wire::{Ecn, Segment};
+
+fn network(hosts: u32, jitter: Duration) -> Network {
+    let line = |i| HostLine {
+        name: format!("host{i}"),
+        rate: Rate::from_gbps(10),
+        delay: Duration::from_us(1),
+    };
+    let port = PortSpec {
+        buffer: BufferSpec::Static(Count::Bytes(Bytes::new(1_000_000))),
+        mark: MarkSpec::Step { k: Count::Packets(20), not_ect: NotEct::Ignore },
+        count_in_service: false,
+    };
+    let plan =
+        star(&Star { hosts: (0..hosts).map(line).collect(), framing: Framing::Ethernet, port });
+    Network::build(&plan, 1, jitter, Duration::ZERO).expect("a star is a network")
+}
+
+fn hop(c: &mut Criterion) {
+    let mut group = c.benchmark_group("net");
+    group.throughput(Throughput::Elements(1));
+    for (hosts, jitter) in [(4, 0), (128, 0), (128, 500), (1024, 0)] {
+        let mut net = network(hosts, Duration::from_ns(jitter));
+        let mut sched = Scheduler::new(Seed(1));
+        let segment = Segment { ecn: Ecn::Ect0, payload_len: 1_448, ..Segment::default() };
+        for host in 0..hosts {
+            for i in 0..16 {
+                let dst = HostId((host + 1) % hosts);
+                // Not all of one size, and not all at once.
+                let size = 1_500 - 7 * (i + host % 5);
+                let src = HostId(host);
+                let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0 };
+                net.send(sched.now(), packet, &mut sched);
+            }
+        }
+        let mut step = move || {
+            let Some((now, entity)) = sched.pop() else { return };
+            if let Some((_, mut packet)) = net.on_port_event(now, entity.index(), &mut sched) {
+                packet.segment.ecn = Ecn::Ect0;
+                black_box(net.send(now, packet, &mut sched));
+            }
+        };
+        (0..hosts * 1_000).for_each(|_| step());
+        let id = BenchmarkId::new("hop", format!("{hosts} hosts, jitter {jitter} ns"));
+        group.bench_function(id, |b| b.iter(&mut step));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, hop);
+criterion_main!(benches);

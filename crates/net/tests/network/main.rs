@@ -1,0 +1,10 @@
+//! The network from outside: packets in at hosts, packets out at hosts, figures at ports.
+
+mod blueprint;
+mod digest;
+mod md1;
+mod model;
+mod rig;
+mod routes;
+mod threshold;
+mod timing;

@@ -1,0 +1,99 @@
+//! A world of nothing but a network: sends at given times, and a list of what was delivered.
+
+use lowtide_net::topology::HostLine;
+use lowtide_net::topology::star::{Star, star};
+use lowtide_net::{Blueprint, Framing, HostId, Network, Packet, PortSpec, PortStats};
+use lowtide_sim::{Entity, Scheduler, Seed, Stop, World, run};
+use lowtide_units::{Duration, Instant, Rate};
+use lowtide_wire::{Ecn, Segment, SeqNum};
+
+const SEND_KIND: u8 = 1;
+
+pub(crate) struct Rig {
+    pub(crate) net: Network,
+    sends: Vec<Packet>,
+    /// What `send` returned, by number of the send.
+    pub(crate) left: Vec<Option<Instant>>,
+    pub(crate) delivered: Vec<(Instant, HostId, Packet)>,
+}
+
+impl World for Rig {
+    fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
+        let index = entity.index();
+        if entity.kind() == SEND_KIND {
+            let packet = self.sends[index as usize];
+            self.left[index as usize] = self.net.send(now, packet, sched);
+        } else {
+            assert_eq!(entity.kind(), Network::PORT_KIND);
+            if let Some((host, packet)) = self.net.on_port_event(now, index, sched) {
+                self.delivered.push((now, host, packet));
+            }
+        }
+    }
+    fn finished(&self) -> bool {
+        false
+    }
+}
+
+impl Rig {
+    /// Runs `net` with these sends until `until`, or until nothing is left to do.
+    pub(crate) fn run(net: Network, sends: &[(Instant, Packet)], until: Instant) -> Self {
+        let mut sched = Scheduler::new(Seed(1));
+        for (&(at, _), i) in sends.iter().zip(0..) {
+            sched.at(at, Entity::new(SEND_KIND, i));
+        }
+        let left = vec![None; sends.len()];
+        let sends = sends.iter().map(|s| s.1).collect();
+        let mut rig = Self { net, sends, left, delivered: Vec::new() };
+        let stop = run(&mut rig, &mut sched, until, &mut |_| false);
+        rig.net.finish(if stop == Stop::Idle { sched.now() } else { until });
+        if stop == Stop::Idle {
+            assert_eq!(rig.net.in_flight(), 0, "packets were lost without a trace");
+        }
+        rig
+    }
+    /// Runs without jitter and warm-up.
+    pub(crate) fn quiet(plan: &Blueprint, sends: &[(Instant, Packet)]) -> Self {
+        Self::run(build(plan), sends, Instant::FAR_FUTURE)
+    }
+    pub(crate) fn stats(&self, port: usize) -> PortStats {
+        self.net.ports().nth(port).expect("port exists").stats
+    }
+    /// Times of delivery.
+    pub(crate) fn times(&self) -> Vec<u64> {
+        self.delivered.iter().map(|d| d.0.as_ps()).collect()
+    }
+    /// Sequence numbers of the delivered packets that have CE.
+    pub(crate) fn marked(&self) -> Vec<u32> {
+        let ce = |d: &&(Instant, HostId, Packet)| d.2.segment.ecn == Ecn::Ce;
+        self.delivered.iter().filter(ce).map(|d| d.2.segment.seq.raw()).collect()
+    }
+}
+
+pub(crate) fn build(plan: &Blueprint) -> Network {
+    Network::build(plan, 0, Duration::ZERO, Duration::ZERO).expect("plan is sound")
+}
+
+/// An ECT(0) packet number `seq`.
+pub(crate) fn packet(src: u32, dst: u32, size: u32, seq: u32) -> Packet {
+    let segment = Segment { seq: SeqNum::new(seq), ecn: Ecn::Ect0, ..Segment::default() };
+    Packet { segment, src: HostId(src), dst: HostId(dst), size, src_conn: seq, dst_conn: !seq }
+}
+
+pub(crate) fn ps(ps: u64) -> Instant {
+    Instant::from_ps(ps)
+}
+
+pub(crate) fn host(name: &str, gbps: u64, delay: Duration) -> HostLine {
+    HostLine { name: name.to_string(), rate: Rate::from_gbps(gbps), delay }
+}
+
+/// Host 0 at 8 Tbit/s (one byte per ps) to host 1 at 8 Gbit/s (one byte per ns), no delay, no
+/// framing. The port towards host 1 is [`OUT`].
+pub(crate) fn funnel(port: PortSpec) -> Blueprint {
+    let hosts = vec![host("fast", 8_000, Duration::ZERO), host("slow", 8, Duration::ZERO)];
+    star(&Star { hosts, framing: Framing::Ip, port })
+}
+
+/// The bottleneck of a [`funnel`].
+pub(crate) const OUT: usize = 3;

@@ -1,0 +1,138 @@
+//! Which way packets go.
+
+use lowtide_net::{Blueprint, HostId, NodeId};
+use lowtide_wire::Ecn;
+
+use crate::blueprint::link;
+use crate::rig::{Rig, packet, ps};
+
+fn host(i: u32) -> NodeId {
+    NodeId::Host(HostId(i))
+}
+
+fn switch(i: u32) -> NodeId {
+    NodeId::Switch(i)
+}
+
+fn plan(hosts: u32, switches: u32, links: &[(NodeId, NodeId)]) -> Blueprint {
+    Blueprint {
+        hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
+        switches: (0..switches).map(|i| format!("s{i}")).collect(),
+        links: links.iter().map(|&(a, b)| link(a, b)).collect(),
+    }
+}
+
+/// The names of the ports that one packet goes through.
+fn way(plan: &Blueprint, from: u32, to: u32) -> Vec<String> {
+    let rig = Rig::quiet(plan, &[(ps(0), packet(from, to, 100, 0))]);
+    assert_eq!(rig.delivered.len(), 1);
+    assert_eq!(rig.delivered[0].1, HostId(to));
+    assert_eq!(rig.delivered[0].2.segment.ecn, Ecn::Ect0);
+    let used = rig.net.ports().filter(|p| p.stats.packets > 0);
+    used.map(|p| p.name.to_string()).collect()
+}
+
+#[test]
+fn the_shortest_way_even_over_later_links() {
+    // h0 - s0 - s1 - s2 - s3 - h1, and a short cut s0 - s3.
+    let ring = plan(
+        2,
+        4,
+        &[
+            (host(0), switch(0)),
+            (switch(0), switch(1)),
+            (switch(1), switch(2)),
+            (switch(2), switch(3)),
+            (host(1), switch(3)),
+            (switch(3), switch(0)),
+        ],
+    );
+    assert_eq!(way(&ring, 0, 1), ["h0->s0", "s3->h1", "s0->s3"]);
+    assert_eq!(way(&ring, 1, 0), ["s0->h0", "h1->s3", "s3->s0"]);
+}
+
+#[test]
+fn of_equal_ways_the_lowest_link() {
+    // Two spines; the links to s3 come first at s0, those to s2 first at s1.
+    let spines = plan(
+        2,
+        4,
+        &[
+            (host(0), switch(0)),
+            (host(1), switch(1)),
+            (switch(3), switch(0)),
+            (switch(2), switch(1)),
+            (switch(2), switch(0)),
+            (switch(3), switch(1)),
+        ],
+    );
+    assert_eq!(way(&spines, 0, 1), ["h0->s0", "s1->h1", "s0->s3", "s3->s1"]);
+    assert_eq!(way(&spines, 1, 0), ["s0->h0", "h1->s1", "s1->s2", "s2->s0"]);
+}
+
+#[test]
+fn parallel_links_have_names_of_their_own() {
+    let two = plan(
+        2,
+        2,
+        &[
+            (host(0), switch(0)),
+            (host(1), switch(1)),
+            (switch(0), switch(1)),
+            (switch(1), switch(0)),
+        ],
+    );
+    assert_eq!(way(&two, 0, 1), ["h0->s0", "s1->h1", "s0->s1"]);
+    assert_eq!(way(&two, 1, 0), ["s0->h0", "h1->s1", "s1->s0"]);
+    let rig = Rig::quiet(&two, &[]);
+    let names: Vec<String> = rig.net.ports().map(|p| p.name.to_string()).collect();
+    assert_eq!(names[4..], ["s0->s1", "s1->s0", "s1->s0#1", "s0->s1#1"]);
+}
+
+#[test]
+fn all_pairs_arrive() {
+    // A tree of seven switches with two hosts on each leaf.
+    let mut links = vec![];
+    for child in 1..7 {
+        links.push((switch(child), switch((child - 1) / 2)));
+    }
+    for h in 0..8 {
+        links.push((host(h), switch(3 + h / 2)));
+    }
+    let tree = plan(8, 7, &links);
+    for from in 0..8 {
+        for to in (0..8).filter(|&to| to != from) {
+            let (a, b) = (from / 2, to / 2);
+            let hops = if a == b {
+                2
+            } else if a / 2 == b / 2 {
+                4
+            } else {
+                6
+            };
+            assert_eq!(way(&tree, from, to).len(), hops, "{from} to {to}");
+        }
+    }
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "sends to")]
+fn a_packet_to_oneself_is_a_mistake() {
+    let two = plan(2, 1, &[(host(0), switch(0)), (host(1), switch(0))]);
+    Rig::quiet(&two, &[(ps(0), packet(0, 0, 100, 0))]);
+}
+
+#[test]
+#[cfg(not(debug_assertions))]
+fn a_packet_for_nobody_is_dropped() {
+    let two = plan(2, 1, &[(host(0), switch(0)), (host(1), switch(0))]);
+    let sends = [
+        (ps(0), packet(0, 0, 100, 0)),
+        (ps(0), packet(0, 2, 100, 1)),
+        (ps(0), packet(2, 0, 100, 2)),
+    ];
+    let rig = Rig::quiet(&two, &sends);
+    assert_eq!(rig.left, [None, None, None]);
+    assert_eq!(rig.net.hops(), 0);
+}

@@ -1,0 +1,123 @@
+//! Marking and loss at the exact threshold.
+
+use lowtide_net::{BufferSpec, Count, MarkSpec, NotEct, PortSpec};
+use lowtide_units::{Bytes, Instant};
+use lowtide_wire::Ecn;
+
+use crate::rig::{OUT, Rig, funnel, packet, ps};
+
+/// Twenty packets of 100 B that come to the slow port 100 ps apart: packet `n` finds `n` before it,
+/// of which the first is on the line.
+fn burst(ecn: impl Fn(u32) -> Ecn) -> Vec<(Instant, lowtide_net::Packet)> {
+    let send = |i: u32| {
+        let mut packet = packet(0, 1, 100, i);
+        packet.segment.ecn = ecn(i);
+        (ps(u64::from(i) * 100), packet)
+    };
+    (0..20).map(send).collect()
+}
+
+fn marks(k: Count, count_in_service: bool) -> Vec<u32> {
+    let mark = MarkSpec::Step { k, not_ect: NotEct::Ignore };
+    let plan = funnel(PortSpec { buffer: BufferSpec::Unlimited, mark, count_in_service });
+    let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
+    let marked = rig.marked();
+    assert_eq!(rig.stats(OUT).marks, marked.len() as u64);
+    assert_eq!(rig.delivered.len(), 20);
+    marked
+}
+
+#[test]
+fn marks_begin_above_k() {
+    let bytes = |n| Count::Bytes(Bytes::new(n));
+    let from = |n: u32| (n..20).collect::<Vec<_>>();
+    // Packet 7 is the first that finds more than five waiting, packet 6 counts the one on the line.
+    assert_eq!(marks(Count::Packets(5), false), from(7));
+    assert_eq!(marks(Count::Packets(5), true), from(6));
+    assert_eq!(marks(bytes(500), false), from(7));
+    assert_eq!(marks(bytes(500), true), from(6));
+    assert_eq!(marks(bytes(499), false), from(6));
+    assert_eq!(marks(bytes(499), true), from(5));
+    assert_eq!(marks(Count::Packets(18), false), from(20));
+    assert_eq!(marks(Count::Packets(18), true), from(19));
+}
+
+/// How many of the burst get in, and the most bytes the queue then had.
+fn room(size: Count, count_in_service: bool) -> (usize, u64) {
+    let buffer = BufferSpec::Static(size);
+    let plan = funnel(PortSpec { buffer, mark: MarkSpec::None, count_in_service });
+    let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
+    let stats = rig.stats(OUT);
+    assert_eq!(stats.drops + stats.packets, 20);
+    assert_eq!(stats.packets, rig.delivered.len() as u64);
+    assert_eq!((stats.marks, stats.aqm_drops), (0, 0));
+    // Tail drop: the first ones got in.
+    let first =
+        |(i, d): (usize, &(Instant, _, lowtide_net::Packet))| d.2.segment.seq.raw() as usize == i;
+    assert!(rig.delivered.iter().enumerate().all(first));
+    (rig.delivered.len(), stats.max_bytes)
+}
+
+#[test]
+fn loss_begins_at_the_first_packet_that_does_not_fit() {
+    let bytes = |n| Count::Bytes(Bytes::new(n));
+    assert_eq!(room(Count::Packets(5), false), (6, 500));
+    assert_eq!(room(Count::Packets(5), true), (5, 500));
+    assert_eq!(room(bytes(500), false), (6, 500));
+    assert_eq!(room(bytes(500), true), (5, 500));
+    assert_eq!(room(bytes(599), true), (5, 500));
+    assert_eq!(room(bytes(499), true), (4, 400));
+    assert_eq!(room(bytes(99), true), (0, 0));
+    assert_eq!(room(Count::Packets(0), false), (0, 0));
+}
+
+#[test]
+fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
+    // Every other packet is capable; K = 5 in service, as above.
+    let sends = burst(|i| if i % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct });
+    for not_ect in [NotEct::Ignore, NotEct::Drop] {
+        let mark = MarkSpec::Step { k: Count::Packets(5), not_ect };
+        let buffer = BufferSpec::Unlimited;
+        let plan = funnel(PortSpec { buffer, mark, count_in_service: true });
+        let rig = Rig::quiet(&plan, &sends);
+        let stats = rig.stats(OUT);
+        assert_eq!(rig.marked(), [6, 8, 10, 12, 14, 16, 18]);
+        assert_eq!((stats.marks, stats.drops), (7, 0));
+        let dropped = if not_ect == NotEct::Drop { 7 } else { 0 };
+        assert_eq!(stats.aqm_drops, dropped);
+        assert_eq!(rig.delivered.len() as u64, 20 - dropped);
+    }
+}
+
+#[test]
+fn ce_stays_and_counts_as_a_mark_here_too() {
+    let mark = MarkSpec::Step { k: Count::Packets(17), not_ect: NotEct::Ignore };
+    let plan = funnel(PortSpec { buffer: BufferSpec::Unlimited, mark, count_in_service: true });
+    let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ce));
+    assert_eq!(rig.marked().len(), 20);
+    assert_eq!(rig.stats(OUT).marks, 2);
+}
+
+#[test]
+fn memory_comes_before_the_marker() {
+    // Both would act from packet 6 on: what finds no memory is lost for want of it.
+    let mark = MarkSpec::Step { k: Count::Packets(5), not_ect: NotEct::Drop };
+    let buffer = BufferSpec::Static(Count::Packets(6));
+    let plan = funnel(PortSpec { buffer, mark, count_in_service: true });
+    for ecn in [Ecn::NotEct, Ecn::Ect0] {
+        let rig = Rig::quiet(&plan, &burst(|_| ecn));
+        let stats = rig.stats(OUT);
+        assert_eq!((stats.packets, stats.marks, stats.aqm_drops, stats.drops), (6, 0, 0, 14));
+        assert!(rig.left.iter().all(Option::is_some), "the host's own port drops nothing");
+    }
+}
+
+#[test]
+fn a_host_is_told_when_its_own_port_drops() {
+    let mut plan = funnel(PortSpec::NIC);
+    plan.links[0].port_a.buffer = BufferSpec::Static(Count::Packets(1));
+    let sends: Vec<_> = (0..3).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();
+    let rig = Rig::quiet(&plan, &sends);
+    assert_eq!(rig.left, [Some(ps(100)), Some(ps(200)), None]);
+    assert_eq!(rig.stats(0).drops, 1);
+}
