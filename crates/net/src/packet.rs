@@ -82,13 +82,12 @@ impl Pool {
     }
     pub(crate) fn set_ce(&mut self, id: PacketId) {
         self.heads[id.0 as usize].ecn = Ecn::Ce;
+        self.packets[id.0 as usize].segment.ecn = Ecn::Ce;
     }
     /// Takes the packet out.
     pub(crate) fn take(&mut self, id: PacketId) -> Packet {
         self.free.push(id);
-        let mut packet = self.packets[id.0 as usize];
-        packet.segment.ecn = self.heads[id.0 as usize].ecn;
-        packet
+        self.packets[id.0 as usize]
     }
     /// Forgets the packet.
     pub(crate) fn discard(&mut self, id: PacketId) {

@@ -76,13 +76,26 @@ impl Port {
     /// Looks back on all departures up to and with `now`.
     #[inline]
     fn retire(&mut self, now: Instant) {
+        if !self.counters.counting() {
+            self.warm_up(now);
+        }
         while let Some((at, size)) = self.fifo.next_departure() {
             if at > now {
                 break;
             }
-            let queue = self.fifo.occupancy(self.count_in_service);
-            self.counters.departure(at, self.fifo.in_system(), queue, size);
-            self.fifo.depart();
+            self.counters.departure(at, self.fifo.in_system(), size);
+            self.fifo.depart(size);
+        }
+    }
+    /// Lets pass what leaves before the statistics begin, and begins them if it is time.
+    #[inline(never)]
+    fn warm_up(&mut self, now: Instant) {
+        let until = now.min(self.counters.warmup());
+        while let Some((_, size)) = self.fifo.next_departure().filter(|next| next.0 <= until) {
+            self.fifo.depart(size);
+        }
+        if now >= self.counters.warmup() {
+            self.counters.start(self.fifo.occupancy(self.count_in_service));
         }
     }
     /// The queue at `now`, as the port counts it.
@@ -92,14 +105,14 @@ impl Port {
     }
     /// Accounts for everything up to `at`.
     pub(crate) fn finish(&mut self, at: Instant) {
-        let queue = self.queue(at);
-        self.counters.finish(at, self.fifo.in_system(), queue);
+        self.retire(at);
+        self.counters.pass(at, self.fifo.in_system());
     }
     /// A packet arrives: memory, then marker. [`Port::commit`] must follow if it is let in.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, head: &Head) -> Entered {
         let found = self.queue(now);
-        self.counters.arrival(now, self.fifo.in_system(), found);
+        self.counters.arrival(now, self.fifo.in_system());
         self.digest.update(now.as_ps());
         if !self.buffer.admits(found, head.size) {
             self.counters.full();

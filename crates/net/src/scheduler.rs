@@ -74,10 +74,10 @@ impl Fifo {
             (place.departure, place.size)
         })
     }
-    /// The packet on the line has left.
+    /// The packet on the line, of `size` bytes, has left.
     #[inline]
-    pub(crate) fn depart(&mut self) {
-        self.bytes -= u64::from(self.place(self.line).size);
+    pub(crate) fn depart(&mut self, size: u32) {
+        self.bytes -= u64::from(size);
         self.line += 1;
     }
     /// How many have left so far.
@@ -147,7 +147,7 @@ mod tests {
             let at = |i: usize| Instant::from_ps(i as u64);
             for &id in &ids[..turn] {
                 assert!(fifo.push(id, 1, at(0), at(0)));
-                fifo.depart();
+                fifo.depart(1);
                 assert_eq!(fifo.arrive(), Some((id, None)));
             }
             for i in 0..100 {
@@ -161,7 +161,7 @@ mod tests {
                 let waiting = Occupancy { packets: 99 - i as u32, bytes: rest - i as u64 };
                 assert_eq!(fifo.occupancy(false), waiting);
                 assert_eq!(fifo.next_departure(), Some((at(i), i as u32)));
-                fifo.depart();
+                fifo.depart(i as u32);
                 let next = (i < 99).then(|| at(i + 8));
                 assert_eq!(fifo.arrive(), Some((ids[100 + i], next)));
             }

@@ -88,7 +88,7 @@ impl Counters {
             on: false,
             warmup,
             since: warmup,
-            bins: vec![Bin::default(); 16],
+            bins: Vec::new(),
             packets: 0,
             bytes: 0,
             marks: 0,
@@ -97,51 +97,47 @@ impl Counters {
             max_bytes: 0,
         }
     }
+    /// True when the warm-up is over.
+    #[inline]
+    pub(crate) const fn counting(&self) -> bool {
+        self.on
+    }
+    /// When the warm-up ends.
+    pub(crate) const fn warmup(&self) -> Instant {
+        self.warmup
+    }
+    /// The warm-up is over, and at its end the queue was this.
+    pub(crate) fn start(&mut self, queue: Occupancy) {
+        self.on = true;
+        self.max_bytes = queue.bytes;
+    }
     /// The system held `in_system` packets from the last change until `at`.
     #[inline]
-    fn pass(&mut self, at: Instant, in_system: usize) {
-        let spent = at.saturating_since(self.since);
-        if let Some(bin) = self.bins.get_mut(in_system) {
-            bin.ps += spent.as_ps();
+    pub(crate) fn pass(&mut self, at: Instant, in_system: usize) {
+        if in_system >= self.bins.len() {
+            self.grow(in_system);
         }
+        self.bins[in_system].ps += at.saturating_since(self.since).as_ps();
         self.since = self.since.max(at);
     }
-    #[cold]
-    fn start(&mut self, queue_bytes: u64) {
-        self.on = true;
-        self.max_bytes = queue_bytes;
-    }
-    /// A packet of `size` bytes leaves at `at`; `in_system` and `queue` are still with it.
+    /// A packet of `size` bytes leaves at `at`; `in_system` still counts it.
     #[inline]
-    pub(crate) fn departure(&mut self, at: Instant, in_system: usize, queue: Occupancy, size: u32) {
+    pub(crate) fn departure(&mut self, at: Instant, in_system: usize, size: u32) {
         self.pass(at, in_system);
-        if !self.on {
-            if at <= self.warmup {
-                return;
-            }
-            self.start(queue.bytes);
-        }
         self.packets += 1;
         self.bytes += u64::from(size);
     }
-    /// A packet arrives at `at`; `in_system` and `queue` are what it finds.
+    /// A packet arrives at `at` and finds `in_system`.
     #[inline]
-    pub(crate) fn arrival(&mut self, at: Instant, in_system: usize, queue: Occupancy) {
-        self.pass(at, in_system);
-        if in_system + 1 >= self.bins.len() {
-            self.grow(in_system + 2);
+    pub(crate) fn arrival(&mut self, at: Instant, in_system: usize) {
+        if self.on {
+            self.pass(at, in_system);
+            self.bins[in_system].arrivals += 1;
         }
-        if !self.on {
-            if at < self.warmup {
-                return;
-            }
-            self.start(queue.bytes);
-        }
-        self.bins[in_system].arrivals += 1;
     }
     #[cold]
-    fn grow(&mut self, len: usize) {
-        self.bins.resize(len.next_power_of_two(), Bin::default());
+    fn grow(&mut self, in_system: usize) {
+        self.bins.resize((in_system + 1).next_power_of_two(), Bin::default());
     }
     /// It found no memory.
     pub(crate) fn full(&mut self) {
@@ -161,15 +157,8 @@ impl Counters {
     /// It took its place; the queue has now `queue_bytes`.
     #[inline]
     pub(crate) fn queued(&mut self, queue_bytes: u64) {
-        if queue_bytes > self.max_bytes {
-            self.max_bytes = queue_bytes;
-        }
-    }
-    /// Accounts for the time until `at`.
-    pub(crate) fn finish(&mut self, at: Instant, in_system: usize, queue: Occupancy) {
-        self.pass(at, in_system);
-        if !self.on && at >= self.warmup {
-            self.start(queue.bytes);
+        if self.on {
+            self.max_bytes = self.max_bytes.max(queue_bytes);
         }
     }
     /// The figures, with lengths counted with the packet on the line or without.
@@ -200,7 +189,7 @@ impl Counters {
             drops: self.drops,
             aqm_drops: self.aqm_drops,
             busy,
-            max_bytes: if self.on { self.max_bytes } else { 0 },
+            max_bytes: self.max_bytes,
             levels,
         }
     }

@@ -1,4 +1,4 @@
-//! Scenarios that run by name, without a file, and the templates of `new`.
+//! Scenarios that run by name, without a file, and the files that `new` prints.
 
 /// One embedded scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,14 +38,32 @@ impl Embedded {
     }
 }
 
-/// A commented file to start from; `None` for a kind that has none. See [`TEMPLATES`].
-pub fn template(kind: &str) -> Option<&'static str> {
-    match kind {
-        "star" => Some(include_str!("../templates/star.toml")),
-        "dumbbell" => Some(include_str!("../templates/dumbbell.toml")),
-        _ => None,
-    }
+/// A commented file to start from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Template {
+    /// What `new` takes.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// The file.
+    pub text: &'static str,
 }
 
-/// The kinds of [`template`].
-pub const TEMPLATES: [&str; 2] = ["dumbbell", "star"];
+/// The files to start from, by name.
+pub static TEMPLATES: &[Template] = &[
+    Template {
+        name: "dumbbell",
+        summary: "two switches with a bottleneck between them, long flows",
+        text: include_str!("../templates/dumbbell.toml"),
+    },
+    Template {
+        name: "star",
+        summary: "hosts on one switch, long and short flows, schemes compared, a sweep",
+        text: include_str!("../templates/star.toml"),
+    },
+];
+
+/// The file to start from for a kind of [`TEMPLATES`].
+pub fn template(kind: &str) -> Option<&'static str> {
+    TEMPLATES.iter().find(|t| t.name == kind).map(|t| t.text)
+}

@@ -213,6 +213,7 @@ fn observation(out: &mut Text, model: &Model) {
     out.text("start-jitter", disturbance.start_jitter);
     out.text("host-jitter", disturbance.host_jitter);
     out.bare("ports", disturbance.ports);
+    out.bare("ties", disturbance.ties);
 
     let probes = &model.probes;
     out.table("probes");

@@ -79,7 +79,7 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 }
 
 /// Everything that was found wrong; never empty.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ScenarioErrors(Vec<ScenarioError>);
 
 impl ScenarioErrors {
@@ -136,6 +136,13 @@ impl fmt::Display for ScenarioErrors {
             fmt::Display::fmt(error, f)?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for ScenarioErrors {
+    /// As people read it: every error quotes the whole file otherwise.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

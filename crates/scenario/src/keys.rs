@@ -259,6 +259,12 @@ pub(crate) static SECTIONS: &[Section] = &[
                 Is("true"),
                 "Initial sequence numbers and ephemeral ports are drawn.",
             ),
+            key(
+                "ties",
+                Ty::Bool,
+                Is("true"),
+                "The order of events at the same picosecond is drawn.",
+            ),
         ],
         switches: false,
     },

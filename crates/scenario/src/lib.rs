@@ -9,6 +9,7 @@ mod check;
 mod embedded;
 mod emit;
 mod error;
+mod estimate;
 mod hosts;
 mod keys;
 mod known;
@@ -24,8 +25,9 @@ mod target;
 mod tree;
 mod value;
 
-pub use embedded::{Embedded, TEMPLATES, find as find_embedded, list, template};
+pub use embedded::{Embedded, TEMPLATES, Template, list, template};
 pub use error::{ScenarioError, ScenarioErrors};
+pub use estimate::{Estimate, HOPS_PER_SECOND};
 pub use plan::Plan;
 pub use run::RunSpec;
 pub use scenario::Scenario;

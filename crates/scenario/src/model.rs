@@ -412,6 +412,7 @@ impl<'a, 's> File<'a, '_, 's> {
             start_jitter: r.time("start-jitter").unwrap_or_default(),
             host_jitter: r.time("host-jitter").unwrap_or_default(),
             ports: r.bool("ports"),
+            ties: r.bool("ties"),
         }
     }
 

@@ -1,45 +1,36 @@
 //! The network of a scenario.
 
-use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, PortSpec};
+use lowtide_net::Blueprint;
+use lowtide_net::topology::HostLine;
+use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
+use lowtide_net::topology::star::{Star, star};
 
 use crate::model::{Model, TopologyKind};
 
-/// Nodes and links; hosts are called `group.index`.
+/// Nodes and links; hosts are called `group.index`, those of the left side first.
 pub(crate) fn blueprint(model: &Model) -> Blueprint {
     let topology = &model.topology;
-    let mut out = Blueprint::default();
-    let switches: &[&str] = match topology.kind {
-        TopologyKind::Star => &["switch0"],
-        TopologyKind::Dumbbell => &["switch0", "switch1"],
-    };
-    out.switches = switches.iter().map(|s| (*s).to_owned()).collect();
-    // Hosts of the left side are numbered first.
-    let mut groups: Vec<_> = model.hosts.iter().collect();
-    groups.sort_by_key(|g| g.range.first);
-    for group in groups {
-        for index in 0..group.range.count {
-            out.hosts.push(format!("{}.{index}", group.name));
-            out.links.push(LinkSpec {
-                a: NodeId::Host(HostId(group.range.first + index)),
-                b: NodeId::Switch(u32::from(group.right)),
-                rate: topology.rate,
-                delay: topology.delay,
-                framing: topology.framing,
-                port_a: PortSpec::NIC,
-                port_b: model.switch.port,
-            });
+    let port = model.switch.port;
+    match topology.kind {
+        TopologyKind::Star => {
+            star(&Star { hosts: side(model, false), framing: topology.framing, port })
         }
-    }
-    if topology.kind == TopologyKind::Dumbbell {
-        out.links.push(LinkSpec {
-            a: NodeId::Switch(0),
-            b: NodeId::Switch(1),
-            rate: topology.bottleneck_rate,
-            delay: topology.bottleneck_delay,
+        TopologyKind::Dumbbell => dumbbell(&Dumbbell {
+            left: side(model, false),
+            right: side(model, true),
+            bottleneck_rate: topology.bottleneck_rate,
+            bottleneck_delay: topology.bottleneck_delay,
             framing: topology.framing,
-            port_a: model.switch.port,
-            port_b: model.switch.port,
-        });
+            port,
+            bottleneck_port: port,
+        }),
     }
-    out
+}
+
+/// The hosts of one side, in the order of the file.
+fn side(model: &Model, right: bool) -> Vec<HostLine> {
+    let groups = model.hosts.iter().filter(|g| g.right == right);
+    let line =
+        |name: String| HostLine { name, rate: model.topology.rate, delay: model.topology.delay };
+    groups.flat_map(|g| (0..g.range.count).map(|i| line(format!("{}.{i}", g.name)))).collect()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::check;
 use crate::emit;
 use crate::error::{ScenarioError, ScenarioErrors};
+use crate::estimate::Estimate;
 use crate::known::Known;
 use crate::model::{Model, Named};
 use crate::reader::Complaints;
@@ -28,6 +29,20 @@ pub struct Plan {
     pub schemes: Vec<String>,
     /// The points of the sweep, the last key changing fastest; one empty point without a sweep.
     pub points: Vec<Vec<(String, String)>>,
+}
+
+impl Plan {
+    /// What all runs will cost. Seeds of one case cost the same.
+    pub fn estimate(&self) -> Estimate {
+        let mut total = Estimate::default();
+        let mut rest = &self.runs[..];
+        while let Some(first) = rest.first() {
+            let same = rest.iter().take_while(|r| Arc::ptr_eq(&r.case, &first.case)).count();
+            total = total.then(Estimate::of(&first.case.setup(first.seed)).times(same as u64));
+            rest = &rest[same..];
+        }
+        total
+    }
 }
 
 /// The most runs of one plan.

@@ -100,6 +100,7 @@ impl Scenario {
     }
 
     /// Sweeps a dotted key over `values`, as `--over key=a,b` does; it replaces the file's sweep of it.
+    /// Values that together are a range, `{from = "10 pkt", to = .., step = ..}`, are one.
     ///
     /// # Errors
     /// No such key (with the nearest one), or no value. What is wrong with a value, `expand` says.

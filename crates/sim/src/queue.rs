@@ -1,28 +1,188 @@
-//! The set of pending events.
+//! The set of pending events: a radix heap with 64 slots per level.
+//!
+//! The time of an event, seen as eleven digits of six bits, is compared with the time of the event
+//! taken out last: the highest digit in which they differ is the event's level, that digit its slot.
+//! Slots of a level are in order of time and every event of a level is before all of the levels above,
+//! so the next event is in the first slot of the lowest level that has any; a bitmap finds it. When it
+//! is alone there, as it mostly is, it is taken out. Otherwise the others move to lower levels, which
+//! happens about log64(n) times to each of n. Nothing needs tuning, and time need not go in steps.
+//!
+//! Events at the time of the last one wait in a binary heap by the rest of their keys, so the order
+//! is that of the keys, exactly.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Pending keys, taken out in ascending order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Queue(BinaryHeap<Reverse<u128>>);
+const DIGIT_BITS: u32 = 6;
+const SLOTS: usize = 1 << DIGIT_BITS;
+const LEVELS: usize = u64::BITS.div_ceil(DIGIT_BITS) as usize;
+/// No node.
+const NIL: u32 = u32::MAX;
+
+/// An event: time, then the key among events of that time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Key {
+    pub(crate) time: u64,
+    pub(crate) tie: u64,
+}
+
+/// An event in the list of a slot.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    key: Key,
+    next: u32,
+}
+
+/// Pending events, taken out in ascending order of their keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    /// The time of the event taken out last: no event is before it.
+    last: u64,
+    len: usize,
+    /// Bit `l`: level `l` has events.
+    levels: u32,
+    /// Bit `s` of level `l`: slot `s` has events.
+    slots: [u64; LEVELS],
+    /// First node of the list of each slot; meaningless where the bit is not set.
+    first: [[u32; SLOTS]; LEVELS],
+    nodes: Vec<Node>,
+    /// List of the nodes that hold no event.
+    free: u32,
+    /// Keys of the events at `last`.
+    ties: BinaryHeap<Reverse<u64>>,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            last: 0,
+            len: 0,
+            levels: 0,
+            slots: [0; LEVELS],
+            first: [[NIL; SLOTS]; LEVELS],
+            nodes: Vec::new(),
+            free: NIL,
+            ties: BinaryHeap::new(),
+        }
+    }
+}
 
 impl Queue {
-    pub(crate) fn push(&mut self, key: u128) {
-        self.0.push(Reverse(key));
+    /// Adds an event; its time must not be before that of the event taken out last.
+    #[inline]
+    pub(crate) fn push(&mut self, key: Key) {
+        debug_assert!(key.time >= self.last);
+        self.len += 1;
+        if key.time == self.last {
+            self.ties.push(Reverse(key.tie));
+            return;
+        }
+        let node = self.free;
+        if let Some(free) = self.nodes.get(node as usize) {
+            self.free = free.next;
+            self.link(node, key);
+        } else {
+            let node = self.nodes.len() as u32;
+            self.nodes.push(Node { key, next: NIL });
+            self.link(node, key);
+        }
     }
-    /// Takes out the least key if it is less than `limit`.
-    pub(crate) fn pop_below(&mut self, limit: u128) -> Option<u128> {
-        let top = self.0.peek_mut()?;
-        if top.0 >= limit {
+    /// Puts `node` with `key`, which is after `last`, into its slot.
+    #[inline]
+    fn link(&mut self, node: u32, key: Key) {
+        let level = ((key.time ^ self.last).ilog2() / DIGIT_BITS) as usize;
+        let slot = (key.time >> (level as u32 * DIGIT_BITS)) as usize % SLOTS;
+        let bit = 1 << slot;
+        let first = &mut self.first[level][slot];
+        let next = if self.slots[level] & bit == 0 { NIL } else { *first };
+        self.nodes[node as usize] = Node { key, next };
+        *first = node;
+        self.slots[level] |= bit;
+        self.levels |= 1 << level;
+    }
+    /// Takes out the least key if its time is before `limit`.
+    #[inline]
+    pub(crate) fn pop_before(&mut self, limit: u64) -> Option<Key> {
+        if let Some(&Reverse(tie)) = self.ties.peek() {
+            if self.last >= limit {
+                return None;
+            }
+            self.ties.pop();
+            self.len -= 1;
+            return Some(Key { time: self.last, tie });
+        }
+        let (level, slot) = self.first_slot()?;
+        let first = self.first[level][slot];
+        let node = self.nodes[first as usize];
+        if node.next == NIL {
+            if node.key.time >= limit {
+                return None;
+            }
+            self.release(first);
+            self.clear(level, slot);
+            self.last = node.key.time;
+            self.len -= 1;
+            return Some(node.key);
+        }
+        self.spread(level, slot, limit)
+    }
+    /// Takes out the least of several keys in one slot and moves the others to lower levels.
+    fn spread(&mut self, level: usize, slot: usize, limit: u64) -> Option<Key> {
+        let first = self.first[level][slot];
+        let least = self.least(first)?;
+        if least.time >= limit {
             return None;
         }
-        Some(std::collections::binary_heap::PeekMut::pop(top).0)
+        self.clear(level, slot);
+        self.last = least.time;
+        let mut at = first;
+        while let Some(&Node { key, next }) = self.nodes.get(at as usize) {
+            if key.time > least.time {
+                self.link(at, key);
+            } else {
+                self.release(at);
+                self.ties.push(Reverse(key.tie));
+            }
+            at = next;
+        }
+        let Reverse(tie) = self.ties.pop()?;
+        self.len -= 1;
+        Some(Key { time: least.time, tie })
     }
-    pub(crate) fn peek(&self) -> Option<u128> {
-        self.0.peek().map(|k| k.0)
+    /// The time of the next event.
+    pub(crate) fn peek_time(&self) -> Option<u64> {
+        if !self.ties.is_empty() {
+            return Some(self.last);
+        }
+        let (level, slot) = self.first_slot()?;
+        self.least(self.first[level][slot]).map(|key| key.time)
     }
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+    /// The slot that holds the next event.
+    #[inline]
+    fn first_slot(&self) -> Option<(usize, usize)> {
+        let level = self.levels.trailing_zeros() as usize;
+        let slots = self.slots.get(level)?;
+        Some((level, slots.trailing_zeros() as usize))
+    }
+    /// Marks a slot as empty.
+    #[inline]
+    fn clear(&mut self, level: usize, slot: usize) {
+        self.slots[level] &= !(1 << slot);
+        if self.slots[level] == 0 {
+            self.levels &= !(1 << level);
+        }
+    }
+    #[inline]
+    fn release(&mut self, node: u32) {
+        self.nodes[node as usize].next = self.free;
+        self.free = node;
+    }
+    /// The least key of the list that starts at `first`.
+    fn least(&self, first: u32) -> Option<Key> {
+        let next = |node: &&Node| self.nodes.get(node.next as usize);
+        std::iter::successors(self.nodes.get(first as usize), next).map(|node| node.key).min()
     }
 }

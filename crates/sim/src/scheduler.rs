@@ -2,7 +2,7 @@
 
 use lowtide_units::Instant;
 
-use crate::queue::Queue;
+use crate::queue::{Key, Queue};
 use crate::{Entity, Seed};
 
 /// The pending events and the clock.
@@ -50,14 +50,14 @@ impl Scheduler {
     /// Takes the next event out if it is before `limit`.
     #[inline]
     pub fn pop_before(&mut self, limit: Instant) -> Option<(Instant, Entity)> {
-        let key = self.queue.pop_below(u128::from(limit.as_ps()) << 64)?;
-        self.now = time_of(key);
+        let key = self.queue.pop_before(limit.as_ps())?;
+        self.now = Instant::from_ps(key.time);
         self.events += 1;
-        Some((self.now, Entity::from_raw(key as u32)))
+        Some((self.now, Entity::from_raw(key.tie as u32)))
     }
     /// The time of the next event.
     pub fn peek_time(&self) -> Option<Instant> {
-        self.queue.peek().map(time_of)
+        self.queue.peek_time().map(Instant::from_ps)
     }
     /// How many events are pending.
     pub fn len(&self) -> usize {
@@ -76,15 +76,12 @@ impl Scheduler {
         debug_assert!(self.peek_time().is_none_or(|t| t >= time));
         self.now = self.now.max(time);
     }
-    /// Time, hash and entity in one number that sorts as the events do.
-    fn key(&self, time: Instant, entity: Entity) -> u128 {
+    /// Time, then hash and entity, in one value that sorts as the events do.
+    #[inline]
+    fn key(&self, time: Instant, entity: Entity) -> Key {
         let x = (self.salt ^ time.as_ps()).wrapping_add(u64::from(entity.raw()) << 32);
         let x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
-        let hash = ((x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32;
-        (u128::from(time.as_ps()) << 64) | (u128::from(hash) << 32) | u128::from(entity.raw())
+        let hash = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) & 0xffff_ffff_0000_0000;
+        Key { time: time.as_ps(), tie: hash | u64::from(entity.raw()) }
     }
-}
-
-fn time_of(key: u128) -> Instant {
-    Instant::from_ps((key >> 64) as u64)
 }

@@ -39,12 +39,11 @@ impl Connection {
         if advanced {
             self.timeouts = 0;
             self.persists = 0;
-            self.snd.blocked = core::mem::take(&mut self.snd.blocked)
-                && self.snd.end.saturating_sub(ack) >= self.config.send_buffer.as_u64()
-                || {
-                    self.pending.writable = true;
-                    false
-                };
+            let unacked = self.snd.end.saturating_sub(ack);
+            if self.snd.blocked && unacked < self.config.send_buffer.as_u64() {
+                self.snd.blocked = false;
+                self.pending.writable = true;
+            }
         }
         self.snd.delivered += acked.delivered_bytes;
         if acked.delivered_bytes > 0 {

@@ -417,7 +417,8 @@ impl Connection {
     }
 
     fn control(&mut self, header: Segment) -> Transmit {
-        let at = self.snd.nxt;
+        // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
+        let at = self.snd.nxt.min(self.snd.end);
         Transmit { id: self.new_id(), header, stream: at..at, mss: self.snd.mss, segments: 1 }
     }
 }

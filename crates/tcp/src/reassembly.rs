@@ -17,6 +17,7 @@ struct Held {
 }
 
 /// What became of an arriving range.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one arrival")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Placed {
     /// It moved the in-order edge.

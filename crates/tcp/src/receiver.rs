@@ -282,8 +282,8 @@ impl Receiver {
                 || (starved && gain >= u64::from(self.mss).min(self.buffer / 2)))
     }
 
-    pub(crate) const fn unread(&self) -> u64 {
-        self.nxt.saturating_sub(self.consumed)
+    pub(crate) fn unread(&self) -> u64 {
+        self.readable_upto().saturating_sub(self.consumed)
     }
 
     pub(crate) fn echo(&self) -> bool {
@@ -323,7 +323,7 @@ impl Receiver {
 
     /// Bytes held outside of this struct.
     pub(crate) fn heap(&self) -> usize {
-        self.policy.as_deref().map_or(0, |p| size_of_val(p)) + self.reassembly.heap()
+        self.policy.as_deref().map_or(0, size_of_val) + self.reassembly.heap()
     }
 
     /// There is something to say in a SACK option.

@@ -1,0 +1,45 @@
+//! What the application is told, and when the connection wants to be called again.
+
+use lowtide_tcp::{Config, Event};
+use lowtide_units::Bytes;
+use lowtide_wire::Flags;
+
+use crate::lone::{Lone, plain};
+
+#[test]
+fn writable_comes_only_to_those_who_were_told_that_the_buffer_is_full() {
+    let mut c = Lone::established(Config { send_buffer: Bytes::new(2000), ..plain() });
+    c.conn.send(1000);
+    assert_eq!(c.sends_all().len(), 1);
+    c.arrives(0, 0, 1000, Flags::NONE).unwrap();
+    assert_eq!(c.events(), [], "nobody asked for room");
+
+    assert_eq!(c.conn.send_space(), 2000);
+    c.conn.send(2000);
+    assert_eq!(c.conn.send_space(), 0);
+    assert_eq!(c.sends_all().len(), 2);
+    c.arrives(0, 0, 2000, Flags::NONE).unwrap();
+    assert_eq!(c.events(), [Event::Writable]);
+    c.arrives(0, 0, 3000, Flags::NONE).unwrap();
+    assert_eq!(c.events(), [], "told once");
+}
+
+#[test]
+fn a_fin_is_no_unread_byte() {
+    let mut c = Lone::established(plain());
+    c.arrives(0, 100, 0, Flags::FIN).unwrap();
+    assert_eq!(c.conn.unread(), 100);
+    c.conn.read(100);
+    assert_eq!(c.conn.unread(), 0);
+}
+
+#[test]
+fn what_follows_our_fin_lies_in_no_stream() {
+    let mut c = Lone::established(plain());
+    c.conn.send(10);
+    c.conn.close();
+    assert_eq!(c.sends_all().last().map(|t| t.stream.clone()), Some(0..10));
+    c.arrives(0, 5, 11, Flags::NONE).unwrap();
+    let ack = c.sends().expect("an ACK");
+    assert_eq!(ack.stream, 10..10, "the FIN has a sequence number and no byte");
+}

@@ -1,0 +1,4 @@
+//! Bugs that the random-fault test found, each as the shortest script that shows it.
+
+mod events;
+mod lone;
