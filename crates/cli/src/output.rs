@@ -20,9 +20,12 @@ pub(crate) struct Output {
 impl Output {
     /// Prints `text` and a line end. A closed pipe (`lowtide list | head`) ends the command quietly.
     pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
-        let mut stdout = std::io::stdout().lock();
-        let written = stdout.write_all(text.trim_end().as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-        match written {
+        self.line(&format!("{}\n", text.trim_end()))
+    }
+
+    /// Prints `text` as it is.
+    pub(crate) fn line(self, text: &str) -> Result<(), Failure> {
+        match std::io::stdout().lock().write_all(text.as_bytes()) {
             Ok(()) => Ok(()),
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
             Err(e) => Err(Failure::Run(format!("cannot write to stdout: {e}"))),

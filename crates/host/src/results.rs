@@ -2,9 +2,10 @@
 
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, Info};
-use lowtide_units::Instant;
+use lowtide_units::{Bytes, Instant};
 
 use crate::app::{Progress, Side};
+use crate::node::Node;
 use crate::outcome::{EndReason, FlowRecord, FlowStatus, Outcome, QueueLevel, QueueRecord};
 use crate::world::World;
 
@@ -12,8 +13,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     world.net.finish(ended);
     let flows = (0..world.flows.len() as u32).filter_map(|i| flow_record(&mut world, i)).collect();
     let queues = world.net.ports().map(|p| queue_record(&p)).collect();
-    let entities =
-        core::iter::once(world.net.digest()).chain(world.nodes.iter().map(|n| n.digest()));
+    let entities = core::iter::once(world.net.digest()).chain(world.nodes.iter().map(Node::digest));
     let digest = Digest::combine(entities);
     world.counts.hops = world.net.hops();
     count_memory(&mut world);
@@ -76,7 +76,7 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         dst: flow.dst,
         src_port: progress.ports.0,
         dst_port: progress.ports.1,
-        size: flow.size.map(|s| s.as_u64()),
+        size: flow.size.map(Bytes::as_u64),
         start: progress.start,
         established: progress.established,
         delivered_at: progress.delivered_at,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lowtide_net::Network;
 use lowtide_sim::{Entity, Scheduler, Seed, Stop};
 use lowtide_tcp::{Arrival, CloseReason, ConnId, Event};
-use lowtide_units::Instant;
+use lowtide_units::{Bytes, Instant};
 use lowtide_wire::Segment;
 
 use crate::app::{BACKLOG, Handle, Progress, SERVER_PORT, Side};
@@ -159,7 +159,7 @@ impl<'a> World<'a> {
         };
         if let Some(conn) = node.endpoint.conn(id) {
             progress.ports.0 = conn.ports().0;
-            conn.send(progress.flow.size.map_or(BACKLOG, |s| s.as_u64()));
+            conn.send(progress.flow.size.map_or(BACKLOG, Bytes::as_u64));
             if progress.flow.size.is_some() {
                 conn.close();
             }

@@ -80,7 +80,7 @@ fn predicted_amplitude(n: f64) -> f64 {
     let target = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for _ in 0..60 {
-        let alpha = (low + high) / 2.0;
+        let alpha = f64::midpoint(low, high);
         if alpha * alpha * (1.0 - alpha / 4.0) < target { low = alpha } else { high = alpha }
     }
     n * (w + 1.0) * low / 2.0

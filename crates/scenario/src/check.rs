@@ -29,7 +29,8 @@ fn times(model: &Model, complaints: &mut Complaints<'_>) {
         complaints.add(run.warmup_at, message, Some("warm up for less, or run longer".to_owned()));
     }
     let sized = model.traffic.iter().any(|g| g.flows.iter().any(|f| f.size.is_some()));
-    if run.end_done && !sized {
+    let empty = model.traffic.iter().any(|g| g.flows.is_empty());
+    if run.end_done && !sized && !empty {
         let message = "every flow is unlimited, so the run can never end by `done`";
         let help = "write `end = \"duration\"` in [run], or give a flow a size";
         complaints.add(run.end_at, message, Some(help.to_owned()));
@@ -68,9 +69,11 @@ fn traffic(model: &Model, complaints: &mut Complaints<'_>) {
 
 fn packets(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
     let link = model.topology.mtu.as_u64();
+    let mut places: Vec<At> = Vec::new();
     for (group, config) in model.hosts.iter().zip(configs) {
-        if u64::from(config.mtu) > link {
-            let at = place_of(model, group, "mtu");
+        let at = place_of(model, group, "mtu");
+        if u64::from(config.mtu) > link && !places.contains(&at) {
+            places.push(at);
             let message = format!(
                 "[hosts.{}] sends IP packets of {} B, but the links carry {link} B at most",
                 group.name, config.mtu

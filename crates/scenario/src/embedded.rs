@@ -26,7 +26,7 @@ pub fn list() -> &'static [Embedded] {
 }
 
 /// The embedded scenario of that name.
-pub fn find(name: &str) -> Option<&'static Embedded> {
+pub(crate) fn find(name: &str) -> Option<&'static Embedded> {
     SCENARIOS.iter().find(|e| e.name == name)
 }
 

@@ -3,7 +3,7 @@
 //! Contract: an error knows the text it speaks of, so that it can be shown with its line and carets
 //! by anyone, with no further input. Several errors of one file come together.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -44,6 +44,7 @@ impl ScenarioError {
     }
 
     fn render(&self) -> String {
+        // Writing to a string cannot fail.
         let mut out = String::new();
         if let (Some((line, column)), Some(span)) = (self.line_column(), &self.span) {
             let text = self.text.lines().nth(line - 1).unwrap_or("");
@@ -55,16 +56,16 @@ impl ScenarioError {
             // Tabs are kept in the margin so that the carets stand under what they mean.
             let indent: String =
                 text.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-            out.push_str(&format!("{}:{line}:{column}: {}\n", self.file, self.message));
-            out.push_str(&format!("{margin} |\n{number} | {text}\n"));
-            out.push_str(&format!("{margin} | {indent}{}", "^".repeat(meant)));
+            let _ = writeln!(out, "{}:{line}:{column}: {}", self.file, self.message);
+            let _ = writeln!(out, "{margin} |\n{number} | {text}");
+            let _ = write!(out, "{margin} | {indent}{}", "^".repeat(meant));
         } else if self.file.is_empty() {
             out.push_str(&self.message);
         } else {
-            out.push_str(&format!("{}: {}", self.file, self.message));
+            let _ = write!(out, "{}: {}", self.file, self.message);
         }
         if let Some(help) = &self.help {
-            out.push_str(&format!("\n  help: {help}"));
+            let _ = write!(out, "\n  help: {help}");
         }
         out
     }

@@ -69,20 +69,18 @@ fn resolve_one(text: &str, groups: &[HostGroup]) -> Result<HostRange, (String, O
         let help = format!("write `{name}`, `{name}.0`, or `{name}[0..2]` for the first two");
         (message, Some(help))
     };
-    let (start, end) = if text[name.len()..].starts_with('.') {
-        let index: u32 = part.parse().map_err(|_| malformed())?;
-        (index, index.saturating_add(1))
+    let number = |text: &str| text.parse::<u32>().map_err(|_| malformed());
+    let range = if text[name.len()..].starts_with('.') {
+        None
     } else {
-        let part = part.strip_suffix(']').ok_or_else(malformed)?;
-        match part.split_once("..") {
-            Some((start, end)) => {
-                (start.parse().map_err(|_| malformed())?, end.parse().map_err(|_| malformed())?)
-            }
-            None => {
-                let index: u32 = part.parse().map_err(|_| malformed())?;
-                (index, index.saturating_add(1))
-            }
-        }
+        let inner = part.strip_suffix(']').ok_or_else(malformed)?;
+        Some(inner.split_once("..").ok_or_else(malformed)?)
+    };
+    let (start, end) = if let Some((start, end)) = range {
+        (number(start)?, number(end)?)
+    } else {
+        let index = number(part)?;
+        (index, index.saturating_add(1))
     };
     if start >= end {
         return Err(malformed());

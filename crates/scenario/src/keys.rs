@@ -352,14 +352,6 @@ impl Section {
         out.retain(|name| *name != "*");
         out
     }
-
-    /// The path with `name` for the star.
-    pub(crate) fn named(&self, name: &str) -> Vec<String> {
-        self.path
-            .iter()
-            .map(|p| if *p == "*" { name.to_owned() } else { (*p).to_owned() })
-            .collect()
-    }
 }
 
 impl Key {

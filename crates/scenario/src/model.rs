@@ -87,7 +87,6 @@ pub(crate) struct HostGroup {
 #[derive(Clone, Debug)]
 pub(crate) struct TrafficGroup {
     pub(crate) name: String,
-    pub(crate) at: At,
     pub(crate) to_at: At,
     pub(crate) start_at: At,
     pub(crate) workload: &'static workload::Entry,
@@ -395,7 +394,6 @@ impl<'a, 's> File<'a, '_, 's> {
                 if self.complaints.is_empty() { (workload.flows)(&args) } else { Vec::new() };
             out.push(TrafficGroup {
                 name: name.to_owned(),
-                at,
                 to_at,
                 start_at,
                 workload,
@@ -435,12 +433,13 @@ impl<'a, 's> File<'a, '_, 's> {
     fn compare(&mut self) -> Vec<Named> {
         let mut r = self.table(&["compare"]);
         let written = r.has("schemes");
-        let names = r.names("schemes").unwrap_or_default();
-        if written && names.is_empty() {
+        let names = r.names("schemes");
+        if names.as_ref().is_some_and(Vec::is_empty) {
             let help = "name a scheme, or take the key out".to_owned();
             r.complain("schemes", "an empty comparison", Some(help));
         }
-        let out: Vec<Named> = names.into_iter().map(|(name, at)| Named { name, at }).collect();
+        let named = |(name, at)| Named { name, at };
+        let out: Vec<Named> = names.unwrap_or_default().into_iter().map(named).collect();
         if written {
             let scheme = self.root.get(&["transport", "scheme"]);
             if let Some(node) = scheme {

@@ -146,6 +146,10 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
                 key.ty.read(&node, &known).ok().map(|value| (value, self.at))
             }
             Fallback::Unset(_) => None,
+            // Of something that is no table nothing is missing: the complaint about it is enough.
+            Fallback::Required if self.table.is_some_and(|t| !matches!(t.data, Data::Table(_))) => {
+                None
+            }
             Fallback::Required => {
                 let message = if self.path.is_empty() {
                     format!("`{name}` is missing at the top of the scenario")
@@ -295,7 +299,7 @@ fn read_switches(
             continue;
         };
         if let Err((error, help)) = check_switch_value(&name, &text) {
-            complaints.add(entry.node.at, format!("`{name}`: {error}"), Some(help));
+            complaints.add(entry.node.at, format!("`{name}`: {error}"), help);
             continue;
         }
         out.push(Setting { name, text, at: entry.node.at, pinned: entry.node.pinned });
@@ -330,7 +334,7 @@ pub(crate) fn check_switch_name(
 }
 
 /// Whether a switch takes a value; else why not, and help.
-fn check_switch_value(name: &str, text: &str) -> Result<(), (ValueError, String)> {
+fn check_switch_value(name: &str, text: &str) -> Result<(), (ValueError, Option<String>)> {
     match switches::set_text(&mut Config::default(), name, text) {
         Err(switches::SwitchError::Value { error, accepts, .. }) => {
             let names = match switches::find(name).map(|s| s.kind()) {
@@ -338,7 +342,9 @@ fn check_switch_value(name: &str, text: &str) -> Result<(), (ValueError, String)
                 _ => Vec::new(),
             };
             let near = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
-            Err((error, near.unwrap_or_else(|| format!("it takes {accepts}"))))
+            // Most errors say it themselves.
+            let said = error.to_string().contains(&accepts);
+            Err((error, near.or_else(|| (!said).then(|| format!("it takes {accepts}")))))
         }
         _ => Ok(()),
     }

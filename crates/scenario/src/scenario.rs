@@ -38,7 +38,7 @@ impl Scenario {
         let path = Path::new(name_or_path);
         let looks_like_path = path.components().count() > 1
             || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
-        if !looks_like_path && !path.is_file() {
+        if !looks_like_path && !path.exists() {
             let names: Vec<&str> = embedded::list().iter().map(|e| e.name).collect();
             let message =
                 format!("there is no scenario `{name_or_path}`, and no file of that name");
@@ -106,15 +106,17 @@ impl Scenario {
     /// No such key (with the nearest one), or no value. What is wrong with a value, `expand` says.
     pub fn with_sweep(mut self, key: &str, values: &[String]) -> Result<Self, ScenarioErrors> {
         let (key, key_at, offset, _) = self.begin(key, &values.join(","))?;
-        let mut start = offset;
-        let mut items = Vec::new();
-        for value in values {
-            items.push(tree::parse_value(key_at.source, start, value));
-            start += value.len() + 1;
+        let joined = values.join(",");
+        let mut node = tree::parse_value(key_at.source, offset, &joined);
+        if !matches!(node.data, Data::Table(_)) {
+            let mut start = offset;
+            let mut items = Vec::new();
+            for value in values {
+                items.push(tree::parse_value(key_at.source, start, value));
+                start += value.len() + 1;
+            }
+            node.data = Data::List(items);
         }
-        let at =
-            At { source: key_at.source, start: offset, end: start.saturating_sub(1).max(offset) };
-        let node = Node { data: Data::List(items), at, pinned: true };
         let place = self.unsweep(&key);
         self.root.put(
             &[SWEEP],

@@ -95,10 +95,7 @@ fn axis(
     }
     let nodes = match &node.data {
         Data::List(items) => items.clone(),
-        Data::Table(_) => match range(node, target, complaints) {
-            Some(values) => values,
-            None => return None,
-        },
+        Data::Table(_) => range(node, target, known, complaints)?,
         _ => {
             let help = "write a list, `[..]`, or `{ from = .., to = .., step = .. }`".to_owned();
             let message =
@@ -151,9 +148,14 @@ enum Measure {
     Packets,
 }
 
-fn range(node: &Node, target: Target, complaints: &mut Complaints<'_>) -> Option<Vec<Node>> {
+fn range(
+    node: &Node,
+    target: Target,
+    known: &Known,
+    complaints: &mut Complaints<'_>,
+) -> Option<Vec<Node>> {
     let names = ["from", "to", "step"];
-    for entry in node.entries().iter().filter(|e| !names.contains(&e.key.as_str())) {
+    if let Some(entry) = node.entries().iter().find(|e| !names.contains(&e.key.as_str())) {
         let message = format!("no key `{}` in a range", entry.key);
         complaints.add(entry.key_at, message, suggest(&entry.key, &names));
         return None;
@@ -165,7 +167,7 @@ fn range(node: &Node, target: Target, complaints: &mut Complaints<'_>) -> Option
             complaints.add(node.at, format!("`{name}` is missing in this range"), Some(help));
             return None;
         };
-        match measure(&entry.node, target) {
+        match measure(&entry.node, target, known) {
             Ok(part) => parts.push((part, entry.node.at)),
             Err(message) => {
                 complaints.add(entry.node.at, format!("`{name}`: {message}"), None);
@@ -207,7 +209,7 @@ fn range(node: &Node, target: Target, complaints: &mut Complaints<'_>) -> Option
 }
 
 /// How much an end of a range is, in the base unit of what is swept.
-fn measure(node: &Node, target: Target) -> Result<(u64, Measure), String> {
+fn measure(node: &Node, target: Target, known: &Known) -> Result<(u64, Measure), String> {
     let no =
         |what: String| format!("a range needs numbers, but the key takes {what}; list its values");
     match target {
@@ -216,20 +218,19 @@ fn measure(node: &Node, target: Target) -> Result<(u64, Measure), String> {
             let ty = match key.ty {
                 Ty::Count { .. } => Ty::Count { min: 0, max: u64::MAX },
                 Ty::Time { .. } | Ty::TimeOrOff => Ty::Time { positive: false },
-                other => other,
+                Ty::Size | Ty::SizeOrUnlimited => Ty::Size,
+                Ty::Length | Ty::LengthOrUnlimited => Ty::Length,
+                Ty::Rate => Ty::Rate,
+                other => return Err(no(other.describe(&|names| known.list(names)))),
             };
-            let value = match (ty.read(node, &|_| Vec::new()), ty) {
-                (Ok(value), _) => value,
-                // A step may be smaller than the least size.
-                (Err(e), _) => return Err(e.message),
-            };
+            let value = ty.read(node, &|names| known.list(names)).map_err(|e| e.message)?;
             match value {
                 Val::Count(n) => Ok((n, Measure::Count)),
                 Val::Time(t) => Ok((t.as_ps(), Measure::Time)),
                 Val::Size(n) | Val::Length(Count::Bytes(n)) => Ok((n.as_u64(), Measure::Size)),
                 Val::Rate(r) => Ok((r.as_bps(), Measure::Rate)),
                 Val::Length(Count::Packets(n)) => Ok((n, Measure::Packets)),
-                _ => Err(no(ty.describe(&|_| Vec::new()))),
+                _ => Err(no(key.ty.describe(&|names| known.list(names)))),
             }
         }
         Target::Switch(switch) => {

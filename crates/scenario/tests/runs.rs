@@ -42,13 +42,14 @@ size = "10 kB"
 "#;
 
 fn plan(text: &str) -> Plan {
-    Scenario::parse(text, "t.toml").unwrap().expand().unwrap_or_else(|e| panic!("{e}"))
+    let plan = Scenario::parse(text, "t.toml").and_then(|s| s.expand());
+    plan.unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn only(text: &str) -> Setup {
     let plan = plan(text);
     assert_eq!(plan.runs.len(), 1);
-    plan.runs[0].setup().unwrap()
+    plan.runs[0].setup().unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn with(extra: &str) -> String {

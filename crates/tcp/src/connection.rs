@@ -254,8 +254,8 @@ impl Connection {
 
     /// Bytes of memory that it holds, its buffers of bookkeeping included (never payload).
     pub fn memory(&self) -> usize {
-        let control = self.cc.as_deref().map_or(0, |c| size_of_val(c));
-        let decoder = self.decoder.as_deref().map_or(0, |d| size_of_val(d));
+        let control = self.cc.as_deref().map_or(0, size_of_val);
+        let decoder = self.decoder.as_deref().map_or(0, size_of_val);
         size_of::<Self>() + control + decoder + self.rcv.heap() + self.snd.board.heap()
     }
 

@@ -212,18 +212,12 @@ impl Endpoint {
 
     fn insert(&mut self, tuple: FourTuple, conn: Connection) -> ConnId {
         let slot = Some(Slot { tuple, conn });
-        let id = match self.free.pop() {
-            Some(index) => {
-                if let Some(place) = self.slots.get_mut(index as usize) {
-                    *place = slot;
-                }
-                ConnId(index)
-            }
-            None => {
-                self.slots.push(slot);
-                ConnId(self.slots.len() as u32 - 1)
-            }
-        };
+        let index = self.free.pop().unwrap_or(self.slots.len() as u32);
+        match self.slots.get_mut(index as usize) {
+            Some(place) => *place = slot,
+            None => self.slots.push(slot),
+        }
+        let id = ConnId(index);
         self.table.insert(tuple, id);
         id
     }

@@ -49,6 +49,7 @@ pub enum Event {
 }
 
 /// Events that wait to be polled: each kind at most once, in a fixed order.
+#[expect(clippy::struct_excessive_bools, reason = "one flag per kind of event")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pending {
     pub(crate) established: bool,

@@ -39,7 +39,8 @@ impl Connection {
             ts.update(now, option.value);
         }
         if seg.flags.contains(Flags::RST) {
-            return self.reset_arrives();
+            self.reset_arrives();
+            return Ok(Accepted::default());
         }
         if seg.flags.contains(Flags::SYN) {
             // Answer and drop, as RFC 9293 recommends; rate limits come with RFC 5961.
@@ -109,7 +110,7 @@ impl Connection {
         Err(SegmentError::OutOfWindow)
     }
 
-    fn reset_arrives(&mut self) -> Result<Accepted, SegmentError> {
+    fn reset_arrives(&mut self) {
         let reason = match self.state {
             State::SynReceived => CloseReason::Refused,
             // Both sides have closed and all data got through: only our FIN may be unacknowledged. A
@@ -119,7 +120,6 @@ impl Connection {
             _ => CloseReason::Reset,
         };
         self.end(reason);
-        Ok(Accepted::default())
     }
 
     fn our_fin_acknowledged(&mut self, now: Instant) {

@@ -337,7 +337,7 @@ impl Receiver {
 
     /// Bytes held outside of this struct.
     pub(crate) fn heap(&self) -> usize {
-        self.policy.as_deref().map_or(0, |p| size_of_val(p)) + self.reassembly.heap()
+        self.policy.as_deref().map_or(0, size_of_val) + self.reassembly.heap()
     }
 
     /// There is something to say in a SACK option.

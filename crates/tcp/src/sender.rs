@@ -19,6 +19,7 @@ pub enum LimitedBy {
 }
 
 /// Offsets count payload bytes from zero; a FIN counts one.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub(crate) isn: SeqNum,

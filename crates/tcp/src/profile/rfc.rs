@@ -11,7 +11,11 @@ pub(super) static PROFILE: Profile = Profile {
         set("ect", "data", "RFC 3168 §6.1.4 to §6.1.6: not on SYN, pure ACKs, retransmissions"),
         set("cwr", "after-reduction", "RFC 3168 §6.1.2"),
         set("cut", "per-window", "RFC 3168 §6.1.2"),
-        set("recut", "at-point", "RFC 3168 §6.1.2: once every window of data"),
+        set(
+            "recut",
+            "past-point",
+            "RFC 3168 §6.1.2: the ACK that reaches it reports the window already cut for",
+        ),
         set("freeze-growth", "ece-acks", "RFC 3168 §6.1.2: no increase on an ECN-Echo ACK"),
         set("window-floor", "2", "RFC 5681 §3.1 eq. 4"),
         set("initial-window", "rfc6928", "RFC 6928 §2"),

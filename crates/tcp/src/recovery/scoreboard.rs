@@ -46,6 +46,7 @@ impl Sent {
 }
 
 /// What one ACK newly delivered.
+#[expect(clippy::struct_field_names, reason = "the names of AckSample")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acked {
     /// Cumulatively acknowledged, bytes.
