@@ -48,6 +48,9 @@ const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
 /// Without an MSS option (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
+/// The MSS of the smallest MTU that IPv4 allows, 68 B (RFC 791): nobody honest states less. It leaves
+/// 16 B of payload beside timestamps.
+const LEAST_MSS: u16 = 28;
 
 impl Connection {
     /// Opens actively: the SYN comes out of [`Self::poll_transmit`].
@@ -193,9 +196,10 @@ impl Connection {
         self.snd.shift = if scaling { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.sack_ok = config.sack && peer.sack_permitted;
         let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 };
-        let segment = u32::from(peer.mss.unwrap_or(DEFAULT_MSS)).min(config.mtu - HEADERS);
-        // A hostile MSS must not make segments without payload (Linux: least 48 B with options).
-        self.snd.mss = segment.saturating_sub(option_bytes).max(36);
+        // A hostile MSS must not make segments without payload.
+        let peer_mss = peer.mss.unwrap_or(DEFAULT_MSS).max(LEAST_MSS);
+        let segment = u32::from(peer_mss).min(config.mtu - HEADERS);
+        self.snd.mss = segment.saturating_sub(option_bytes).max(1);
 
         if self.handshake.retransmissions == 0 {
             if let Some(sent_at) = self.handshake.sent_at.filter(|_| !self.handshake.repeated) {

@@ -55,3 +55,21 @@ fn a_repeated_syn_ack_gives_no_round_trip() {
         assert_eq!(c.info().srtt, srtt, "SYN-ACK sent {times} times");
     }
 }
+
+#[test]
+fn a_small_mtu_is_kept_and_a_hostile_mss_is_bounded() {
+    // Our MTU, the peer's MSS, what fits.
+    for (mtu, mss, payload) in [(68, 1460, 28), (1500, 28, 28), (1500, 0, 28), (1500, 500, 500)] {
+        let config = Arc::new(Config { mtu, ..plain() });
+        let options = Options { mss: Some(mss), ..Options::default() };
+        let syn = Segment { flags: Flags::SYN, window: 9000, options, ..Segment::default() };
+        let mut c = Connection::accept(config, at_ms(0), &syn, SeqNum::new(99), 0);
+        assert!(c.poll_transmit(at_ms(0)).is_some());
+        let (seq, ack) = (SeqNum::new(1), SeqNum::new(100));
+        let ack = Segment { seq, ack, flags: Flags::ACK, window: 9000, ..Segment::default() };
+        c.handle_segment(at_ms(1), &ack).unwrap();
+        c.send(5000);
+        let sent = c.poll_transmit(at_ms(1)).expect("data").header;
+        assert_eq!(sent.payload_len, payload, "MTU {mtu}, MSS {mss}");
+    }
+}
