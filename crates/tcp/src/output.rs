@@ -345,8 +345,10 @@ impl Connection {
         let at = self.snd.nxt;
         let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control);
         if self.sack_ok {
-            let room = if self.ts.is_some() { 3 } else { 4 };
-            header.options.sack = self.rcv.sack_blocks(room);
+            // As many blocks as the header has room for, and the MTU.
+            let room = self.config.mtu.saturating_sub(header.ipv4_len() + 4) / 8;
+            let most = if self.ts.is_some() { 3 } else { 4 };
+            header.options.sack = self.rcv.sack_blocks(most.min(room as usize));
         }
         self.control(header)
     }

@@ -59,7 +59,10 @@ impl World {
             }
             Arrival::Stray => self.tally.strays += 1,
             Arrival::TimeWait => self.tally.time_waits += 1,
-            Arrival::BacklogFull => panic!("the backlog is long enough"),
+            Arrival::BacklogFull => {
+                assert!(self.case.pairs.len() > self.case.backlog || !self.case.calm, "why?");
+                self.tally.backlog_full += 1;
+            }
         }
         while let Some((tuple, reply)) = self.hosts[side].poll_reply() {
             self.tally.replies += 1;

@@ -55,6 +55,8 @@ pub(crate) enum Close {
     AfterPeer,
     /// It aborts when that many bytes are written or read in sum.
     Abort(u64),
+    /// Its process dies without a word at that point: the connection is released, not closed.
+    Vanish(u64),
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +95,8 @@ pub(crate) struct Case {
     pub(crate) faults: [Faults; 2],
     pub(crate) hostile: Hostile,
     pub(crate) pairs: Vec<PairPlan>,
+    /// How many half-open connections a listener keeps.
+    pub(crate) backlog: usize,
     /// Faults are mild and nobody aborts: everything must end well.
     pub(crate) calm: bool,
 }
@@ -118,15 +122,28 @@ impl Case {
                 pairs.push(PairPlan { sequel: true, ..pair });
             }
         }
+        // One listener for all, with a short backlog.
+        let shared = d.permille(300);
+        if shared {
+            let server = pairs[0].ends[1].clone();
+            for pair in pairs.iter_mut().filter(|p| p.open == Open::Client) {
+                pair.ports[1] = 999;
+                pair.ends[1].config = server.config.clone();
+            }
+        }
+        pairs.iter_mut().for_each(PairPlan::shorten);
+        let backlog = if shared { d.pick(&[1, 2, 16]) } else { 16 };
         let calm = !heavy
             && hostile != Hostile::Insider
             && faults.iter().all(|f| f.blackouts.is_empty())
             && pairs.iter().all(|p| {
                 p.open == Open::Client
-                    && p.ends.iter().all(|e| !matches!(e.close, Close::Abort(_)) && !e.early)
+                    && p.ends
+                        .iter()
+                        .all(|e| !matches!(e.close, Close::Abort(_) | Close::Vanish(_)) && !e.early)
             });
         let endpoint_seeds = [(); 2].map(|()| endpoint_seed(&mut d));
-        Self { seed, endpoint_seeds, faults, hostile, pairs, calm }
+        Self { seed, endpoint_seeds, faults, hostile, pairs, backlog, calm }
     }
 }
 
@@ -188,6 +205,12 @@ impl PairPlan {
         if ends.iter().all(|e| e.close == Close::AfterPeer) {
             ends[d.below(2) as usize].close = Close::Written;
         }
+        Self { open, at, ports, ends, sequel: false }
+    }
+
+    /// Bounds how much goes through small buffers.
+    fn shorten(&mut self) {
+        let ends = &mut self.ends;
         // A byte at a time takes one probe each: keep it short.
         for (sender, receiver) in [(0, 1), (1, 0)] {
             let buffer = ends[receiver].config.receive_buffer.as_u64();
@@ -199,7 +222,6 @@ impl PairPlan {
             let e = &mut ends[receiver];
             e.read_chunk = e.read_chunk.max(buffer / 50);
         }
-        Self { open, at, ports, ends, sequel: false }
     }
 }
 
@@ -226,7 +248,8 @@ impl EndPlan {
             read_chunk: d.pick(&[1, 100, mss / 2, mss, 3 * mss, 65_536]),
             read_pause: pause(d),
             close: match d.below(20) {
-                0 | 1 => Close::Abort(d.below(2 * total + 1)),
+                0 => Close::Vanish(d.below(2 * total + 1)),
+                1 => Close::Abort(d.below(2 * total + 1)),
                 2..=7 => Close::AfterPeer,
                 _ => Close::Written,
             },
@@ -294,7 +317,11 @@ fn draw_config(d: &mut Draw, heavy: bool) -> Config {
         ]),
         receive_buffer: buffer(d),
         dsack: d.flip(),
-        mtu: d.pick(&[576, 1280, 1500, 1500, 9000, d.clone().range(577, 9000) as u32]),
+        mtu: match d.below(32) {
+            0 => d.range(68, 575),
+            n if n < 8 => d.range(577, 9000),
+            _ => d.pick(&[576, 1280, 1500, 1500, 9000]),
+        } as u32,
         timestamps: d.flip(),
         timestamp_granularity: d.pick(&[
             Duration::from_us(1),
@@ -303,7 +330,8 @@ fn draw_config(d: &mut Draw, heavy: bool) -> Config {
         ]),
         sack: d.permille(650),
         window_scaling: d.permille(650),
-        time_wait: d.micros(1_000_000, 4_000_000),
+        // Where all must end well, nobody may be forgotten before the last repetition.
+        time_wait: Duration::from_secs(if heavy { d.range(1, 4) } else { 60 }),
         ..Config::default()
     }
 }

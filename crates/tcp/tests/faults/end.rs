@@ -15,6 +15,7 @@ enum Closing {
     Done,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) pair: usize,
@@ -31,6 +32,8 @@ pub(crate) struct End {
     pub(crate) established: bool,
     pub(crate) peer_closed: bool,
     pub(crate) reason: Option<CloseReason>,
+    /// It is over without the connection knowing.
+    pub(crate) vanished: bool,
     pub(crate) released: bool,
     write_at: Instant,
     read_at: Instant,
@@ -64,6 +67,7 @@ impl End {
             established: false,
             peer_closed: false,
             reason: None,
+            vanished: false,
             released: false,
             write_at: now,
             read_at: now,
@@ -143,12 +147,18 @@ impl End {
             conn.send(n);
             self.write_at = now + self.plan.write_pause;
         }
-        if let Close::Abort(after) = self.plan.close
-            && may_write
-            && self.out.end() + self.inbox.read_upto() >= after.min(self.plan.total)
-        {
-            conn.abort();
-            return true;
+        let done = self.out.end() + self.inbox.read_upto();
+        match self.plan.close {
+            Close::Abort(after) if may_write && done >= after.min(self.plan.total) => {
+                conn.abort();
+                return true;
+            }
+            Close::Vanish(after) if may_write && done >= after.min(self.plan.total) => {
+                self.vanished = true;
+                self.reason = Some(CloseReason::Aborted);
+                return false;
+            }
+            _ => {}
         }
         let waits = self.plan.close == Close::AfterPeer && !self.peer_closed;
         if may_write && self.left() == 0 && !waits && self.closing == Closing::No {

@@ -17,6 +17,10 @@ pub(crate) fn blind(d: &mut Draw, seg: &Segment) -> Segment {
     }
     forged.seq = seg.seq.add(if d.flip() { far(d) } else { 0_u64.wrapping_sub(far(d)) });
     forged.flags = flags(d);
+    if forged.flags.contains(Flags::SYN) {
+        // A bare SYN opens a connection; to guess that somebody waits for one takes no sequence number.
+        forged.flags |= Flags::ACK;
+    }
     forged.window = d.bits() as u16;
     if let Some(stamps) = &mut forged.options.timestamps {
         match d.below(3) {

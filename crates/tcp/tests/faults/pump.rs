@@ -132,6 +132,11 @@ impl World {
 
     /// Looks at the connection from outside, and lets it go when it is over.
     fn look(&mut self, end: usize) {
+        if self.ends[end].vanished {
+            self.tally.vanished += 1;
+            self.release(end);
+            return;
+        }
         let now = self.now;
         let e = &mut self.ends[end];
         let conn = self.hosts[e.side].conn(e.id).expect("it is not released");
@@ -140,10 +145,9 @@ impl World {
         assert!(e.timeout.is_none_or(|at| at > now), "wants to come back at {:?}", e.timeout);
         assert_eq!(conn.unread(), e.inbox.readable(), "unread bytes");
         let waits = match info.state {
-            State::SynSent | State::SynReceived => true,
-            State::FinWait1 | State::Closing | State::LastAck | State::TimeWait => true,
             State::Established | State::CloseWait => conn.acked_upto() < e.out.end(),
             State::FinWait2 | State::Closed => false,
+            _ => true,
         };
         assert!(!waits || e.timeout.is_some(), "{:?}: waits and no timer runs", info.state);
         if info.state == State::Closed {
@@ -196,8 +200,13 @@ impl World {
 
 /// A segment in one line, as tcpdump would say it.
 pub(crate) fn brief(seg: &Segment) -> String {
-    let mut line = format!(
-        "{}>{} {:?} {:?} {:?}+{} ack {:?} win {}",
+    let o = &seg.options;
+    let syn = o.mss.map_or(String::new(), |mss| {
+        format!(" mss {mss} scale {:?} sack {}", o.window_scale, o.sack_permitted)
+    });
+    let stamps = o.timestamps.map_or(String::new(), |t| format!(" ts {} {}", t.value, t.echo));
+    format!(
+        "{}>{} {:?} {:?} {:?}+{} ack {:?} win {}{syn}{stamps} {:?}",
         seg.src_port,
         seg.dst_port,
         seg.flags,
@@ -205,17 +214,7 @@ pub(crate) fn brief(seg: &Segment) -> String {
         seg.seq,
         seg.payload_len,
         seg.ack,
-        seg.window
-    );
-    let o = &seg.options;
-    if o.mss.is_some() {
-        line += &format!(" mss {:?} ws {:?} sackok {}", o.mss, o.window_scale, o.sack_permitted);
-    }
-    if let Some(t) = o.timestamps {
-        line += &format!(" ts {} {}", t.value, t.echo);
-    }
-    if !o.sack.is_empty() {
-        line += &format!(" sack {:?}", o.sack.as_slice());
-    }
-    line
+        seg.window,
+        o.sack.as_slice()
+    )
 }

@@ -21,7 +21,12 @@ impl World {
                 self.tally.simultaneous += 1;
             }
             if self.case.calm {
-                for side in 0..2 {
+                // A SYN may meet a TIME-WAIT that outlasts it.
+                let waited = self.case.pairs[pair].sequel
+                    && self.ends.iter().any(|e| {
+                        e.pair == pair && e.side == 0 && e.reason == Some(CloseReason::TimedOut)
+                    });
+                for side in 0..if waited { 0 } else { 2 } {
                     let well = self.ends.iter().any(|e| {
                         e.pair == pair
                             && e.side == side
@@ -44,14 +49,16 @@ impl World {
         let peers = || self.ends.iter().filter(|e| e.pair == end.pair && e.side != end.side);
         let name = format!("side {} of connection {}", end.side, end.pair);
         if end.peer_closed {
-            let (got, want) = (end.inbox.read_upto(), self.total(end.pair, 1 - end.side));
+            let got = end.inbox.read_upto() + end.inbox.readable();
+            let want = self.total(end.pair, 1 - end.side);
             assert_eq!(got, want, "{name}: bytes before the peer's FIN");
             assert!(peers().any(End::has_closed), "{name}: a FIN that nobody sent");
         }
         match end.reason {
             Some(CloseReason::Normal) if end.established => {
                 assert!(end.peer_closed && end.has_closed(), "{name}: half closed is not closed");
-                let arrived = peers().any(|p| p.inbox.read_upto() == end.out.end());
+                let arrived =
+                    peers().any(|p| p.inbox.read_upto() + p.inbox.readable() == end.out.end());
                 assert!(arrived, "{name}: ended well, and not all of it arrived");
             }
             Some(CloseReason::Normal) => assert!(end.has_closed(), "{name}: never opened"),
@@ -64,8 +71,8 @@ impl World {
     }
 
     fn nothing_is_left(&mut self) {
-        // Twice the longest TIME-WAIT.
-        let late = self.now + Duration::from_secs(10);
+        // Longer than the longest TIME-WAIT.
+        let late = self.now + Duration::from_secs(61);
         for (side, host) in self.hosts.iter_mut().enumerate() {
             assert!(host.is_empty(), "side {side} has {} connections left", host.len());
             assert!(host.poll_reply().is_none(), "side {side} has an answer left");

@@ -96,7 +96,12 @@ impl World {
             }
             if plan.open == Open::Client {
                 let config = plan.ends[1].config.clone();
-                self.hosts[1].listen(plan.ports[1], config, 16).unwrap();
+                let backlog = self.case.backlog;
+                let first = self.case.pairs[..pair]
+                    .iter()
+                    .all(|p| p.open == Open::Simultaneous || p.ports[1] != plan.ports[1]);
+                let listens = self.hosts[1].listen(plan.ports[1], config, backlog);
+                assert_eq!(listens.is_ok(), first, "one listener for each port");
             } else {
                 self.add(plan.at[1], Job::Open(pair, 1));
             }

@@ -62,7 +62,7 @@ impl Lone {
     }
 
     /// A segment of the peer: payload from `seq` on, everything below `ack` acknowledged.
-    pub(crate) fn from_peer(&self, seq: u64, len: u32, ack: u64, flags: Flags) -> Segment {
+    pub(crate) fn of_peer(&self, seq: u64, len: u32, ack: u64, flags: Flags) -> Segment {
         Segment {
             seq: SeqNum::new(IRS).add(1 + seq),
             ack: SeqNum::new(ISN).add(1 + ack),
@@ -79,7 +79,7 @@ impl Lone {
         ack: u64,
         flags: Flags,
     ) -> Result<Accepted, SegmentError> {
-        self.takes(&self.from_peer(seq, len, ack, flags))
+        self.takes(&self.of_peer(seq, len, ack, flags))
     }
 
     pub(crate) fn takes(&mut self, seg: &Segment) -> Result<Accepted, SegmentError> {
@@ -102,11 +102,5 @@ impl Lone {
 
     pub(crate) fn later(&mut self, d: Duration) {
         self.now += d;
-    }
-
-    /// Goes to the next timer and lets it fire.
-    pub(crate) fn waits(&mut self) {
-        self.now = self.conn.poll_timeout().expect("a timer runs");
-        self.conn.handle_timeout(self.now);
     }
 }

@@ -66,3 +66,16 @@ fn an_ack_from_the_right_edge_counts() {
     assert!(c.arrives(3001, 0, 500, Flags::NONE).is_err(), "beyond the edge");
     assert!(c.arrives(3000, 1, 500, Flags::NONE).is_err(), "a byte there does not fit");
 }
+
+#[test]
+fn sack_blocks_fit_the_mtu() {
+    for (mtu, blocks) in [(1500, 4), (68, 3), (59, 1)] {
+        let mut c = Lone::established(Config { mtu, sack: true, ..plain() });
+        for hole in 1..=4 {
+            c.arrives(20 * hole, 10, 0, Flags::NONE).unwrap();
+            let ack = c.sends().expect("an ACK at once").header;
+            assert_eq!(ack.options.sack.len(), blocks.min(hole as usize), "MTU {mtu}");
+            assert!(ack.ipv4_len() <= mtu);
+        }
+    }
+}
