@@ -113,6 +113,7 @@ impl Connection {
         if ack > self.snd.nxt as i64 && ack <= end as i64 {
             let (start, delivered, at) = (self.snd.nxt, self.snd.delivered, self.snd.delivered_at);
             self.snd.board.push(start, (end - start) as u32, now, delivered, at, true);
+            self.snd.board.doubt_last();
             self.snd.nxt = end;
             self.snd.probe_end = None;
         }

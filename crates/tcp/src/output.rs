@@ -242,6 +242,9 @@ impl Connection {
             let with_fin = u64::from(fin && at + piece == end);
             let delivered_at = if self.snd.board.is_empty() { now } else { delivered_at };
             self.snd.board.push(at, (piece + with_fin) as u32, now, delivered, delivered_at, last);
+            if self.snd.probe_end.is_some_and(|probed| at < probed) {
+                self.snd.board.doubt_last();
+            }
             at += piece;
             self.counters.data_segs_out += 1;
             if piece == 0 {

@@ -128,6 +128,14 @@ impl Scoreboard {
         self.sent.capacity() * size_of::<Sent>()
     }
 
+    /// The segment pushed last held a byte that had been sent before: no round trip can be read from
+    /// its ACK (Karn).
+    pub(crate) fn doubt_last(&mut self) {
+        if let Some(last) = self.sent.back_mut() {
+            last.flags |= AMBIGUOUS;
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }

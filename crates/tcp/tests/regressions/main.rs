@@ -4,4 +4,5 @@ mod closing;
 mod events;
 mod lone;
 mod opening;
+mod round_trip;
 mod window;

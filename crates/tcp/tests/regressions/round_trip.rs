@@ -1,0 +1,42 @@
+//! Samples of the round trip.
+
+use lowtide_units::Duration;
+use lowtide_wire::Flags;
+
+use crate::lone::{Lone, plain};
+
+/// A connection with 3000 B to send, a closed window, and a window probe on its way.
+fn probing() -> Lone {
+    let mut c = Lone::opened(plain(), 0);
+    c.conn.send(3000);
+    assert!(c.sends().is_none());
+    c.now = c.conn.poll_timeout().expect("the persist timer");
+    c.conn.handle_timeout(c.now);
+    assert_eq!(c.sends().expect("a probe").stream, 0..1);
+    c
+}
+
+#[test]
+fn an_accepted_probe_gives_no_round_trip() {
+    let mut c = probing();
+    let before = c.conn.info().min_rtt;
+    c.later(Duration::from_ms(20));
+    c.arrives(0, 0, 1, Flags::NONE).unwrap();
+    assert_eq!(c.conn.acked_upto(), 1);
+    assert_eq!(c.conn.info().min_rtt, before);
+}
+
+#[test]
+fn a_probed_byte_that_is_sent_again_gives_no_round_trip() {
+    let mut c = probing();
+    let before = c.conn.info().min_rtt;
+    c.later(Duration::from_ms(20));
+    c.window = 1000;
+    c.arrives(0, 0, 0, Flags::NONE).unwrap();
+    assert_eq!(c.sends().expect("the window opened").stream, 0..1000);
+    // The answer to the probe, late: the peer had room for its byte.
+    c.later(Duration::from_us(1));
+    c.arrives(0, 0, 1, Flags::NONE).unwrap();
+    assert_eq!(c.conn.acked_upto(), 1);
+    assert_eq!(c.conn.info().min_rtt, before);
+}
