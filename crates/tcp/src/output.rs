@@ -1,6 +1,6 @@
 //! What may be sent now, and the segments that carry it.
 
-use lowtide_units::{Bytes, Instant};
+use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::{Flags, Segment, SeqNum};
 
 use crate::cc::CongestionEvent;
@@ -152,7 +152,7 @@ impl Connection {
             self.snd.limited_by = LimitedBy::Application;
             return None;
         }
-        self.restart_after_idle(now);
+        let cwnd = if self.restart_after_idle(now) { self.cc.as_ref()?.cwnd() } else { cwnd };
         let room = self.cwnd_room(cwnd, in_flight, flight_size);
         if room < len {
             self.snd.limited_by = LimitedBy::Cwnd;
@@ -181,14 +181,17 @@ impl Connection {
         cwnd.saturating_sub(in_flight)
     }
 
-    /// RFC 5681 §4.1: after an RTO without sending, the window is no longer known to fit.
-    fn restart_after_idle(&mut self, now: Instant) {
-        let Some(last) = self.snd.last_sent_at else { return };
-        let idle = now.saturating_since(last);
-        if self.config.idle_restart && self.snd.board.is_empty() && idle > self.rtt.rto() {
+    /// RFC 5681 §4.1: after an RTO without sending, the window is no longer known to fit. True when
+    /// the control was told so.
+    fn restart_after_idle(&mut self, now: Instant) -> bool {
+        let idle = self.snd.last_sent_at.map_or(Duration::ZERO, |last| now.saturating_since(last));
+        let restart =
+            self.config.idle_restart && self.snd.board.is_empty() && idle > self.rtt.rto();
+        if restart {
             self.tell(&CongestionEvent::IdleRestart { now, idle });
             self.snd.last_sent_at = Some(now);
         }
+        restart
     }
 
     /// The window is (as good as) closed and nothing in flight will tell when it opens.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use lowtide_tcp::{Config, Connection, EcnWish};
-use lowtide_units::{Bytes, Instant};
+use lowtide_tcp::{Config, Connection, EcnWish, InitialWindow};
+use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
 use crate::lone::{Lone, plain};
@@ -78,4 +78,21 @@ fn sack_blocks_fit_the_mtu() {
             assert!(ack.ipv4_len() <= mtu);
         }
     }
+}
+
+#[test]
+fn the_first_burst_after_idle_keeps_to_the_restart_window() {
+    let initial_window = InitialWindow::Segments(2);
+    let mut c = Lone::established(Config { tso_segments: 8, initial_window, ..plain() });
+    c.conn.send(12_000);
+    while let Some(last) = c.sends_all().last() {
+        c.later(Duration::from_ms(1));
+        c.arrives(0, 0, last.stream.end, Flags::NONE).unwrap();
+    }
+    assert_eq!(c.conn.acked_upto(), 12_000);
+    assert!(c.conn.info().snd_cwnd >= 6000);
+    c.later(Duration::from_secs(5));
+    c.conn.send(6000);
+    let sent: u32 = c.sends_all().iter().map(|t| t.header.payload_len).sum();
+    assert_eq!((sent, c.conn.info().snd_cwnd), (2000, 2000));
 }
