@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use lowtide_tcp::{Accepted, Arrival, ConnId, FourTuple};
-use lowtide_wire::{Addresses, packet};
+use lowtide_wire::{Addresses, Ecn, packet};
 
 use crate::pump::brief;
 use crate::world::{Packet, World};
@@ -27,6 +27,11 @@ impl World {
             }
         }
         let Addresses::V4 { src, dst } = addresses else { panic!("IPv6 out of nowhere") };
+        let mut seg = seg;
+        if packet.segments > 1 {
+            seg.rx.coalesced = packet.segments;
+            seg.rx.ce_coalesced = if seg.ecn == Ecn::Ce { packet.segments } else { 0 };
+        }
         let (local, remote) = (IpAddr::V4(dst), IpAddr::V4(src));
         let hint =
             if self.draw.permille(300) { Some(ConnId(self.draw.below(4) as u32)) } else { None };
@@ -40,7 +45,7 @@ impl World {
                 if packet.genuine {
                     self.ends[end].watch.arrived(&seg, true);
                 }
-                self.keep(end, &accepted, &packet.bytes[payload]);
+                self.keep(end, &accepted, &packet.bytes[payload], seg.segments());
                 self.pump(end);
             }
             Arrival::Refused(id, _) => {
@@ -67,17 +72,19 @@ impl World {
         while let Some((tuple, reply)) = self.hosts[side].poll_reply() {
             self.tally.replies += 1;
             let pair = self.pair_of(ports(side, &tuple)).expect("an answer to somebody");
-            self.emit(pair, side, &reply, &[]);
+            self.emit(pair, side, &reply, &[], 1);
         }
     }
 
-    fn keep(&mut self, end: usize, accepted: &Accepted, payload: &[u8]) {
+    fn keep(&mut self, end: usize, accepted: &Accepted, payload: &[u8], segments: u32) {
         let (start, stop) = (accepted.stream.start, accepted.stream.end);
         assert!(start <= stop, "{accepted:?}");
         if start < stop {
             let skip = accepted.skip as usize;
             let kept = payload.get(skip..skip + (stop - start) as usize);
-            self.ends[end].inbox.place(start, kept.expect("no more than there is"));
+            let e = &mut self.ends[end];
+            e.inbox.place(start, kept.expect("no more than there is"));
+            e.watch.kept(segments);
         }
     }
 

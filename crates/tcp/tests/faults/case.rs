@@ -95,6 +95,8 @@ pub(crate) struct Case {
     pub(crate) faults: [Faults; 2],
     pub(crate) hostile: Hostile,
     pub(crate) pairs: Vec<PairPlan>,
+    /// How much later than asked for the driver looks at a timer.
+    pub(crate) lateness: Duration,
     /// How many half-open connections a listener keeps.
     pub(crate) backlog: usize,
     /// Faults are mild and nobody aborts: everything must end well.
@@ -122,6 +124,7 @@ impl Case {
                 pairs.push(PairPlan { sequel: true, ..pair });
             }
         }
+        let lateness = if d.permille(200) { d.micros(1, 3_000) } else { Duration::ZERO };
         // One listener for all, with a short backlog.
         let shared = d.permille(300);
         if shared {
@@ -143,7 +146,7 @@ impl Case {
                         .all(|e| !matches!(e.close, Close::Abort(_) | Close::Vanish(_)) && !e.early)
             });
         let endpoint_seeds = [(); 2].map(|()| endpoint_seed(&mut d));
-        Self { seed, endpoint_seeds, faults, hostile, pairs, backlog, calm }
+        Self { seed, endpoint_seeds, faults, hostile, pairs, lateness, backlog, calm }
     }
 }
 

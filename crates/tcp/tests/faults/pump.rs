@@ -30,7 +30,7 @@ impl World {
                 busy = true;
             }
             busy |= e.act(self.now, conn);
-            if conn.poll_timeout().is_some_and(|at| at <= self.now) {
+            if conn.poll_timeout().is_some_and(|at| at + self.case.lateness <= self.now) {
                 conn.handle_timeout(self.now);
                 busy = true;
             }
@@ -57,7 +57,7 @@ impl World {
             let Some(t) = conn.poll_transmit(self.now) else { break };
             let mtu = conn.config().mtu;
             conn.on_transmitted(t.id, HostStamp(self.now.as_ps() / 1000));
-            e.watch.transmits(&t, &e.plan.config, e.inbox.read_upto());
+            e.watch.transmits(&t, &conn.info(), &e.plan.config, e.inbox.read_upto());
             if t.header.payload_len > 0 {
                 let ahead = t.stream.end - acked;
                 assert!(ahead <= buffer, "{ahead} B unacknowledged, the buffer has {buffer}");
@@ -66,6 +66,14 @@ impl World {
             // At worst everything that is outstanding goes again, a byte at a time.
             let most = 50 + 2 * buffer.min(e.plan.total);
             assert!(sent <= most, "it never stops sending");
+            if t.segments > 1 && t.header.payload_len < 60_000 && self.draw.permille(200) {
+                // Segmentation and aggregation cancel out: it travels and arrives as one.
+                let mut payload = Vec::new();
+                self.ends[end].out.copy(t.stream.start, t.stream.end, &mut payload);
+                self.tally.aggregated += 1;
+                self.emit(pair, side, &t.header, &payload, t.segments as u16);
+                continue;
+            }
             for i in 0..t.segments {
                 let seg = t.segment(i);
                 assert!(seg.ipv4_len() <= mtu, "{} B on the wire", seg.ipv4_len());
@@ -73,13 +81,20 @@ impl World {
                 assert_eq!(range.end - range.start, u64::from(seg.payload_len));
                 let mut payload = Vec::new();
                 self.ends[end].out.copy(range.start, range.end, &mut payload);
-                self.emit(pair, side, &seg, &payload);
+                self.emit(pair, side, &seg, &payload, 1);
             }
         }
     }
 
     /// Puts a segment on the wire, and what others forge after it.
-    pub(crate) fn emit(&mut self, pair: usize, side: usize, seg: &Segment, payload: &[u8]) {
+    pub(crate) fn emit(
+        &mut self,
+        pair: usize,
+        side: usize,
+        seg: &Segment,
+        payload: &[u8],
+        segments: u16,
+    ) {
         if seg.flags.contains(Flags::RST) {
             // A sequel has the same ports; who meant whom is not in the segment.
             let ports = self.case.pairs[pair].ports;
@@ -91,7 +106,7 @@ impl World {
         if self.trace {
             println!("{} {side} > {}", self.now, brief(seg));
         }
-        self.transmit(side, seg, payload, true);
+        self.transmit(side, seg, payload, segments, true);
         let chance = match self.case.hostile {
             Hostile::No => 0,
             Hostile::Blind => 150,
@@ -106,11 +121,18 @@ impl World {
                 _ => forge::blind(d, seg),
             };
             let payload = forge::payload(d, &forged, payload);
-            self.transmit(side, &forged, &payload, false);
+            self.transmit(side, &forged, &payload, 1, false);
         }
     }
 
-    fn transmit(&mut self, side: usize, seg: &Segment, payload: &[u8], genuine: bool) {
+    fn transmit(
+        &mut self,
+        side: usize,
+        seg: &Segment,
+        payload: &[u8],
+        segments: u16,
+        genuine: bool,
+    ) {
         let link = &mut self.links[side];
         let mut seg = *seg;
         seg.ecn = link.colour(self.now, seg.ecn, &mut self.tally);
@@ -125,7 +147,8 @@ impl World {
         bytes.truncate(len);
         for delivery in link.carry(self.now, &bytes, &mut self.tally) {
             let original = delivery.corrupted.then(|| bytes.clone());
-            let packet = Packet { to: 1 - side, bytes: delivery.bytes, original, genuine };
+            let packet =
+                Packet { to: 1 - side, bytes: delivery.bytes, original, segments, genuine };
             self.add(delivery.at, Job::Arrive(Box::new(packet)));
         }
     }
@@ -141,8 +164,20 @@ impl World {
         let e = &mut self.ends[end];
         let conn = self.hosts[e.side].conn(e.id).expect("it is not released");
         let info = conn.info();
-        e.timeout = conn.poll_timeout();
+        e.timeout = conn.poll_timeout().map(|at| at + self.case.lateness);
         assert!(e.timeout.is_none_or(|at| at > now), "wants to come back at {:?}", e.timeout);
+        if e.watch.owes_ack(e.inbox.read_upto() + e.inbox.readable(), &e.plan.config)
+            && info.state.is_synchronised()
+        {
+            let latest = now + e.plan.config.delack_timer + self.case.lateness;
+            assert!(e.timeout.is_some_and(|at| at <= latest), "an ACK is owed for too long");
+        }
+        if let Some(rtt) = info.min_rtt.filter(|_| e.honest) {
+            // A timestamp measures to the tick.
+            let least = self.case.faults[0].delay + self.case.faults[1].delay;
+            let tick = e.plan.config.timestamp_granularity;
+            assert!(rtt + tick >= least, "a round trip of {rtt}, the path takes {least}");
+        }
         assert_eq!(conn.unread(), e.inbox.readable(), "unread bytes");
         let waits = match info.state {
             State::Established | State::CloseWait => conn.acked_upto() < e.out.end(),

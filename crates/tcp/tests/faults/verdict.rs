@@ -3,7 +3,7 @@
 use lowtide_tcp::CloseReason;
 use lowtide_units::Duration;
 
-use crate::case::Open;
+use crate::case::{Hostile, Open};
 use crate::end::End;
 use crate::world::World;
 
@@ -38,7 +38,22 @@ impl World {
                 }
             }
         }
+        self.no_reaction_without_cause();
         self.nothing_is_left();
+    }
+
+    fn no_reaction_without_cause(&mut self) {
+        if self.case.hostile != Hostile::No {
+            return;
+        }
+        let t = &mut self.tally;
+        assert!(t.marked > 0 || t.ecn_reductions == 0, "reduced, and nothing was marked");
+        let trouble = t.lost + t.overflowed + t.blacked_out + t.duplicated + t.delayed;
+        if trouble + t.corrupted + t.retransmission_timeouts == 0 {
+            t.spotless += 1;
+            let again = (t.fast_retransmits, t.retransmitted_bytes);
+            assert_eq!(again, (0, 0), "sent again, and nothing was lost");
+        }
     }
 
     fn total(&self, pair: usize, side: usize) -> u64 {

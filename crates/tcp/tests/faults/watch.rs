@@ -1,6 +1,6 @@
 //! What must hold at every step of one end, seen from outside.
 
-use lowtide_tcp::{Config, Transmit};
+use lowtide_tcp::{Config, EcnMode, Info, Transmit};
 use lowtide_wire::{Flags, Segment, SeqNum};
 
 /// Facts that only ever move one way, and the promises of both sides.
@@ -20,6 +20,8 @@ pub(crate) struct Watch {
     /// The furthest right edge that we offered, and our last acknowledgement.
     edge_out: i64,
     ack_out: i64,
+    /// Segments with new data since our last ACK.
+    unacked: u32,
     pub(crate) closed_windows: u64,
     stamp: Option<u32>,
     pub(crate) stamps_wrapped: bool,
@@ -52,9 +54,25 @@ impl Watch {
         self.edge_in = self.edge_in.max(edge.max(0) as u64);
     }
 
-    /// Checks one transmission.
-    pub(crate) fn transmits(&mut self, t: &Transmit, config: &Config, read_upto: u64) {
+    /// That many wire segments with new data came in.
+    pub(crate) fn kept(&mut self, segments: u32) {
+        self.unacked += segments;
+    }
+
+    /// In-order data that is not acknowledged yet, the first of it at most a delayed ACK ago.
+    pub(crate) fn owes_ack(&self, readable: u64, config: &Config) -> bool {
+        let owes = !self.lies && self.ack_out < readable as i64;
+        let most = config.delack_segments;
+        assert!(!owes || self.unacked < most, "{} segments, no ACK", self.unacked);
+        owes
+    }
+
+    /// Checks one transmission; `info` is from after it.
+    pub(crate) fn transmits(&mut self, t: &Transmit, info: &Info, config: &Config, read_upto: u64) {
         let h = &t.header;
+        let ecn = h.flags.intersects(Flags::ECE | Flags::CWR) || h.ecn.is_capable();
+        let syn = h.flags.contains(Flags::SYN);
+        assert!(!ecn || syn || info.ecn == EcnMode::Classic, "ECN that was not agreed");
         if let Some(stamps) = h.options.timestamps {
             // The clock only goes forward, so less than before is the wrap.
             self.stamps_wrapped |= self.stamp.is_some_and(|last| stamps.value < last);
@@ -91,6 +109,11 @@ impl Watch {
         }
         let occupied = u64::from(h.payload_len + u32::from(h.flags.contains(Flags::FIN)));
         let end = start as u64 + occupied;
+        if end > self.sent && occupied > 1 && !info.in_recovery {
+            // Limited transmit may add two segments, a probe one.
+            let most = info.snd_cwnd + 2 * u64::from(t.mss);
+            assert!(info.in_flight <= most, "{} B in flight of {most}", info.in_flight);
+        }
         if occupied > 0 {
             let allowed = self.edge_in + u64::from(occupied == 1);
             assert!(end <= allowed, "sends up to {end}, the window ends at {}", self.edge_in);
@@ -105,6 +128,9 @@ impl Watch {
         let irs = self.irs.expect("acknowledges before the peer's SYN");
         let ack = i64::from(h.ack.diff(irs.add(1)));
         assert!(ack >= self.ack_out, "acknowledged {} and now {ack}", self.ack_out);
+        if ack > self.ack_out {
+            self.unacked = 0;
+        }
         self.ack_out = ack;
         let shift = self.shifts().1;
         let edge = ack + (i64::from(h.window) << shift);

@@ -36,6 +36,8 @@ pub(crate) struct Packet {
     pub(crate) bytes: Vec<u8>,
     /// As it was sent, when it was damaged since.
     pub(crate) original: Option<Vec<u8>>,
+    /// Wire segments that it stands for.
+    pub(crate) segments: u16,
     pub(crate) genuine: bool,
 }
 
