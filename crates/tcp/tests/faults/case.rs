@@ -4,12 +4,10 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use lowtide_tcp::{
-    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
-    RtoMinApplies, ack, cc, feedback,
-};
-use lowtide_units::{Bytes, Duration, Instant};
+use lowtide_tcp::Config;
+use lowtide_units::{Duration, Instant};
 
+use crate::config;
 use crate::draw::Draw;
 use crate::link::Faults;
 
@@ -25,6 +23,17 @@ pub(crate) enum Hostile {
     Blind,
     /// A peer that lies: nothing is certain but that the host survives.
     Insider,
+}
+
+/// How bad the links are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Weather {
+    /// They lose, delay and damage nothing: no retransmission timer fires.
+    Perfect,
+    /// Where nobody aborts everything ends well.
+    Mild,
+    /// Much is lost, and links may be dead for long.
+    Heavy,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,13 +102,14 @@ pub(crate) struct Case {
     pub(crate) seed: u64,
     pub(crate) endpoint_seeds: [u64; 2],
     pub(crate) faults: [Faults; 2],
+    pub(crate) weather: Weather,
     pub(crate) hostile: Hostile,
     pub(crate) pairs: Vec<PairPlan>,
     /// How much later than asked for the driver looks at a timer.
     pub(crate) lateness: Duration,
     /// How many half-open connections a listener keeps.
     pub(crate) backlog: usize,
-    /// Faults are mild and nobody aborts: everything must end well.
+    /// The weather is good and nobody aborts: everything must end well.
     pub(crate) calm: bool,
 }
 
@@ -111,20 +121,27 @@ impl Case {
             3..=4 => Hostile::Insider,
             _ => Hostile::No,
         };
-        let heavy = d.permille(300);
+        let weather = match d.below(20) {
+            0 | 1 => Weather::Perfect,
+            2..=12 => Weather::Mild,
+            _ => Weather::Heavy,
+        };
+        let hostile = if weather == Weather::Perfect { Hostile::No } else { hostile };
         let delay = d.micros(5, 20_000);
-        let faults = [(); 2].map(|()| Faults::draw(&mut d, delay, heavy));
+        let faults = [(); 2].map(|()| Faults::draw(&mut d, delay, weather));
         let count = d.pick(&[1, 1, 1, 2, 3, 4]);
         let mut pairs = Vec::new();
         for index in 0..count {
-            let pair = PairPlan::draw(&mut d, index, delay, heavy);
+            let pair = PairPlan::draw(&mut d, index, delay, weather);
             let sequel = pair.open == Open::Client && pair.ports[0] != 0 && d.permille(300);
+            // It may meet a TIME-WAIT that lets its SYN in late.
+            let sequel = sequel && weather != Weather::Perfect;
             pairs.push(pair.clone());
             if sequel {
                 pairs.push(PairPlan { sequel: true, ..pair });
             }
         }
-        let lateness = if d.permille(200) { d.micros(1, 3_000) } else { Duration::ZERO };
+        let lateness = if weather != Weather::Perfect && d.permille(200) { d.micros(1, 3_000) } else { Duration::ZERO };
         // One listener for all, with a short backlog.
         let shared = d.permille(300);
         if shared {
@@ -135,10 +152,9 @@ impl Case {
             }
         }
         pairs.iter_mut().for_each(PairPlan::shorten);
-        let backlog = if shared { d.pick(&[1, 2, 16]) } else { 16 };
-        let calm = !heavy
+        let backlog = if shared && weather != Weather::Perfect { d.pick(&[1, 2, 16]) } else { 16 };
+        let calm = weather != Weather::Heavy
             && hostile != Hostile::Insider
-            && faults.iter().all(|f| f.blackouts.is_empty())
             && pairs.iter().all(|p| {
                 p.open == Open::Client
                     && p.ends
@@ -146,7 +162,7 @@ impl Case {
                         .all(|e| !matches!(e.close, Close::Abort(_) | Close::Vanish(_)) && !e.early)
             });
         let endpoint_seeds = [(); 2].map(|()| endpoint_seed(&mut d));
-        Self { seed, endpoint_seeds, faults, hostile, pairs, lateness, backlog, calm }
+        Self { seed, endpoint_seeds, faults, weather, hostile, pairs, lateness, backlog, calm }
     }
 }
 
@@ -189,7 +205,7 @@ fn inverse(a: u64) -> u64 {
 }
 
 impl PairPlan {
-    fn draw(d: &mut Draw, index: u16, delay: Duration, heavy: bool) -> Self {
+    fn draw(d: &mut Draw, index: u16, delay: Duration, weather: Weather) -> Self {
         let open = if d.permille(120) { Open::Simultaneous } else { Open::Client };
         let first = Instant::ZERO + d.micros(1, 50_000);
         let second = match d.below(4) {
@@ -203,7 +219,7 @@ impl PairPlan {
             _ => 2000 + index,
         };
         let ports = [client_port, 1000 + index];
-        let mut ends = [EndPlan::draw(d, delay, heavy), EndPlan::draw(d, delay, heavy)];
+        let mut ends = [EndPlan::draw(d, delay, weather), EndPlan::draw(d, delay, weather)];
         // Somebody must close first.
         if ends.iter().all(|e| e.close == Close::AfterPeer) {
             ends[d.below(2) as usize].close = Close::Written;
@@ -229,8 +245,8 @@ impl PairPlan {
 }
 
 impl EndPlan {
-    fn draw(d: &mut Draw, delay: Duration, heavy: bool) -> Self {
-        let config = Arc::new(draw_config(d, heavy));
+    fn draw(d: &mut Draw, delay: Duration, weather: Weather) -> Self {
+        let config = Arc::new(config::draw(d, weather));
         let mss = u64::from(config.mtu - 40);
         let total = match d.below(10) {
             0 => 0,
@@ -261,80 +277,5 @@ impl EndPlan {
             keep_time_wait: d.permille(400),
             config,
         }
-    }
-}
-
-fn draw_config(d: &mut Draw, heavy: bool) -> Config {
-    let buffer = |d: &mut Draw| {
-        Bytes::new(match d.below(20) {
-            0 => d.doublings(1, 500),
-            1..=5 => d.doublings(500, 8_000),
-            6..=12 => d.doublings(8_000, 100_000),
-            _ => d.doublings(65_536, 1_000_000),
-        })
-    };
-    let names = (cc::names(), feedback::names(), ack::names());
-    Config {
-        cc: d.pick(&names.0),
-        feedback: d.pick(&names.1),
-        ack: d.pick(&names.2),
-        ecn: d.pick(&[EcnWish::Off, EcnWish::Rfc3168, EcnWish::Rfc3168, EcnWish::Passive]),
-        ect: d.pick(&[EctClass::Data, EctClass::All, EctClass::AllButSyn]),
-        cwr: d.pick(&[CwrRule::Never, CwrRule::AfterReduction]),
-        cut: d.pick(&[CutRule::PerWindow, CutRule::PerWindow, CutRule::PerMarkedAck]),
-        recut: d.pick(&[Recut::AtPoint, Recut::PastPoint]),
-        freeze_growth: d.pick(&[FreezeGrowth::Off, FreezeGrowth::EceAcks, FreezeGrowth::Round]),
-        window_floor: d.range(1, 2) as u32,
-        initial_window: d.pick(&[
-            InitialWindow::Rfc6928,
-            InitialWindow::Rfc3390,
-            InitialWindow::Segments(1),
-            InitialWindow::Segments(2),
-            InitialWindow::Segments(100),
-        ]),
-        abc_limit: d.pick(&[1, 2, 8, u32::MAX]),
-        idle_restart: d.flip(),
-        recovery: d.pick(&[RecoveryRule::Sack, RecoveryRule::Sack, RecoveryRule::NewReno]),
-        limited_transmit: d.flip(),
-        nagle: d.flip(),
-        pacing: true,
-        rto_initial: d.micros(5_000, 1_000_000),
-        rto_min: d.micros(1_000, 300_000),
-        rto_min_applies: d.pick(&[RtoMinApplies::Timeout, RtoMinApplies::Variance]),
-        rto_max: d.micros(400_000, 10_000_000),
-        rto_granularity: d.pick(&[
-            Duration::from_us(1),
-            Duration::from_ms(1),
-            Duration::from_ms(4),
-        ]),
-        syn_retries: if heavy { d.range(1, 8) as u32 } else { 20 },
-        retries: if heavy { d.range(3, 15) as u32 } else { 20 },
-        send_buffer: buffer(d),
-        tso_segments: d.pick(&[1, 1, 2, 3, 8]),
-        delack_segments: d.pick(&[1, 2, 2, 4, 20]),
-        delack_timer: d.pick(&[
-            Duration::ZERO,
-            Duration::from_us(500),
-            Duration::from_ms(10),
-            Duration::from_ms(200),
-        ]),
-        receive_buffer: buffer(d),
-        dsack: d.flip(),
-        mtu: match d.below(32) {
-            0 => d.range(68, 575),
-            n if n < 8 => d.range(577, 9000),
-            _ => d.pick(&[576, 1280, 1500, 1500, 9000]),
-        } as u32,
-        timestamps: d.flip(),
-        timestamp_granularity: d.pick(&[
-            Duration::from_us(1),
-            Duration::from_ms(1),
-            Duration::from_ms(10),
-        ]),
-        sack: d.permille(650),
-        window_scaling: d.permille(650),
-        // Where all must end well, nobody may be forgotten before the last repetition.
-        time_wait: Duration::from_secs(if heavy { d.range(1, 4) } else { 60 }),
-        ..Config::default()
     }
 }

@@ -3,6 +3,7 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Ecn;
 
+use crate::case::Weather;
 use crate::draw::Draw;
 use crate::tally::Tally;
 
@@ -28,7 +29,8 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    pub(crate) fn draw(d: &mut Draw, delay: Duration, heavy: bool) -> Self {
+    pub(crate) fn draw(d: &mut Draw, delay: Duration, weather: Weather) -> Self {
+        let heavy = weather == Weather::Heavy;
         let worst = if heavy { 300 } else { 100 };
         let chance = |d: &mut Draw, worst: u32| match d.below(3) {
             0 => 0,
@@ -53,7 +55,7 @@ impl Faults {
                 last.1 = Instant::FAR_FUTURE;
             }
         }
-        Self {
+        let drawn = Self {
             delay,
             loss: chance(d, worst),
             duplicate: chance(d, worst),
@@ -69,7 +71,11 @@ impl Faults {
             queue: d.micros(1_000, 200_000),
             mark_above: d.micros(10, 10_000),
             blackouts,
+        };
+        if weather != Weather::Perfect {
+            return drawn;
         }
+        Self { loss: 0, duplicate: 0, reorder: 0, corrupt: 0, byte_time: 0, ..drawn }
     }
 }
 

@@ -9,6 +9,7 @@
 mod arrive;
 mod buffers;
 mod case;
+mod config;
 mod draw;
 mod end;
 mod forge;

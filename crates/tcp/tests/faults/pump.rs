@@ -1,7 +1,7 @@
 //! The driver's duties after every call: send what is to be sent, hear what is to be heard, let the
 //! application act, see when to come back.
 
-use lowtide_tcp::State;
+use lowtide_tcp::{EcnMode, EcnWish, State};
 use lowtide_units::HostStamp;
 use lowtide_wire::{Addresses, Flags, Segment, packet};
 
@@ -166,11 +166,20 @@ impl World {
         let info = conn.info();
         e.timeout = conn.poll_timeout().map(|at| at + self.case.lateness);
         assert!(e.timeout.is_none_or(|at| at > now), "wants to come back at {:?}", e.timeout);
-        if e.watch.owes_ack(e.inbox.read_upto() + e.inbox.readable(), &e.plan.config)
-            && info.state.is_synchronised()
-        {
+        let readable = e.inbox.read_upto() + e.inbox.readable();
+        if info.state.is_synchronised() && e.watch.owes_ack(readable, &e.plan.config) {
             let latest = now + e.plan.config.delack_timer + self.case.lateness;
             assert!(e.timeout.is_some_and(|at| at <= latest), "an ACK is owed for too long");
+        }
+        if info.state.can_receive() {
+            e.watch.offers_room(readable, e.inbox.readable(), info.mss, &e.plan.config);
+        }
+        if info.ecn == EcnMode::Classic && e.honest {
+            let wishes = self.case.pairs[e.pair].ends.each_ref().map(|e| e.config.ecn);
+            assert!(
+                !wishes.contains(&EcnWish::Off) && wishes.contains(&EcnWish::Rfc3168),
+                "ECN out of {wishes:?}"
+            );
         }
         if let Some(rtt) = info.min_rtt.filter(|_| e.honest) {
             // A timestamp measures to the tick.

@@ -67,6 +67,20 @@ impl Watch {
         owes
     }
 
+    /// The window that we offer does not stay shut when there is room for more than a little
+    /// (RFC 9293 §3.8.6.2.2). An ACK that is owed will say so soon.
+    pub(crate) fn offers_room(&self, readable: u64, unread: u64, mss: u32, config: &Config) {
+        let buffer = config.receive_buffer.as_u64();
+        let little = i64::from(mss).min(buffer as i64 / 2).max(1);
+        let offered = self.edge_out - readable as i64;
+        let room = (buffer - unread) as i64;
+        let gain = room - offered - (1 << self.shifts().1);
+        assert!(
+            self.lies || offered >= little || gain < little || self.ack_out < readable as i64,
+            "room for {room} B, offers {offered} B"
+        );
+    }
+
     /// Checks one transmission; `info` is from after it.
     pub(crate) fn transmits(&mut self, t: &Transmit, info: &Info, config: &Config, read_upto: u64) {
         let h = &t.header;
@@ -93,10 +107,7 @@ impl Watch {
             let isn = *self.isn.get_or_insert(h.seq);
             assert_eq!(isn, h.seq, "another initial sequence number");
             self.own_scale = h.options.window_scale;
-            if self.peer_scale.is_none() {
-                // Nothing is known yet of what the peer's SYN may say later.
-                self.edge_out = i64::from(h.window);
-            }
+            self.edge_out = i64::from(h.window);
             return;
         }
         if h.flags.contains(Flags::RST) || self.lies {

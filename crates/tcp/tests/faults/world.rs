@@ -51,6 +51,8 @@ pub(crate) struct World {
     pub(crate) ends: Vec<End>,
     /// Ports in use now, side 0 first, with the pair; the newest last.
     ports: Vec<([u16; 2], usize)>,
+    /// The most connections at a time on each side: so many slots are enough.
+    most_live: [usize; 2],
     /// When something last happened on each pair.
     pub(crate) progress: Vec<Instant>,
     pub(crate) resets: Vec<[bool; 2]>,
@@ -76,6 +78,7 @@ impl World {
             job_count: 0,
             ends: Vec::new(),
             ports: Vec::new(),
+            most_live: [0; 2],
             progress: vec![Instant::ZERO; pairs],
             resets: vec![[false; 2]; pairs],
             draw: Draw::new(seed, 0, "world"),
@@ -194,6 +197,10 @@ impl World {
             end.watch.arrived(syn, true);
         }
         self.ends.push(end);
+        let live = self.ends.iter().filter(|e| e.side == side && !e.released).count();
+        let most = self.most_live[side].max(live);
+        assert!((id.0 as usize) < most, "{id:?}, and no more than {most} at a time");
+        self.most_live[side] = most;
         self.progress[pair] = self.now;
         self.tally.ends += 1;
         self.pump(self.ends.len() - 1);

@@ -1,0 +1,89 @@
+//! Random settings of one end.
+
+use lowtide_tcp::{
+    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
+    RtoMinApplies, ack, cc, feedback,
+};
+use lowtide_units::{Bytes, Duration};
+
+use crate::case::Weather;
+use crate::draw::Draw;
+
+/// Any value that a person may set, the usual ones more often.
+pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
+    let heavy = weather == Weather::Heavy;
+    // On a perfect path these say that no timer fires without need.
+    let patient = weather == Weather::Perfect;
+    let buffer = |d: &mut Draw| {
+        Bytes::new(match d.below(20) {
+            0 => d.doublings(1, 500),
+            1..=5 => d.doublings(500, 8_000),
+            6..=12 => d.doublings(8_000, 100_000),
+            _ => d.doublings(65_536, 1_000_000),
+        })
+    };
+    let names = (cc::names(), feedback::names(), ack::names());
+    Config {
+        cc: d.pick(&names.0),
+        feedback: d.pick(&names.1),
+        ack: d.pick(&names.2),
+        ecn: d.pick(&[EcnWish::Off, EcnWish::Rfc3168, EcnWish::Rfc3168, EcnWish::Passive]),
+        ect: d.pick(&[EctClass::Data, EctClass::All, EctClass::AllButSyn]),
+        cwr: d.pick(&[CwrRule::Never, CwrRule::AfterReduction]),
+        cut: d.pick(&[CutRule::PerWindow, CutRule::PerWindow, CutRule::PerMarkedAck]),
+        recut: d.pick(&[Recut::AtPoint, Recut::PastPoint]),
+        freeze_growth: d.pick(&[FreezeGrowth::Off, FreezeGrowth::EceAcks, FreezeGrowth::Round]),
+        window_floor: d.range(1, 2) as u32,
+        initial_window: d.pick(&[
+            InitialWindow::Rfc6928,
+            InitialWindow::Rfc3390,
+            InitialWindow::Segments(1),
+            InitialWindow::Segments(2),
+            InitialWindow::Segments(100),
+        ]),
+        abc_limit: d.pick(&[1, 2, 8, u32::MAX]),
+        idle_restart: d.flip(),
+        recovery: d.pick(&[RecoveryRule::Sack, RecoveryRule::Sack, RecoveryRule::NewReno]),
+        limited_transmit: d.flip(),
+        nagle: d.flip(),
+        pacing: true,
+        rto_initial: d.micros(if patient { 300_000 } else { 5_000 }, 1_000_000),
+        rto_min: d.micros(if patient { 300_000 } else { 1_000 }, 300_000),
+        rto_min_applies: d.pick(&[RtoMinApplies::Timeout, RtoMinApplies::Variance]),
+        rto_max: d.micros(400_000, 10_000_000),
+        rto_granularity: d.pick(&[
+            Duration::from_us(1),
+            Duration::from_ms(1),
+            Duration::from_ms(4),
+        ]),
+        syn_retries: if heavy { d.range(1, 8) as u32 } else { 20 },
+        retries: if heavy { d.range(3, 15) as u32 } else { 20 },
+        send_buffer: buffer(d),
+        tso_segments: d.pick(&[1, 1, 2, 3, 8]),
+        delack_segments: d.pick(&[1, 2, 2, 4, 20]),
+        delack_timer: d.pick(&[
+            Duration::ZERO,
+            Duration::from_us(500),
+            Duration::from_ms(10),
+            Duration::from_ms(200),
+        ]),
+        receive_buffer: buffer(d),
+        dsack: d.flip(),
+        mtu: match d.below(32) {
+            0 => d.range(68, 575),
+            n if n < 8 => d.range(577, 9000),
+            _ => d.pick(&[576, 1280, 1500, 1500, 9000]),
+        } as u32,
+        timestamps: d.flip(),
+        timestamp_granularity: d.pick(&[
+            Duration::from_us(1),
+            Duration::from_ms(1),
+            Duration::from_ms(10),
+        ]),
+        sack: d.permille(650),
+        window_scaling: d.permille(650),
+        // Where all must end well, nobody may be forgotten before the last repetition.
+        time_wait: Duration::from_secs(if heavy { d.range(1, 4) } else { 60 }),
+        ..Config::default()
+    }
+}
