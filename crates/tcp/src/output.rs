@@ -18,7 +18,7 @@ enum Plan {
     New { len: u64, segments: u32, fin: bool },
     /// A segment that was sent before.
     Again(Sent),
-    /// One byte (or the FIN) beyond a closed window.
+    /// One byte beyond a closed window, or an empty segment that asks for an ACK.
     Probe,
 }
 
@@ -289,26 +289,23 @@ impl Connection {
         }
     }
 
-    /// One byte of new data beyond the window, or the FIN (RFC 9293 §3.8.6.1). SND.NXT stays: the
-    /// byte counts as sent only if the peer takes it.
+    /// One byte of new data beyond the window (RFC 9293 §3.8.6.1). SND.NXT stays: the byte counts as
+    /// sent only if the peer takes it.
+    ///
+    /// With nothing but a FIN to send the probe is empty and repeats the last sequence number, which
+    /// asks for an ACK too (as in Linux). A FIN sent into the closed window would be refused, and then
+    /// wait for the retransmission timer although the window has opened.
     fn window_probe(&mut self, now: Instant) -> Transmit {
         let start = self.snd.nxt;
+        if start >= self.snd.end {
+            let old = self.snd.isn.add(start);
+            let header = self.segment(now, old, PacketClass::Control);
+            return self.control(header);
+        }
         let mut header = self.segment(now, self.snd.seq(start), PacketClass::Control);
-        let payload = start < self.snd.end;
-        header.payload_len = u32::from(payload);
-        if !payload {
-            header.flags |= Flags::FIN;
-        }
-        let end = start + u64::from(payload);
-        self.snd.probe_end = payload.then_some(end);
-        if !payload {
-            // The FIN itself is the probe: it counts as sent and is repeated by its own timer.
-            let (delivered, at) = (self.snd.delivered, self.snd.delivered_at);
-            self.snd.board.push(start, 1, now, delivered, at, true);
-            self.snd.fin_sent = true;
-            self.snd.nxt = start + 1;
-            self.sent_data(now, 0);
-        }
+        header.payload_len = 1;
+        let end = start + 1;
+        self.snd.probe_end = Some(end);
         Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments: 1 }
     }
 

@@ -72,3 +72,24 @@ fn a_reset_in_last_ack_is_only_harmless_when_all_data_got_through() {
         assert_eq!(c.events().last(), Some(&Event::Closed(reason)), "{acked} of 100 acknowledged");
     }
 }
+
+#[test]
+fn a_fin_waits_for_the_window_and_no_longer() {
+    let mut c = Lone::established(plain());
+    c.conn.send(100);
+    c.sends_all();
+    c.window = 0;
+    c.arrives(0, 0, 100, Flags::NONE).unwrap();
+    c.conn.close();
+    assert!(c.sends().is_none(), "the window is closed");
+    c.now = c.conn.poll_timeout().expect("the persist timer");
+    c.conn.handle_timeout(c.now);
+    let probe = c.sends().expect("a probe").header;
+    assert_eq!((probe.payload_len, probe.flags), (0, Flags::ACK), "no FIN");
+    assert_eq!(probe.seq, c.of_peer(0, 0, 99, Flags::NONE).ack, "old, so that it is answered");
+    c.later(Duration::from_ms(1));
+    c.window = 1000;
+    c.arrives(0, 0, 100, Flags::NONE).unwrap();
+    let fin = c.sends().expect("at once").header;
+    assert!(fin.flags.contains(Flags::FIN));
+}
