@@ -141,7 +141,11 @@ impl Case {
                 pairs.push(PairPlan { sequel: true, ..pair });
             }
         }
-        let lateness = if weather != Weather::Perfect && d.permille(200) { d.micros(1, 3_000) } else { Duration::ZERO };
+        let lateness = if weather != Weather::Perfect && d.permille(200) {
+            d.micros(1, 3_000)
+        } else {
+            Duration::ZERO
+        };
         // One listener for all, with a short backlog.
         let shared = d.permille(300);
         if shared {

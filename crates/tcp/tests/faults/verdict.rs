@@ -56,6 +56,35 @@ impl World {
         }
     }
 
+    fn total(&self, pair: usize, side: usize) -> u64 {
+        self.case.pairs[pair].ends[side].total
+    }
+
+    fn judge(&self, end: &End) {
+        let peers = || self.ends.iter().filter(|e| e.pair == end.pair && e.side != end.side);
+        let name = format!("side {} of connection {}", end.side, end.pair);
+        if end.peer_closed {
+            let got = end.inbox.read_upto() + end.inbox.readable();
+            let want = self.total(end.pair, 1 - end.side);
+            assert_eq!(got, want, "{name}: bytes before the peer's FIN");
+            assert!(peers().any(End::has_closed), "{name}: a FIN that nobody sent");
+        }
+        match end.reason {
+            Some(CloseReason::Normal) if end.established => {
+                assert!(end.peer_closed && end.has_closed(), "{name}: half closed is not closed");
+                let arrived =
+                    peers().any(|p| p.inbox.read_upto() + p.inbox.readable() == end.out.end());
+                assert!(arrived, "{name}: ended well, and not all of it arrived");
+            }
+            Some(CloseReason::Normal) => assert!(end.has_closed(), "{name}: never opened"),
+            Some(CloseReason::Reset | CloseReason::Refused) => {
+                assert!(self.resets[end.pair][1 - end.side], "{name}: a RST that nobody sent");
+            }
+            Some(CloseReason::Aborted | CloseReason::TimedOut) => {}
+            None => panic!("{name}: no reason"),
+        }
+    }
+
     fn nothing_is_left(&mut self) {
         // Longer than the longest TIME-WAIT.
         let late = self.now + Duration::from_secs(61);
