@@ -48,7 +48,8 @@ impl World {
         }
         let t = &mut self.tally;
         assert!(t.marked > 0 || t.ecn_reductions == 0, "reduced, and nothing was marked");
-        if self.case.weather == Weather::Perfect {
+        // What a process that dies leaves behind is repeated until somebody answers.
+        if self.case.weather == Weather::Perfect && t.vanished == 0 {
             t.spotless += 1;
             assert_eq!(t.retransmission_timeouts, 0, "a timer fired, and nothing was lost");
             let again = (t.fast_retransmits, t.retransmitted_bytes);
