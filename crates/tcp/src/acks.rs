@@ -137,7 +137,11 @@ impl Connection {
         self.snd.take_window(wnd, seg.seq, seg.ack);
         if moved {
             // A window that opened ends probing; one that is still closed was an answer.
-            self.timers.persist = Instant::FAR_FUTURE;
+            if self.timers.persist < Instant::FAR_FUTURE {
+                self.timers.persist = Instant::FAR_FUTURE;
+                // The backoff was that of the probes; no loss has been seen.
+                self.rtt.progress();
+            }
         }
         self.persists = 0;
         moved
