@@ -167,9 +167,9 @@ impl Connection {
         space
     }
 
-    /// The application read `n` bytes; the window may open.
+    /// The application read `n` bytes; the window may open. A peer that has closed is not told.
     pub fn read(&mut self, n: u64) {
-        if self.rcv.read(n) && self.state.is_synchronised() {
+        if self.rcv.read(n) && self.state.can_receive() {
             self.rcv.owe_ack_now();
         }
     }

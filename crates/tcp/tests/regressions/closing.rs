@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use lowtide_tcp::{Arrival, CloseReason, Endpoint, Event};
-use lowtide_units::{Duration, Instant};
+use lowtide_tcp::{Arrival, CloseReason, Config, Endpoint, Event};
+use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::{Flags, Segment};
 
 use crate::lone::{Lone, plain};
@@ -92,4 +92,17 @@ fn a_fin_waits_for_the_window_and_no_longer() {
     c.arrives(0, 0, 100, Flags::NONE).unwrap();
     let fin = c.sends().expect("at once").header;
     assert!(fin.flags.contains(Flags::FIN));
+}
+
+#[test]
+fn a_peer_that_has_closed_hears_of_no_window() {
+    let mut c = Lone::established(Config { receive_buffer: Bytes::new(1000), ..plain() });
+    c.arrives(0, 1000, 0, Flags::NONE).unwrap();
+    assert_eq!(c.sends_all().len(), 1);
+    c.conn.read(500);
+    assert_eq!(c.sends_all().len(), 1, "a window update");
+    c.arrives(1000, 400, 0, Flags::FIN).unwrap();
+    assert_eq!(c.sends_all().len(), 1, "the ACK of the FIN");
+    c.conn.read(900);
+    assert_eq!(c.sends_all().len(), 0);
 }
