@@ -98,9 +98,12 @@ impl Connection {
             // Our ACK of the FIN was lost: acknowledge it again and wait again.
             self.timers.time_wait = now + self.config.time_wait;
         }
-        // With a closed window, valid ACKs still count (RFC 9293 §3.10.7.4).
+        // With a closed window, valid ACKs still count (RFC 9293 §3.10.7.4). So do those on old
+        // segments, as in FreeBSD, when they acknowledge more: two ends whose window probes were both
+        // taken would otherwise refuse each other's ACKs, which come one byte too early, for ever.
+        let recent = self.rcv.is_recent(offset) && self.snd.offset(seg.ack) > self.snd.una as i64;
         let ack_counts = self.state.is_synchronised()
-            && offset == self.rcv.nxt as i64
+            && (offset == self.rcv.nxt as i64 || recent)
             && seg.flags.contains(Flags::ACK)
             && !seg.flags.contains(Flags::SYN);
         if ack_counts {

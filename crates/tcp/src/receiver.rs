@@ -158,6 +158,12 @@ impl Receiver {
         }
     }
 
+    /// The offset is old, yet not older than what may still be on its way: one window.
+    pub(crate) const fn is_recent(&self, offset: i64) -> bool {
+        let age = self.nxt as i64 - offset;
+        0 < age && age <= self.buffer as i64
+    }
+
     /// Takes the payload (and FIN) of an acceptable segment.
     pub(crate) fn on_segment(&mut self, now: Instant, seg: &Segment) -> Accepted {
         let start = self.offset(seg.seq);

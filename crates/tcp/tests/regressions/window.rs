@@ -96,3 +96,22 @@ fn the_first_burst_after_idle_keeps_to_the_restart_window() {
     let sent: u32 = c.sends_all().iter().map(|t| t.header.payload_len).sum();
     assert_eq!((sent, c.conn.info().snd_cwnd), (2000, 2000));
 }
+
+#[test]
+fn crossing_window_probes_do_not_lock_both_ends() {
+    let mut c = Lone::opened(Config { receive_buffer: Bytes::new(1000), ..plain() }, 0);
+    c.conn.send(3000);
+    assert!(c.sends().is_none());
+    c.now = c.conn.poll_timeout().expect("the persist timer");
+    c.conn.handle_timeout(c.now);
+    assert_eq!(c.sends().expect("a probe").stream, 0..1);
+    // The peer's probe crosses ours; both find room for a byte.
+    c.arrives(0, 1, 0, Flags::NONE).unwrap();
+    assert_eq!(c.sends_all().len(), 1);
+    // The peer does not know yet that its probe was taken: its ACK of ours has an old number.
+    assert!(c.arrives(0, 0, 1, Flags::NONE).is_err());
+    assert_eq!(c.conn.acked_upto(), 1);
+    let ack = c.sends().expect("an answer").header;
+    let at = c.of_peer(0, 0, 1, Flags::NONE).ack;
+    assert_eq!(ack.seq, at, "beyond the probe, so the peer takes it");
+}
