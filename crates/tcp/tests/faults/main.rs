@@ -29,7 +29,7 @@ use tally::Tally;
 use world::World;
 
 /// Seeds that run when none are chosen, so many that the test takes seconds.
-const SEEDS: Range<u64> = 0..2_000;
+const SEEDS: Range<u64> = 0..3_000;
 /// The test harness runs the parts side by side.
 const PARTS: u64 = 4;
 
