@@ -124,10 +124,9 @@ impl World {
         let mut steps = 0_u64;
         loop {
             steps += 1;
-            let lies = self.case.hostile == Hostile::Insider;
+            let lies = self.case.hostile == Hostile::Insider && !self.giving_up;
             if steps > if lies { MOST_STEPS_OF_LIARS } else { MOST_STEPS } {
                 assert!(lies, "it does not end");
-                assert!(!self.giving_up, "it does not end even when it is given up");
                 self.give_up();
                 steps = 0;
             }
@@ -231,6 +230,7 @@ impl World {
 
     fn give_up(&mut self) {
         self.giving_up = true;
+        self.forgeries_left = 0;
         self.tally.endless += 1;
         for end in 0..self.ends.len() {
             if !self.ends[end].is_over() {
