@@ -135,7 +135,7 @@ impl Network {
         if marked {
             self.pool.set_ce(id);
         }
-        let mut arrival = this.arrival_of(departure, Duration::ZERO);
+        let mut arrival = departure + this.line().delay;
         if let Far::Host(host) = this.far()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
         {
