@@ -1,2 +1,40 @@
-//! placeholder
-fn main() {}
+//! The `lowtide` command: arguments in, text or JSON out. No logic of its own.
+//!
+//! stdout is data, stderr is progress and complaints. Exit status: 0 done, 1 a run failed, 2 bad
+//! usage or scenario, 130 interrupted.
+
+mod args;
+mod catalogue;
+mod cmd;
+mod failure;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let out = Output { json: cli.json, quiet: cli.quiet };
+    let result = match &cli.command {
+        Command::Run(args) => cmd::run::run(args, out),
+        Command::Check(args) => cmd::check::check(args, out),
+        Command::List { kind } => cmd::list::list(*kind, out),
+        Command::Explain { names, diff: false } => cmd::explain::explain(names, out),
+        Command::Explain { names, diff: true } => cmd::explain::diff(names, out),
+        Command::New { kind } => cmd::new::new(kind, out),
+        Command::Schema => cmd::new::schema(out),
+        Command::Table { dir, table, csv } => cmd::table::table(dir, table, *csv, out),
+        Command::Report { dir } => cmd::report::report(dir, out),
+        Command::Bench { names, runs } => cmd::bench::bench(names, *runs, out),
+        Command::Completions { shell } => cmd::new::completions(*shell, out),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

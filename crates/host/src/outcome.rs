@@ -179,6 +179,10 @@ pub struct Counts {
     pub segments: u64,
     /// Segments that were malformed or unacceptable and were dropped.
     pub rejected: u64,
+    /// Flows with a connection still open at the end.
+    pub open_flows: u64,
+    /// Bytes of memory that those hold at both ends.
+    pub flow_bytes: u64,
 }
 
 /// One run.

@@ -23,6 +23,8 @@ pub struct Disturbance {
     pub host_jitter: Duration,
     /// ISNs and ephemeral ports depend on the seed.
     pub ports: bool,
+    /// The order of events at the same picosecond depends on the seed.
+    pub ties: bool,
 }
 
 /// What is sampled while the run goes on. It never changes the run or its digest.

@@ -1,1 +1,31 @@
-//! placeholder
+//! Result tables as Parquet and CSV, the run directory and its manifest.
+//!
+//! Contract: what a run left behind goes into typed tables, each column with its unit, and comes back
+//! as it was. A file is there whole or not at all; a directory that says `complete` is. Nothing is
+//! analysed here beyond the order statistics that the table of queues carries.
+
+mod convert;
+pub mod csv;
+mod digest;
+mod dir;
+mod error;
+mod files;
+mod key;
+mod manifest;
+mod parquet;
+mod quantile;
+mod rows;
+mod table;
+mod text;
+
+pub use convert::RunTables;
+pub use digest::{combine as combine_digests, hex as digest_text};
+pub use dir::{RunDir, RunReader, Series, TABLES};
+pub use error::RecordError;
+pub use files::{FileEntry, write_whole};
+pub use key::{Point, RunKey};
+pub use manifest::{Manifest, ManifestRun, SCHEMA as MANIFEST_SCHEMA, Setting, Status};
+pub use quantile::{Quantile, Weight};
+pub use rows::{FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
+pub use table::{Cell, Column, Row, schema};
+pub use text::{TextColumn, TextTable, read_table};

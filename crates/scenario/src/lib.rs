@@ -1,1 +1,37 @@
-//! placeholder
+//! The scenario file: an experiment as data.
+//!
+//! Contract: reads, completes and checks; runs nothing. A file, its overrides and its sweep become a
+//! [`Plan`] of [`RunSpec`]s, each of which gives a complete [`lowtide_host::Setup`]; or else
+//! [`ScenarioErrors`] that say what is wrong, where, and what would be right. Nothing that a person
+//! can write makes it panic. The format is described in `docs/scenario.md`.
+
+mod check;
+mod embedded;
+mod emit;
+mod error;
+mod estimate;
+mod hosts;
+mod keys;
+mod known;
+mod model;
+mod network;
+mod plan;
+mod reader;
+mod reference;
+mod run;
+mod scenario;
+mod schema;
+mod stack;
+mod sweep;
+mod target;
+mod tree;
+mod value;
+
+pub use embedded::{Embedded, TEMPLATES, Template, list, template};
+pub use error::{ScenarioError, ScenarioErrors};
+pub use estimate::{Estimate, HOPS_PER_SECOND};
+pub use plan::Plan;
+pub use reference::reference;
+pub use run::RunSpec;
+pub use scenario::Scenario;
+pub use schema::json_schema;

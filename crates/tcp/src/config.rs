@@ -95,6 +95,7 @@ pub enum RtoMinApplies {
 }
 
 /// All settings of one side of a connection.
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     // Sender.
@@ -208,7 +209,7 @@ impl Default for Config {
             ect: EctClass::Data,
             cwr: CwrRule::AfterReduction,
             cut: CutRule::PerWindow,
-            recut: Recut::AtPoint,
+            recut: Recut::PastPoint,
             freeze_growth: FreezeGrowth::EceAcks,
             window_floor: 2,
             initial_window: InitialWindow::Rfc6928,

@@ -2,6 +2,8 @@
 //!
 //! Contract: deterministic; no I/O, no clock, no threads, no global state, no payload bytes, and no
 //! floats that decide. `now` is an argument. Remote input gives an error, never a panic.
+//!
+//! Read first: RFC 9293, RFC 5681, RFC 6675, RFC 6298, RFC 7323, RFC 3168.
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 
@@ -12,14 +14,47 @@ extern crate std;
 
 pub mod ack;
 pub mod cc;
-mod config;
+pub mod conformance;
 pub mod feedback;
+pub mod profile;
+pub mod scheme;
+pub mod switches;
+
+mod acks;
+mod config;
+mod connection;
+mod ecn;
+mod endpoint;
+mod event;
+mod expiry;
+mod handshake;
+mod info;
+mod input;
+mod output;
 mod params;
+mod reassembly;
+mod receiver;
+mod recovery;
+mod rtt;
+mod sender;
+mod state;
+mod timers;
+mod timestamps;
+mod transmit;
 mod value;
 
 pub use config::{
     Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
     RtoMinApplies,
 };
+pub use connection::Connection;
+pub use ecn::EcnMode;
+pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError};
+pub use event::{CloseReason, Event, SegmentError};
+pub use info::{Counters, Info};
 pub use params::{Param, Params};
+pub use receiver::Accepted;
+pub use sender::LimitedBy;
+pub use state::State;
+pub use transmit::{Transmit, TransmitId};
 pub use value::{Kind, Value, ValueError};

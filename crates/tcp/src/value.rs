@@ -70,6 +70,13 @@ pub enum Kind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueError(String);
 
+impl ValueError {
+    /// An error with this text, which says what would be right.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
 impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -104,41 +111,50 @@ impl Kind {
     /// Reads `text` as a value of this kind; the error says what would be right.
     pub fn parse(&self, text: &str) -> Result<Value, ValueError> {
         let text = text.trim();
-        match *self {
+        let value = match *self {
             Self::Bool => match text {
-                "true" | "on" => Ok(Value::Bool(true)),
-                "false" | "off" => Ok(Value::Bool(false)),
-                _ => Err(ValueError(format!("`{text}` is neither `true` nor `false`"))),
+                "true" | "on" => Value::Bool(true),
+                "false" | "off" => Value::Bool(false),
+                _ => return Err(ValueError(format!("`{text}` is neither `true` nor `false`"))),
             },
-            Self::Count { min, max } => count(text, min, max),
-            Self::Bytes { min, max } => {
-                let value = parse_bytes(text).map_err(|e| ValueError(e.to_string()))?;
-                if (min..=max).contains(&value.as_u64()) {
-                    Ok(Value::Bytes(value))
-                } else {
-                    Err(ValueError(format!(
-                        "{value} is outside {} to {}",
-                        Bytes::new(min),
-                        Bytes::new(max)
-                    )))
-                }
+            Self::Count { min, max } => count(text, min, max)?,
+            Self::Bytes { .. } => {
+                Value::Bytes(parse_bytes(text).map_err(|e| ValueError(e.to_string()))?)
             }
-            Self::Duration { min, max } => {
-                let value = parse_duration(text).map_err(|e| ValueError(e.to_string()))?;
-                if (min..=max).contains(&value) {
-                    Ok(Value::Duration(value))
-                } else {
-                    Err(ValueError(format!("{value} is outside {min} to {max}")))
-                }
+            Self::Duration { .. } => {
+                Value::Duration(parse_duration(text).map_err(|e| ValueError(e.to_string()))?)
             }
-            Self::Name { allowed, refused } => name(text, &allowed(), refused),
+            Self::Name { allowed, refused } => name(text, &allowed(), refused)?,
             Self::NameOrCount { allowed, min, max } => {
                 if text.starts_with(|c: char| c.is_ascii_digit()) {
-                    count(text, min, max)
+                    count(text, min, max)?
                 } else {
-                    name(text, &allowed(), &[])
+                    name(text, &allowed(), &[])?
                 }
             }
+        };
+        self.check(&value)?;
+        Ok(value)
+    }
+
+    /// Whether `value` is of this kind and in its range; the error says what would be right.
+    pub fn check(&self, value: &Value) -> Result<(), ValueError> {
+        let fits = match (self, value) {
+            (Self::Bool, Value::Bool(_)) => true,
+            (&(Self::Count { min, max } | Self::NameOrCount { min, max, .. }), Value::Count(n)) => {
+                (min..=max).contains(n)
+            }
+            (&Self::Bytes { min, max }, Value::Bytes(b)) => (min..=max).contains(&b.as_u64()),
+            (Self::Duration { min, max }, Value::Duration(d)) => (min..=max).contains(&d),
+            (Self::Name { allowed, .. } | Self::NameOrCount { allowed, .. }, Value::Name(n)) => {
+                allowed().contains(n)
+            }
+            _ => false,
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(ValueError(format!("{value} is not accepted; expected {}", self.describe())))
         }
     }
 
@@ -161,8 +177,7 @@ impl Kind {
 
 fn count(text: &str, min: u64, max: u64) -> Result<Value, ValueError> {
     match text.parse::<u64>() {
-        Ok(n) if (min..=max).contains(&n) => Ok(Value::Count(n)),
-        Ok(n) => Err(ValueError(format!("{n} is outside {min} to {max}"))),
+        Ok(n) => Ok(Value::Count(n)),
         Err(_) => Err(ValueError(format!("`{text}` is not a whole number from {min} to {max}"))),
     }
 }
@@ -176,7 +191,10 @@ fn name(
         return Ok(Value::Name(found));
     }
     if let Some((_, why)) = refused.iter().find(|(n, _)| *n == text) {
-        return Err(ValueError(format!("`{text}` is not available in this version: {why}")));
+        return Err(ValueError(format!(
+            "`{text}` is not available in this version: {why}; expected one of {}",
+            allowed.join(", ")
+        )));
     }
     Err(ValueError(format!("`{text}` is unknown; expected one of {}", allowed.join(", "))))
 }

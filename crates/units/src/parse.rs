@@ -1,5 +1,14 @@
 //! Quantities as people write them: `"10us"`, `"30 kB"`, `"10 Gbit/s"`, `"20 pkt"`.
+//!
+//! Contract: a number, at most one decimal point, then a unit, with or without space between them.
+//! Fractions are exact integer arithmetic: what is not a whole number of picoseconds, bytes, bits per
+//! second or packets is refused, never rounded. Nothing is guessed: a bare number, a unit in the wrong
+//! case and a bit that may be a byte are errors that say what to write instead. What [`Display`] prints
+//! of a quantity reads back as the same quantity.
+//!
+//! [`Display`]: fmt::Display
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
@@ -19,26 +28,333 @@ impl fmt::Display for ParseUnitError {
 
 impl core::error::Error for ParseUnitError {}
 
-/// Reads a span of time: `ps`, `ns`, `us`, `ms`, `s`, `min`.
+/// One kind of quantity: its units and the words that errors use.
+struct Measure {
+    /// With an article, as in "is not a size".
+    what: &'static str,
+    /// The base unit in words, as in "a whole number of bytes".
+    base: &'static str,
+    /// The unit that examples use.
+    example: &'static str,
+    /// Spellings that are accepted and how many base units each one is.
+    units: &'static [(&'static str, u64)],
+    /// The units as errors list them.
+    list: &'static str,
+}
+
+const TIME: Measure = Measure {
+    what: "a span of time",
+    base: "picoseconds",
+    example: "ms",
+    units: &[
+        ("ps", 1),
+        ("ns", 1_000),
+        ("us", 1_000_000),
+        ("\u{b5}s", 1_000_000),  // micro sign
+        ("\u{3bc}s", 1_000_000), // Greek letter mu, which keyboards and NFKC give
+        ("ms", 1_000_000_000),
+        ("s", 1_000_000_000_000),
+        ("min", 60_000_000_000_000),
+    ],
+    list: "ps, ns, us, ms, s, min",
+};
+
+const SIZE: Measure = Measure {
+    what: "a size",
+    base: "bytes",
+    example: "kB",
+    units: &[
+        ("B", 1),
+        ("byte", 1),
+        ("bytes", 1),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+    ],
+    list: "B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (powers of 1024)",
+};
+
+const RATE: Measure = Measure {
+    what: "a rate",
+    base: "bits per second",
+    example: "Gbit/s",
+    units: &[
+        ("bit/s", 1),
+        ("kbit/s", 1_000),
+        ("Mbit/s", 1_000_000),
+        ("Gbit/s", 1_000_000_000),
+        ("Tbit/s", 1_000_000_000_000),
+        ("bps", 1),
+        ("kbps", 1_000),
+        ("Mbps", 1_000_000),
+        ("Gbps", 1_000_000_000),
+        ("Tbps", 1_000_000_000_000),
+        ("bit", 1),
+        ("kbit", 1_000),
+        ("Mbit", 1_000_000),
+        ("Gbit", 1_000_000_000),
+        ("Tbit", 1_000_000_000_000),
+        ("mbit", 1_000_000),
+        ("gbit", 1_000_000_000),
+        ("tbit", 1_000_000_000_000),
+    ],
+    list: "bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s",
+};
+
+/// Byte rates, which are refused; only the advice in the error needs them.
+const BYTE_RATES: [(&str, u64); 5] =
+    [("B", 8), ("kB", 8_000), ("MB", 8_000_000), ("GB", 8_000_000_000), ("TB", 8_000_000_000_000)];
+
+const PACKETS: Measure = Measure {
+    what: "a number of packets",
+    base: "packets",
+    example: "pkt",
+    units: &[("pkt", 1), ("pkts", 1), ("packet", 1), ("packets", 1)],
+    list: "pkt, packets",
+};
+
+/// Reads a span of time: `ps`, `ns`, `us` (or `µs`), `ms`, `s`, `min`; `never` is [`Duration::MAX`].
+///
+/// # Errors
+/// A missing or unknown unit, a fraction of a picosecond, or more than 213 days.
 pub fn parse_duration(text: &str) -> Result<Duration, ParseUnitError> {
-    let _ = text;
-    Err(ParseUnitError { message: "not written yet".to_string() })
+    if text.trim() == "never" {
+        return Ok(Duration::MAX);
+    }
+    let written = Written::read(text, &TIME)?;
+    match written.unit {
+        "m" => Err(error(text, "has the unit `m`, which may be `ms` or `min`; write which")),
+        _ => written.value().map(Duration::from_ps),
+    }
 }
 
 /// Reads a size: `B`, `kB`, `MB`, `GB` (powers of 1000), `KiB`, `MiB`, `GiB` (powers of 1024).
+///
+/// # Errors
+/// A missing or unknown unit, a unit of bits, a fraction of a byte, or more than 2^64 - 1 bytes.
 pub fn parse_bytes(text: &str) -> Result<Bytes, ParseUnitError> {
-    let _ = text;
-    Err(ParseUnitError { message: "not written yet".to_string() })
+    let written = Written::read(text, &SIZE)?;
+    let number = written.number();
+    let unit = written.unit;
+    if let Some(prefix) = bits_or_bytes(unit) {
+        let advice =
+            format!("may be bits or bytes; a size is in bytes: write \"{number} {prefix}B\"");
+        return Err(error(text, &advice));
+    }
+    let advice = match unit {
+        "KB" => format!(
+            "has the unit `KB`; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
+        ),
+        "k" | "K" => format!(
+            "does not say of what; write \"{number} kB\" (1000 B) or \"{number} KiB\" (1024 B)"
+        ),
+        "M" | "G" => format!("does not say of what; write \"{number} {unit}B\""),
+        _ => return written.value().map(Bytes::new),
+    };
+    Err(error(text, &advice))
 }
 
 /// Reads a rate: `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s` and the spellings `Gbps`, `gbit`.
+///
+/// # Errors
+/// A missing or unknown unit, a unit of bytes or one that may be either (`Gb`), a fraction of a bit per
+/// second, zero, or more than 2^64 - 1 bit/s.
 pub fn parse_rate(text: &str) -> Result<Rate, ParseUnitError> {
-    let _ = text;
-    Err(ParseUnitError { message: "not written yet".to_string() })
+    let written = Written::read(text, &RATE)?;
+    let number = written.number();
+    let stem = written.unit.strip_suffix("/s").or(written.unit.strip_suffix("ps"));
+    let stem = stem.unwrap_or(written.unit);
+    if let Some((_, scale)) = BYTE_RATES.iter().find(|(name, _)| *name == stem) {
+        let advice = match written.times(*scale).ok().and_then(Rate::from_bps) {
+            Some(rate) => format!("is in bytes; a rate is in bits per second: write \"{rate}\""),
+            None => "is in bytes; a rate is in bits per second".to_string(),
+        };
+        return Err(error(text, &advice));
+    }
+    // "bps" is bits by custom and accepted; "Gb" and "Gb/s" are not.
+    if let Some(prefix) = bits_or_bytes(stem).filter(|_| !written.is_known()) {
+        let advice = format!("may be bits or bytes; write \"{number} {prefix}bit/s\"");
+        return Err(error(text, &advice));
+    }
+    if matches!(written.unit, "k" | "K" | "M" | "G" | "T") {
+        let prefix = written.unit.replace('K', "k");
+        let advice = format!("does not say of what; write \"{number} {prefix}bit/s\"");
+        return Err(error(text, &advice));
+    }
+    Rate::from_bps(written.value()?)
+        .ok_or_else(|| error(text, "is no rate: it must be above zero, for instance \"10 Gbit/s\""))
 }
 
 /// Reads a number of packets: `"20 pkt"`, `"20 packets"`.
+///
+/// # Errors
+/// A missing or unknown unit, or a fraction of a packet.
 pub fn parse_packets(text: &str) -> Result<u64, ParseUnitError> {
-    let _ = text;
-    Err(ParseUnitError { message: "not written yet".to_string() })
+    let written = Written::read(text, &PACKETS)?;
+    if SIZE.find(written.unit).is_some() {
+        return Err(error(text, "is a size where a number of packets is wanted, \"20 pkt\""));
+    }
+    written.value()
+}
+
+impl Measure {
+    fn find(&self, unit: &str) -> Option<u64> {
+        self.units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
+    }
+}
+
+/// A text taken apart: `whole.fraction unit`.
+struct Written<'a> {
+    text: &'a str,
+    measure: &'static Measure,
+    whole: &'a str,
+    /// Digits after the point, without trailing zeros.
+    fraction: &'a str,
+    unit: &'a str,
+}
+
+impl<'a> Written<'a> {
+    fn read(text: &'a str, measure: &'static Measure) -> Result<Self, ParseUnitError> {
+        let trimmed = text.trim();
+        let example = measure.example;
+        if trimmed.is_empty() {
+            let advice = format!("is empty; write for instance \"10 {example}\"");
+            return Err(error(text, &advice));
+        }
+        let (whole, rest) = digits(trimmed);
+        if whole.is_empty() {
+            let advice = if trimmed.starts_with('-') {
+                format!("is negative; {} starts at zero", measure.what)
+            } else {
+                format!("is not {}; write a number and a unit, \"10 {example}\"", measure.what)
+            };
+            return Err(error(text, &advice));
+        }
+        let (fraction, rest) = match rest.strip_prefix('.') {
+            None => ("", rest),
+            Some(after) => {
+                let (fraction, rest) = digits(after);
+                if fraction.is_empty() {
+                    return Err(error(text, "has a decimal point without digits after it"));
+                }
+                (fraction.trim_end_matches('0'), rest)
+            }
+        };
+        let unit = rest.trim_start();
+        if unit.is_empty() {
+            let advice = format!("has no unit; write for instance \"{trimmed} {example}\"");
+            return Err(error(text, &advice));
+        }
+        if rest.starts_with([',', '_', '\'']) {
+            return Err(error(
+                text,
+                "is not a plain number; use `.` for the decimal point and nothing between thousands",
+            ));
+        }
+        Ok(Self { text, measure, whole, fraction, unit })
+    }
+
+    /// The number as it was written, less trailing zeros.
+    fn number(&self) -> String {
+        if self.fraction.is_empty() {
+            self.whole.to_string()
+        } else {
+            format!("{}.{}", self.whole, self.fraction)
+        }
+    }
+
+    fn is_known(&self) -> bool {
+        self.measure.find(self.unit).is_some()
+    }
+
+    /// The quantity in base units.
+    fn value(&self) -> Result<u64, ParseUnitError> {
+        let Some(scale) = self.measure.find(self.unit) else {
+            return Err(self.unknown_unit());
+        };
+        self.times(scale)
+    }
+
+    /// The number times `scale`, when that is a whole number below 2^64.
+    fn times(&self, scale: u64) -> Result<u64, ParseUnitError> {
+        let scale = u128::from(scale);
+        let inexact = || {
+            let advice = format!("is not a whole number of {}", self.measure.base);
+            error(self.text, &advice)
+        };
+        // Every fraction with more digits than 10^38 has room for is finer than any base unit.
+        let places = u32::try_from(self.fraction.len()).map_err(|_| inexact())?;
+        let tenth = 10_u128.checked_pow(places).ok_or_else(inexact)?;
+        let fraction = match self.fraction {
+            "" => 0,
+            digits => digits.parse::<u128>().map_err(|_| inexact())?,
+        };
+        // fraction * scale / tenth, reduced first so that nothing overflows.
+        let shared = gcd(tenth, scale);
+        let step = tenth / shared;
+        if !fraction.is_multiple_of(step) {
+            return Err(inexact());
+        }
+        let part = fraction / step * (scale / shared);
+        let whole = self.whole.parse::<u128>().ok().and_then(|n| n.checked_mul(scale));
+        whole.and_then(|n| n.checked_add(part)).and_then(|n| u64::try_from(n).ok()).ok_or_else(
+            || {
+                let advice = if self.measure.base == TIME.base {
+                    "is longer than the 213 days that fit; write \"never\" for no limit".to_string()
+                } else {
+                    format!("is more than {} {}, the most that fits", u64::MAX, self.measure.base)
+                };
+                error(self.text, &advice)
+            },
+        )
+    }
+
+    fn unknown_unit(&self) -> ParseUnitError {
+        let Measure { what, units, list, .. } = self.measure;
+        let same = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(self.unit));
+        let advice = match same {
+            Some((name, _)) => {
+                format!("has its unit in the wrong case; write \"{} {name}\"", self.number())
+            }
+            None => format!("is not {what}: the unit is one of {list}"),
+        };
+        error(self.text, &advice)
+    }
+}
+
+/// The prefix of a unit that is `b` alone, as `Gb`: people mean bits and bytes by it.
+fn bits_or_bytes(unit: &str) -> Option<&'static str> {
+    match unit.strip_suffix('b')? {
+        "" => Some(""),
+        "k" | "K" => Some("k"),
+        "m" | "M" => Some("M"),
+        "g" | "G" => Some("G"),
+        "t" | "T" => Some("T"),
+        _ => None,
+    }
+}
+
+/// The leading ASCII digits, and what follows them.
+fn digits(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
+}
+
+const fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// An error about `text`, which is quoted: shortened, and without control characters.
+fn error(text: &str, advice: &str) -> ParseUnitError {
+    const SHOWN: usize = 40;
+    let mut shown: String = text.trim().chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    if text.trim().chars().nth(SHOWN).is_some() {
+        shown.push_str("...");
+    }
+    ParseUnitError { message: format!("`{shown}` {advice}") }
 }

@@ -13,9 +13,9 @@ impl Rate {
     pub const fn from_bps(bps: u64) -> Option<Self> {
         if bps == 0 { None } else { Some(Self(bps)) }
     }
-    /// A rate of `gbps` Gbit/s; zero is read as one bit per second.
+    /// A rate of `gbps` Gbit/s; zero is read as one bit per second. Saturates.
     pub const fn from_gbps(gbps: u64) -> Self {
-        Self(if gbps == 0 { 1 } else { gbps * 1_000_000_000 })
+        Self(if gbps == 0 { 1 } else { gbps.saturating_mul(1_000_000_000) })
     }
     /// Bits per second.
     pub const fn as_bps(self) -> u64 {

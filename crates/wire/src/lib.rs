@@ -1,20 +1,34 @@
 //! IP and TCP headers and options, to and from bytes.
 //!
-//! Contract: no sockets, no state, no allocation on parse, `no_std`. Malformed input gives an error,
+//! Contract: no sockets, no state, no allocation but in [`pcapng`], `no_std`. Malformed input gives an error,
 //! never a panic. The [`Segment`] is a plain value of fixed size that carries the payload as a length
 //! only: the simulator moves segments and no bytes, a real-packet driver keeps the bytes beside it.
+//!
+//! Start at [`packet`], which reads and writes whole IP packets; [`ipv4`], [`ipv6`] and [`tcp`] are its
+//! parts, [`pcapng`] is for capture files.
 #![no_std]
+#![deny(clippy::float_arithmetic)]
+#![warn(clippy::cast_possible_truncation)]
 
-#[cfg(test)]
-extern crate std;
+extern crate alloc;
 
+mod addresses;
+pub mod checksum;
 mod ecn;
+mod error;
 mod flags;
-mod options;
+pub mod ipv4;
+pub mod ipv6;
+pub mod options;
+pub mod packet;
+pub mod pcapng;
 mod segment;
 mod seq;
+pub mod tcp;
 
+pub use addresses::Addresses;
 pub use ecn::Ecn;
+pub use error::{Header, WireError};
 pub use flags::Flags;
 pub use options::{Experimental, Options, SackBlocks, Timestamps};
 pub use segment::{RxMeta, Segment};

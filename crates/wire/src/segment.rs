@@ -58,6 +58,7 @@ impl Segment {
         self.seq.add(self.seq_len() as u64)
     }
     /// Size of the IPv4 packet that carries this segment, in bytes.
+    #[expect(clippy::cast_possible_truncation, reason = "a header has at most 60 bytes")]
     pub const fn ipv4_len(&self) -> u32 {
         20 + self.header_len() as u32 + self.payload_len
     }

@@ -19,6 +19,7 @@ pub struct Setup {
 }
 
 /// One arriving segment with payload (or FIN): in order, out of order, or a duplicate.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one segment")]
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RxSample {

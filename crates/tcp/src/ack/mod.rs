@@ -6,6 +6,7 @@
 mod api;
 mod delayed;
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod dctcp;
 pub mod rfc3168;
 // lowtide:registry end
 
@@ -14,7 +15,7 @@ pub use delayed::DelayedAck;
 
 /// Every acknowledgement policy, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&rfc3168::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&dctcp::ENTRY, &rfc3168::ENTRY];
 // lowtide:registry list end
 
 /// The policy of that name.

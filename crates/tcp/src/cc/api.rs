@@ -25,6 +25,7 @@ pub struct Path {
 }
 
 /// The facts of one incoming ACK. Bytes are payload bytes; offsets count payload from zero.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct AckSample {

@@ -3,8 +3,12 @@
 //! A control knows nothing of sockets, timers, retransmission or the receiver. It is told one
 //! [`AckSample`] per ACK and the rare [`CongestionEvent`], and it states a window.
 
+pub mod alpha;
 mod api;
+mod window;
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod cubic;
+pub mod dctcp;
 pub mod newreno;
 // lowtide:registry end
 
@@ -12,10 +16,11 @@ pub use api::{
     AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Path, Reaction,
     Signal, Wants,
 };
+pub use window::{Factor, Window};
 
 /// Every congestion control, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&newreno::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&cubic::ENTRY, &dctcp::ENTRY, &newreno::ENTRY];
 // lowtide:registry list end
 
 /// The control of that name.

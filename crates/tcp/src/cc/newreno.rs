@@ -1,9 +1,25 @@
-//! NewReno: placeholder body, replaced below in the same file by the author of `cc`.
+//! NewReno: the standard control, and what the others fall back to.
+//!
+//! ## What it does
+//! Slow start, additive increase of one segment per round trip, half the window on a loss or on the
+//! first mark of a window of data, one segment after a timeout.
+//!
+//! ## Spec
+//! RFC 5681; byte counting of RFC 3465; end of recovery by RFC 6582 §3.2; ECN by RFC 3168 §6.1.2.
+//!
+//! ## Deviations
+//! Slow start stops exactly at ssthresh; the rest of that ACK counts in congestion avoidance. The
+//! floor of a reaction is the switch `window-floor` (RFC 5681 has two segments, RFC 3168 one). An
+//! ECN cut comes off cwnd, a loss off what was in flight, as their RFCs have it.
+//!
+//! ## Kernel twin
+//! `tcp_cong.c` (Reno) in Linux counts segments and takes cwnd instead of FlightSize on a loss.
 
 use alloc::boxed::Box;
 
 use super::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Path, Reaction, Signal, Wants,
+    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Factor, Path, Reaction, Signal,
+    Wants, Window,
 };
 use crate::params::Params;
 
@@ -20,64 +36,199 @@ pub static ENTRY: Entry = Entry {
         exemptions: &[],
     },
     wants: Wants { ecn: false, host_stamps: false },
-    build: |_: &Params, path: &Path| {
-        Box::new(NewReno { path: *path, cwnd: path.initial_window, ssthresh: u64::MAX, acked: 0 })
-    },
+    build,
 };
+
+fn build(_: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    Box::new(NewReno { window: Window::new(path, Factor::HALF) })
+}
 
 #[derive(Debug)]
 struct NewReno {
-    path: Path,
-    cwnd: u64,
-    ssthresh: u64,
-    acked: u64,
+    window: Window,
 }
 
 impl CongestionControl for NewReno {
     fn on_ack(&mut self, ack: &AckSample) -> Reaction {
-        let mss = u64::from(self.path.mss);
-        if ack.ece && ack.may_reduce {
-            self.ssthresh = (self.cwnd / 2).max(self.path.floor);
-            self.cwnd = self.ssthresh;
-            self.acked = 0;
+        if ack.ece && ack.may_reduce && self.window.ecn() {
+            self.window.cut_to(self.window.cwnd() / 2);
             return Reaction::Reduced;
         }
-        if ack.may_grow {
-            if self.cwnd < self.ssthresh {
-                self.cwnd += ack.acked_bytes.min(self.path.abc_limit);
-            } else {
-                self.acked += ack.acked_bytes;
-                if self.acked >= self.cwnd {
-                    self.acked -= self.cwnd;
-                    self.cwnd += mss;
-                }
-            }
-        }
+        self.window.grow(ack);
         Reaction::None
     }
     fn on_event(&mut self, event: &CongestionEvent) {
-        let mss = u64::from(self.path.mss);
-        match *event {
-            CongestionEvent::Loss { in_flight, .. } => {
-                self.ssthresh = (in_flight / 2).max(self.path.floor);
-                self.cwnd = self.ssthresh;
-            }
-            CongestionEvent::Rto { first, in_flight, .. } => {
-                if first {
-                    self.ssthresh = (in_flight / 2).max(self.path.floor);
-                }
-                self.cwnd = mss;
-            }
-            CongestionEvent::IdleRestart { .. } => {
-                self.cwnd = self.cwnd.min(self.path.initial_window)
-            }
-            _ => {}
-        }
+        self.window.on_event(event);
     }
     fn cwnd(&self) -> u64 {
-        self.cwnd
+        self.window.cwnd()
     }
     fn ssthresh(&self) -> u64 {
-        self.ssthresh
+        self.window.ssthresh()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_units::{Duration, Instant};
+
+    use super::*;
+
+    const MSS: u64 = 1000;
+    const NOW: Instant = Instant::ZERO;
+
+    fn path() -> Path {
+        Path {
+            mss: 1000,
+            initial_window: 10 * MSS,
+            floor: 2 * MSS,
+            abc_limit: 2 * MSS,
+            ecn: true,
+            now: NOW,
+        }
+    }
+
+    fn control(path: &Path) -> Box<dyn CongestionControl> {
+        build(&Params::new(), path)
+    }
+
+    fn ack(bytes: u64) -> AckSample {
+        AckSample { acked_bytes: bytes, may_grow: true, may_reduce: true, ..AckSample::default() }
+    }
+
+    fn loss(in_flight: u64, already_reduced: bool) -> CongestionEvent {
+        CongestionEvent::Loss { now: NOW, in_flight, already_reduced }
+    }
+
+    #[test]
+    fn slow_start_counts_bytes_up_to_l_and_one_segment_after_a_timeout() {
+        let mut cc = control(&path());
+        for (bytes, grows) in [(1000, 1000), (400, 400), (2000, 2000), (9000, 2000)] {
+            let before = cc.cwnd();
+            let _ = cc.on_ack(&ack(bytes));
+            assert_eq!(cc.cwnd() - before, grows, "ACK of {bytes} B");
+        }
+        let before = cc.cwnd();
+        let _ = cc.on_ack(&AckSample { after_rto: true, ..ack(2000) });
+        assert_eq!(cc.cwnd() - before, 1000);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_one_segment_per_window_of_bytes() {
+        let mut cc = control(&path());
+        cc.on_event(&loss(20 * MSS, false));
+        assert_eq!(cc.cwnd(), 10 * MSS);
+        // 19 ACKs of half a segment are less than a window, the 20th completes it.
+        for _ in 0..19 {
+            let _ = cc.on_ack(&ack(500));
+        }
+        assert_eq!(cc.cwnd(), 10 * MSS);
+        let _ = cc.on_ack(&ack(500));
+        assert_eq!(cc.cwnd(), 11 * MSS);
+    }
+
+    #[test]
+    fn slow_start_stops_at_ssthresh_however_acks_are_bundled() {
+        let mut cc = control(&path());
+        cc.on_event(&CongestionEvent::Rto { now: NOW, first: true, in_flight: 7 * MSS });
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 3500));
+        let _ = cc.on_ack(&ack(2000));
+        let _ = cc.on_ack(&ack(2000));
+        assert_eq!(cc.cwnd(), 3500);
+        // 1500 B of the last ACK counted already; 2000 B more make a window of 3500 B.
+        let _ = cc.on_ack(&ack(2000));
+        assert_eq!(cc.cwnd(), 4500);
+    }
+
+    #[test]
+    fn an_ecn_cut_halves_cwnd_and_does_not_grow_on_the_same_ack() {
+        let mut cc = control(&path());
+        let marked = AckSample { ece: true, ..ack(2000) };
+        assert_eq!(cc.on_ack(&marked), Reaction::Reduced);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (5 * MSS, 5 * MSS));
+        assert_eq!(cc.on_ack(&AckSample { may_reduce: false, ..marked }), Reaction::None);
+        assert_eq!(cc.cwnd(), 5 * MSS);
+    }
+
+    #[test]
+    fn without_ecn_agreed_the_flag_means_nothing() {
+        let mut cc = control(&Path { ecn: false, ..path() });
+        assert_eq!(cc.on_ack(&AckSample { ece: true, ..ack(1000) }), Reaction::None);
+        assert_eq!(cc.cwnd(), 11 * MSS);
+    }
+
+    #[test]
+    fn a_mark_and_a_loss_in_one_window_halve_once() {
+        let mut cc = control(&path());
+        let _ = cc.on_ack(&AckSample { ece: true, ..ack(0) });
+        cc.on_event(&loss(9 * MSS, true));
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (5 * MSS, 5 * MSS));
+        // In a later window of data the loss counts in full.
+        cc.on_event(&loss(5 * MSS, false));
+        assert_eq!(cc.cwnd(), 2500);
+        // What a mark long ago cut from is forgotten with the first loss after it.
+        cc.on_event(&loss(4 * MSS, true));
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2 * MSS, 2 * MSS));
+    }
+
+    #[test]
+    fn a_timeout_leaves_one_segment_and_only_the_first_lowers_ssthresh() {
+        let mut cc = control(&path());
+        cc.on_event(&CongestionEvent::Rto { now: NOW, first: true, in_flight: 10 * MSS });
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 5 * MSS));
+        cc.on_event(&CongestionEvent::Rto { now: NOW, first: false, in_flight: MSS });
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 5 * MSS));
+        // A mark on a window of one segment lowers ssthresh and does not raise the window.
+        assert_eq!(cc.on_ack(&AckSample { ece: true, ..ack(MSS) }), Reaction::Reduced);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 2 * MSS));
+    }
+
+    #[test]
+    fn the_end_of_recovery_bounds_the_burst() {
+        let mut cc = control(&path());
+        cc.on_event(&loss(10 * MSS, false));
+        cc.on_event(&CongestionEvent::Recovered { now: NOW, in_flight: 0 });
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2 * MSS, 5 * MSS));
+        let mut cc = control(&path());
+        cc.on_event(&loss(10 * MSS, false));
+        cc.on_event(&CongestionEvent::Recovered { now: NOW, in_flight: 9 * MSS });
+        assert_eq!(cc.cwnd(), 5 * MSS);
+    }
+
+    #[test]
+    fn undo_restores_the_last_loss_reaction_once() {
+        let undo = CongestionEvent::Undo { now: NOW };
+        let mut cc = control(&path());
+        cc.on_event(&undo);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10 * MSS, u64::MAX));
+        cc.on_event(&loss(10 * MSS, false));
+        cc.on_event(&undo);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10 * MSS, u64::MAX));
+        // A retry of the same timeout does not replace what the first one saved.
+        for first in [true, false] {
+            cc.on_event(&CongestionEvent::Rto { now: NOW, first, in_flight: 10 * MSS });
+        }
+        cc.on_event(&undo);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (10 * MSS, u64::MAX));
+        // A mark after the loss is real congestion: nothing comes back.
+        cc.on_event(&loss(10 * MSS, false));
+        let _ = cc.on_ack(&AckSample { ece: true, ..ack(0) });
+        let cut = (cc.cwnd(), cc.ssthresh());
+        cc.on_event(&undo);
+        assert_eq!((cc.cwnd(), cc.ssthresh()), cut);
+    }
+
+    #[test]
+    fn idle_restart_goes_to_the_initial_window_and_never_up() {
+        let idle = CongestionEvent::IdleRestart { now: NOW, idle: Duration::from_secs(1) };
+        let mut cc = control(&path());
+        for _ in 0..20 {
+            let _ = cc.on_ack(&ack(2000));
+        }
+        cc.on_event(&idle);
+        assert_eq!(cc.cwnd(), 10 * MSS);
+        cc.on_event(&loss(4 * MSS, false));
+        cc.on_event(&idle);
+        assert_eq!(cc.cwnd(), 2 * MSS);
     }
 }

@@ -9,6 +9,9 @@
 //!
 //! ## Deviations
 //! None; the byte count is not part of RFC 3168 and only matters to a control that asks for it.
+//!
+//! ## Kernel twin
+//! `tp->delivered_ce` in Linux without Accurate ECN: the segments delivered by ACKs with ECE.
 
 use alloc::boxed::Box;
 
@@ -38,5 +41,25 @@ impl FeedbackDecoder for Latched {
             return CeFeedback::default();
         }
         CeFeedback { bytes: ack.delivered_bytes, segments: ack.delivered_segments, congested: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_an_ack_with_ece_delivers_is_marked_and_nothing_else() {
+        let view = |ece| AckView {
+            ece,
+            delivered_bytes: 2500,
+            delivered_segments: 3,
+            acked_bytes: 1000,
+            mss: 1000,
+        };
+        let mut decoder = build(&Params::new());
+        let marked = CeFeedback { bytes: 2500, segments: 3, congested: true };
+        let seen = [true, false, true].map(|ece| decoder.on_ack(&view(ece)));
+        assert_eq!(seen, [marked, CeFeedback::default(), marked]);
     }
 }

@@ -1,6 +1,23 @@
-//! TCP options as values.
+//! TCP options as values; to and from bytes in `emit` and `parse`.
+
+mod emit;
+mod parse;
 
 use crate::SeqNum;
+
+/// The most bytes that a TCP header has for options.
+pub const MAX_LEN: usize = 40;
+
+// Kinds (RFC 9293 §3.2, RFC 7323, RFC 2018, RFC 4727).
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+const EXPERIMENT_1: u8 = 253;
+const EXPERIMENT_2: u8 = 254;
 
 /// The timestamps option (RFC 7323 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -58,6 +75,23 @@ pub struct Experimental {
     pub data: [u8; 12],
 }
 
+impl Experimental {
+    /// The most bytes that fit after the ExID.
+    pub const MAX_DATA: usize = 12;
+
+    /// The option `exid` with `data`, or `None` above [`Self::MAX_DATA`] bytes.
+    pub fn new(exid: u16, data: &[u8]) -> Option<Self> {
+        let len = u8::try_from(data.len()).ok()?;
+        let mut held = [0; Self::MAX_DATA];
+        held.get_mut(..data.len())?.copy_from_slice(data);
+        Some(Self { exid, len, data: held })
+    }
+    /// The bytes after the ExID.
+    pub fn as_slice(&self) -> &[u8] {
+        self.data.get(..self.len as usize).unwrap_or(&self.data)
+    }
+}
+
 /// The options of one segment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Options {
@@ -81,6 +115,18 @@ impl Options {
     /// Layout as Linux and FreeBSD send it: timestamps with two leading NOPs (12 B), SACK with two
     /// leading NOPs (4 + 8 n), so that a data segment with timestamps carries 1448 B of a 1500 B MTU.
     pub const fn wire_len(&self) -> usize {
+        let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() };
+        self.len_without_sack() + sack
+    }
+
+    /// The most SACK blocks that a header has room for beside the other options here: 4, or 3 with
+    /// timestamps. Blocks that are already set do not count against it.
+    pub const fn room_for_sack(&self) -> usize {
+        let free = MAX_LEN.saturating_sub(self.len_without_sack() + 4) / 8;
+        if free > SackBlocks::MAX { SackBlocks::MAX } else { free }
+    }
+
+    const fn len_without_sack(&self) -> usize {
         let mut n = 0;
         if self.mss.is_some() {
             n += 4;
@@ -93,9 +139,6 @@ impl Options {
         }
         if self.window_scale.is_some() {
             n += 4;
-        }
-        if !self.sack.is_empty() {
-            n += 4 + 8 * self.sack.len();
         }
         if let Some(e) = self.experimental {
             n += (4 + e.len as usize).next_multiple_of(4);

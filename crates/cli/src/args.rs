@@ -1,0 +1,135 @@
+//! What may be typed. The help texts are the documentation of the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// The data-centre transport workbench: one TCP, many switches, honest reports.
+#[derive(Debug, Parser)]
+#[command(name = "lowtide", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Print one JSON object on stdout instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// No progress and no hints on stderr
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario: every scheme, point and seed, then tables, figures and a report
+    Run(RunArgs),
+    /// Check a scenario without running it, and estimate what it costs
+    Check(ScenarioArgs),
+    /// List what there is: scenarios, schemes, profiles, controls ...
+    List {
+        /// Only this kind
+        kind: Option<ListKind>,
+    },
+    /// Explain a scheme, profile, switch, control, policy, decoder, marker, topology or workload
+    Explain {
+        /// Its name; with --diff two names of profiles or schemes (`linux`, `linux+dctcp`)
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// Print the switches in which two differ, each with its source
+        #[arg(long)]
+        diff: bool,
+    },
+    /// Print a commented scenario file to start from
+    New {
+        /// Which: `star` or `dumbbell`
+        kind: String,
+    },
+    /// Print the JSON Schema of scenario files
+    Schema,
+    /// Print a result table of a run directory
+    Table {
+        /// The run directory
+        dir: PathBuf,
+        /// Which table: flows, probes, queues, queue_levels, queue_samples or links
+        table: String,
+        /// As CSV instead of aligned columns
+        #[arg(long)]
+        csv: bool,
+    },
+    /// Write the report of a run directory again
+    Report {
+        /// The run directory
+        dir: PathBuf,
+    },
+    /// Measure the simulator's speed
+    Bench {
+        /// Which benchmarks; all of them without a name
+        names: Vec<String>,
+        /// How many times each; the median is printed
+        #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+        runs: u32,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// A scenario and what the command line changes of it.
+#[derive(Debug, Args)]
+pub(crate) struct ScenarioArgs {
+    /// A scenario file, or the name of an embedded scenario (`lowtide list scenarios`)
+    pub(crate) scenario: String,
+    /// Set a key; it wins over the file and over compared schemes
+    #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Sweep a key over values, in place of the file's sweep of it
+    #[arg(long, value_name = "KEY=A,B,...")]
+    pub(crate) over: Vec<String>,
+    /// Number of seeds
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Runs at a time; all processors without it
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) jobs: Option<u32>,
+    /// Where to write; `runs/<scenario>/<hash>` without it
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Forget finished runs in that directory instead of continuing
+    #[arg(long)]
+    pub(crate) afresh: bool,
+}
+
+/// Kinds of things that can be listed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ListKind {
+    /// Embedded scenarios.
+    Scenarios,
+    /// Bundles to compare.
+    Schemes,
+    /// Settings of known stacks.
+    Profiles,
+    /// Congestion controls.
+    Cc,
+    /// Acknowledgement policies.
+    Ack,
+    /// Feedback decoders.
+    Feedback,
+    /// Markers (AQM).
+    Markers,
+    /// Topologies.
+    Topologies,
+    /// Workloads.
+    Workloads,
+    /// Switches of the transport.
+    Switches,
+    /// Benchmarks.
+    Benchmarks,
+}

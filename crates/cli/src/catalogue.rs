@@ -1,0 +1,172 @@
+//! Everything that has a name, read from the registries; nothing is listed twice by hand.
+
+use lowtide_net::registry::Entry as NetEntry;
+use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
+use serde::Serialize;
+
+use crate::args::ListKind;
+
+/// One thing with a name.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Item {
+    /// What it is (`cc`, `scheme` ...).
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+    pub(crate) summary: String,
+    /// Where it is specified; empty where it has no specification of its own.
+    pub(crate) spec: String,
+    /// What can be set, or what it sets.
+    pub(crate) settings: Vec<Setting>,
+}
+
+/// A parameter or switch of an item.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Setting {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) accepts: String,
+    pub(crate) doc: String,
+    pub(crate) source: String,
+}
+
+fn param(p: &Param) -> Setting {
+    Setting {
+        name: p.name.into(),
+        value: p.default.into(),
+        accepts: p.kind.describe(),
+        doc: p.doc.into(),
+        source: p.source.into(),
+    }
+}
+
+fn registered(kind: &'static str, name: &str, summary: &str, spec: &str, params: &[Param]) -> Item {
+    Item {
+        kind,
+        name: name.into(),
+        summary: summary.into(),
+        spec: spec.into(),
+        settings: params.iter().map(param).collect(),
+    }
+}
+
+fn of_network(kind: &'static str, entry: &NetEntry) -> Item {
+    let setting = |p: &lowtide_net::registry::Param| Setting {
+        name: p.name.into(),
+        value: p.default.unwrap_or("required").into(),
+        accepts: format!("{:?}", p.kind).to_lowercase(),
+        doc: p.doc.into(),
+        source: String::new(),
+    };
+    Item {
+        kind,
+        name: entry.name.into(),
+        summary: entry.summary.into(),
+        spec: entry.spec.into(),
+        settings: entry.params.iter().map(setting).collect(),
+    }
+}
+
+fn assignments(list: &[profile::Assignment]) -> Vec<Setting> {
+    let setting = |a: &profile::Assignment| Setting {
+        name: a.switch.into(),
+        value: a.value.into(),
+        accepts: String::new(),
+        doc: String::new(),
+        source: a.source.into(),
+    };
+    list.iter().map(setting).collect()
+}
+
+fn all_switches() -> Vec<Item> {
+    let default = lowtide_tcp::Config::default();
+    let items = switches::all().into_iter().map(|s| {
+        let value = Setting {
+            name: s.name(),
+            value: s.get(&default).to_string(),
+            accepts: s.kind().describe(),
+            doc: s.doc().into(),
+            source: s.source().into(),
+        };
+        Item {
+            kind: "switch",
+            name: s.name(),
+            summary: s.doc().into(),
+            spec: s.source().into(),
+            settings: vec![value],
+        }
+    });
+    items.collect()
+}
+
+/// All items of one kind, by name.
+pub(crate) fn of(kind: ListKind) -> Vec<Item> {
+    match kind {
+        ListKind::Scenarios => lowtide_scenario::list()
+            .iter()
+            .map(|s| registered("scenario", s.name, &s.title(), "", &[]))
+            .collect(),
+        ListKind::Schemes => scheme::SCHEMES
+            .iter()
+            .map(|s| Item {
+                settings: assignments(s.settings),
+                ..registered("scheme", s.name, s.summary, "", &[])
+            })
+            .collect(),
+        ListKind::Profiles => profile::PROFILES
+            .iter()
+            .map(|p| Item {
+                settings: assignments(p.settings),
+                ..registered("profile", p.name, p.summary, "", &[])
+            })
+            .collect(),
+        ListKind::Cc => {
+            cc::REGISTRY.iter().map(|e| registered("cc", e.name, e.summary, e.spec, e.params)).collect()
+        }
+        ListKind::Ack => {
+            ack::REGISTRY.iter().map(|e| registered("ack", e.name, e.summary, e.spec, e.params)).collect()
+        }
+        ListKind::Feedback => feedback::REGISTRY
+            .iter()
+            .map(|e| registered("feedback", e.name, e.summary, e.spec, e.params))
+            .collect(),
+        ListKind::Markers => lowtide_net::aqm::REGISTRY.iter().map(|e| of_network("marker", e)).collect(),
+        ListKind::Topologies => {
+            lowtide_net::topology::REGISTRY.iter().map(|e| of_network("topology", e)).collect()
+        }
+        ListKind::Workloads => lowtide_traffic::workload::REGISTRY
+            .iter()
+            .map(|e| registered("workload", e.name, e.summary, "", &[]))
+            .collect(),
+        ListKind::Switches => all_switches(),
+        ListKind::Benchmarks => lowtide_lab::bench::BENCHMARKS
+            .iter()
+            .map(|b| registered("benchmark", b.name, b.summary, "", &[]))
+            .collect(),
+    }
+}
+
+/// Every kind, in the order in which they are listed.
+pub(crate) const KINDS: [ListKind; 11] = [
+    ListKind::Scenarios,
+    ListKind::Schemes,
+    ListKind::Profiles,
+    ListKind::Cc,
+    ListKind::Ack,
+    ListKind::Feedback,
+    ListKind::Markers,
+    ListKind::Topologies,
+    ListKind::Workloads,
+    ListKind::Switches,
+    ListKind::Benchmarks,
+];
+
+/// Everything of that name; a name can stand for several things (`dctcp`).
+pub(crate) fn named(name: &str) -> Vec<Item> {
+    KINDS.iter().flat_map(|k| of(*k)).filter(|i| i.name == name).collect()
+}
+
+/// The names nearest to one that does not exist.
+pub(crate) fn nearest(name: &str, among: &[String]) -> Option<String> {
+    let scored = among.iter().map(|n| (strsim::damerau_levenshtein(n, name), n));
+    scored.filter(|(d, _)| *d <= 1 + name.len() / 3).min().map(|(_, n)| n.clone())
+}

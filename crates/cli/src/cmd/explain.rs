@@ -1,0 +1,149 @@
+//! `lowtide explain`: what a name means, and where two configurations differ.
+
+use std::fmt::Write as _;
+
+use lowtide_tcp::{Config, profile, scheme};
+use serde::Serialize;
+
+use crate::catalogue::{self, Item};
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Serialize)]
+struct Explanation {
+    schema: &'static str,
+    version: &'static str,
+    items: Vec<Item>,
+}
+
+pub(crate) fn explain(names: &[String], out: Output) -> Result<(), Failure> {
+    let mut items = Vec::new();
+    for name in names {
+        let found = catalogue::named(name);
+        if found.is_empty() {
+            let all: Vec<String> =
+                catalogue::KINDS.iter().flat_map(|k| catalogue::of(*k)).map(|i| i.name).collect();
+            return Err(unknown("name", name, &all));
+        }
+        items.extend(found);
+    }
+    if out.json {
+        let version = env!("CARGO_PKG_VERSION");
+        return out.json(&Explanation { schema: "lowtide.explain/1", version, items });
+    }
+    let mut text = String::new();
+    for item in &items {
+        let _ = writeln!(text, "{} ({})\n  {}", item.name, item.kind, item.summary);
+        if !item.spec.is_empty() {
+            let _ = writeln!(text, "  specification: {}", item.spec);
+        }
+        for s in &item.settings {
+            let _ = write!(text, "  {} = {}", s.name, s.value);
+            if !s.accepts.is_empty() {
+                let _ = write!(text, "  ({})", s.accepts);
+            }
+            let _ = writeln!(text);
+            for line in [&s.doc, &s.source] {
+                if !line.is_empty() && *line != item.summary && *line != item.spec {
+                    let _ = writeln!(text, "      {line}");
+                }
+            }
+        }
+        let _ = writeln!(text);
+    }
+    out.text(&text)
+}
+
+#[derive(Serialize)]
+struct Difference {
+    schema: &'static str,
+    version: &'static str,
+    a: String,
+    b: String,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    switch: String,
+    a: String,
+    b: String,
+    source_a: Option<String>,
+    source_b: Option<String>,
+}
+
+/// `linux`, `dctcp`, or `linux+dctcp`: a profile, a scheme over `rfc`, or a scheme over a profile.
+struct Named {
+    config: Config,
+    parts: Vec<&'static [profile::Assignment]>,
+}
+
+impl Named {
+    fn read(text: &str) -> Result<Self, Failure> {
+        let mut named = Self { config: Config::default(), parts: Vec::new() };
+        for (i, part) in text.split('+').enumerate() {
+            let settings = match (profile::find_profile(part), scheme::find_scheme(part)) {
+                (Some(p), _) if i == 0 => {
+                    named.config = p.config().map_err(|e| Failure::Run(e.to_string()))?;
+                    p.settings
+                }
+                (_, Some(s)) => {
+                    scheme::apply(s, &mut named.config).map_err(|e| Failure::Run(e.to_string()))?;
+                    s.settings
+                }
+                _ => {
+                    let profiles = profile::PROFILES.iter().map(|p| p.name.to_string());
+                    let schemes = scheme::SCHEMES.iter().map(|s| s.name.to_string());
+                    return Err(unknown("profile or scheme", part, &profiles.chain(schemes).collect::<Vec<_>>()));
+                }
+            };
+            named.parts.push(settings);
+        }
+        Ok(named)
+    }
+
+    fn source(&self, switch: &str) -> Option<String> {
+        let all = self.parts.iter().rev().flat_map(|p| p.iter());
+        all.into_iter().find(|a| a.switch == switch).map(|a| a.source.to_string())
+    }
+}
+
+pub(crate) fn diff(names: &[String], out: Output) -> Result<(), Failure> {
+    let [a, b] = names else {
+        let help = "for instance `lowtide explain --diff rfc+dctcp linux+dctcp`".to_string();
+        return Err(Failure::Usage(format!("--diff takes two names, not {}", names.len()), Some(help)));
+    };
+    let (first, second) = (Named::read(a)?, Named::read(b)?);
+    let rows: Vec<Row> = profile::diff(&first.config, &second.config)
+        .into_iter()
+        .map(|row| Row {
+            source_a: first.source(&row.switch),
+            source_b: second.source(&row.switch),
+            switch: row.switch,
+            a: row.a,
+            b: row.b,
+        })
+        .collect();
+    if out.json {
+        let version = env!("CARGO_PKG_VERSION");
+        let (a, b) = (a.clone(), b.clone());
+        return out.json(&Difference { schema: "lowtide.diff/1", version, a, b, rows });
+    }
+    let cell = |value: String, source: Option<String>| match source {
+        Some(s) => format!("{value}  [{s}]"),
+        None => value,
+    };
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|r| vec![r.switch, cell(r.a, r.source_a), cell(r.b, r.source_b)])
+        .collect();
+    out.table(&["switch", a, b], &[], &rows)
+}
+
+pub(crate) fn unknown(what: &str, name: &str, known: &[String]) -> Failure {
+    let help = match catalogue::nearest(name, known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "see `lowtide list`".to_string(),
+    };
+    Failure::Usage(format!("there is no {what} `{name}`"), Some(help))
+}

@@ -1,0 +1,38 @@
+//! `lowtide list`: everything that has a name.
+
+use serde::Serialize;
+
+use crate::args::ListKind;
+use crate::catalogue::{self, Item};
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Serialize)]
+struct Listing {
+    schema: &'static str,
+    version: &'static str,
+    items: Vec<Item>,
+}
+
+pub(crate) fn list(kind: Option<ListKind>, out: Output) -> Result<(), Failure> {
+    // Switches are many: without a kind they are left to `lowtide list switches`.
+    let kinds = kind.map_or_else(
+        || catalogue::KINDS.into_iter().filter(|k| out.json || *k != ListKind::Switches).collect(),
+        |k| vec![k],
+    );
+    let items: Vec<Item> = kinds.into_iter().flat_map(catalogue::of).collect();
+    if out.json {
+        return out.json(&Listing {
+            schema: "lowtide.list/1",
+            version: env!("CARGO_PKG_VERSION"),
+            items,
+        });
+    }
+    let rows: Vec<Vec<String>> =
+        items.into_iter().map(|i| vec![i.kind.into(), i.name, i.summary]).collect();
+    out.table(&["kind", "name", "what it is"], &[], &rows)?;
+    if kind.is_none() {
+        out.note("more: lowtide list switches, lowtide explain NAME");
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! One file per command (small ones that print a text share `new`).
+
+pub(crate) mod bench;
+pub(crate) mod check;
+pub(crate) mod explain;
+pub(crate) mod list;
+pub(crate) mod new;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod table;
+
+use lowtide_scenario::Scenario;
+
+use crate::args::ScenarioArgs;
+use crate::failure::Failure;
+
+/// Reads a scenario and applies what was typed: first `-s`, then `--over`, then `--seeds`.
+fn scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
+    let mut scenario = Scenario::load(&args.scenario)?;
+    for text in &args.set {
+        let (key, value) = split(text, "-s", "KEY=VALUE")?;
+        scenario = scenario.with_override(key, value)?;
+    }
+    for text in &args.over {
+        let (key, values) = split(text, "--over", "KEY=A,B,...")?;
+        let values: Vec<String> = values.split(',').map(|v| v.trim().to_string()).collect();
+        scenario = scenario.with_sweep(key, &values)?;
+    }
+    if let Some(seeds) = args.seeds {
+        scenario = scenario.seeds(seeds)?;
+    }
+    Ok(scenario)
+}
+
+fn split<'a>(text: &'a str, flag: &str, form: &str) -> Result<(&'a str, &'a str), Failure> {
+    let usage = || {
+        let message = format!("`{flag} {text}` is not of the form `{flag} {form}`");
+        Failure::Usage(message, Some(format!("for instance `{flag} switch.mark.k=\"20 pkt\"`")))
+    };
+    text.split_once('=').map(|(k, v)| (k.trim(), v.trim())).ok_or_else(usage)
+}

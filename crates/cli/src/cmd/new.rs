@@ -1,0 +1,33 @@
+//! Commands that print a text: a template, the schema, a completion script.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::args::Cli;
+use crate::cmd::explain::unknown;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// `lowtide new KIND`.
+pub(crate) fn new(kind: &str, out: Output) -> Result<(), Failure> {
+    match lowtide_scenario::template(kind) {
+        Some(text) => out.text(text),
+        None => {
+            let known: Vec<String> =
+                lowtide_scenario::TEMPLATES.iter().map(|t| t.name.to_string()).collect();
+            Err(unknown("template", kind, &known))
+        }
+    }
+}
+
+/// `lowtide schema`.
+pub(crate) fn schema(out: Output) -> Result<(), Failure> {
+    out.json(&lowtide_scenario::json_schema())
+}
+
+/// `lowtide completions SHELL`.
+pub(crate) fn completions(shell: Shell, out: Output) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "lowtide", &mut script);
+    out.text(&String::from_utf8_lossy(&script))
+}

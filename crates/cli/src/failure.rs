@@ -1,0 +1,101 @@
+//! How a command fails: what is said, and with which exit status.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use lowtide_scenario::{ScenarioError, ScenarioErrors};
+use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode};
+
+/// A failed command.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The scenario or the usage is wrong: status 2.
+    Scenario(Box<ScenarioErrors>),
+    /// What was typed cannot be done: status 2. With what to do instead.
+    Usage(String, Option<String>),
+    /// It was tried and failed: status 1.
+    Run(String),
+    /// Ctrl-C: status 130. What was finished is kept.
+    Interrupted(String),
+    /// Whoever reads stdout went away: nothing to say.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// Says it on stderr and gives the exit status.
+    pub(crate) fn report(self) -> ExitCode {
+        match self {
+            Self::Scenario(errors) => {
+                for error in errors.iter() {
+                    eprintln!("{:?}", Report::new(Shown::from(error)));
+                }
+                ExitCode::from(2)
+            }
+            Self::Usage(message, help) => {
+                eprintln!("error: {message}");
+                if let Some(help) = help {
+                    eprintln!("  help: {help}");
+                }
+                ExitCode::from(2)
+            }
+            Self::Run(message) => {
+                eprintln!("error: {message}");
+                ExitCode::from(1)
+            }
+            Self::Interrupted(message) => {
+                eprintln!("interrupted: {message}");
+                ExitCode::from(130)
+            }
+            Self::ClosedPipe => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl From<ScenarioErrors> for Failure {
+    fn from(errors: ScenarioErrors) -> Self {
+        Self::Scenario(Box::new(errors))
+    }
+}
+
+/// A scenario error as miette draws it: line, carets, help.
+#[derive(Debug)]
+struct Shown {
+    message: String,
+    help: Option<String>,
+    label: Option<LabeledSpan>,
+    source: NamedSource<Arc<str>>,
+}
+
+impl From<&ScenarioError> for Shown {
+    fn from(error: &ScenarioError) -> Self {
+        Self {
+            message: error.message.clone(),
+            help: error.help.clone(),
+            label: error.span.clone().map(|span| LabeledSpan::new_with_span(None, span)),
+            source: NamedSource::new(&error.file, Arc::clone(&error.text)),
+        }
+    }
+}
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Shown {}
+
+impl Diagnostic for Shown {
+    fn severity(&self) -> Option<Severity> {
+        Some(Severity::Error)
+    }
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        self.help.as_ref().map(|h| Box::new(h) as Box<dyn std::fmt::Display>)
+    }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.label.as_ref().map(|_| &self.source as &dyn SourceCode)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.label.clone().map(|l| Box::new(std::iter::once(l)) as Box<dyn Iterator<Item = LabeledSpan>>)
+    }
+}

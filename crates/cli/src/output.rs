@@ -1,0 +1,71 @@
+//! What goes to stdout: text, tables, or one JSON object.
+
+use std::io::{IsTerminal, Write};
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// How a command speaks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    /// One JSON object instead of text.
+    pub(crate) json: bool,
+    /// Nothing on stderr but errors.
+    pub(crate) quiet: bool,
+}
+
+impl Output {
+    /// Prints `text` and a line end. A closed pipe (`lowtide list | head`) ends the command quietly.
+    pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
+        self.line(&format!("{}\n", text.trim_end()))
+    }
+
+    /// Prints `text` as it is.
+    pub(crate) fn line(self, text: &str) -> Result<(), Failure> {
+        match std::io::stdout().lock().write_all(text.as_bytes()) {
+            Ok(()) => Ok(()),
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+            Err(e) => Err(Failure::Run(format!("cannot write to stdout: {e}"))),
+        }
+    }
+
+    /// Prints `value` as JSON.
+    pub(crate) fn json(self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value)
+            .map_err(|e| Failure::Run(format!("cannot write the result as JSON: {e}")))?;
+        self.text(&text)
+    }
+
+    /// Prints a table; `right` are the columns of numbers.
+    pub(crate) fn table(
+        self,
+        header: &[&str],
+        right: &[usize],
+        rows: &[Vec<String>],
+    ) -> Result<(), Failure> {
+        let mut table = Table::new();
+        table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(header.iter().copied());
+        if std::io::stdout().is_terminal() {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+        }
+        for row in rows {
+            table.add_row(row);
+        }
+        for &i in right {
+            if let Some(column) = table.column_mut(i) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        self.text(&table.trim_fmt())
+    }
+
+    /// A remark on stderr.
+    pub(crate) fn note(self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+}

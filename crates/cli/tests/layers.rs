@@ -1,0 +1,87 @@
+//! One direction of imports: a crate depends only on crates above it in `docs/architecture.md`.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Lowest first, as in the table of `docs/architecture.md`.
+const ORDER: [&str; 11] = [
+    "lowtide-units",
+    "lowtide-wire",
+    "lowtide-tcp",
+    "lowtide-sim",
+    "lowtide-net",
+    "lowtide-traffic",
+    "lowtide-host",
+    "lowtide-scenario",
+    "lowtide-record",
+    "lowtide-lab",
+    "lowtide",
+];
+
+/// Edges that the order would allow and that must not be: what each crate must never know.
+const FORBIDDEN: [(&str, &str); 6] = [
+    ("lowtide-sim", "lowtide-tcp"),
+    ("lowtide-sim", "lowtide-wire"),
+    ("lowtide-net", "lowtide-tcp"),
+    ("lowtide-traffic", "lowtide-tcp"),
+    ("lowtide-traffic", "lowtide-net"),
+    ("lowtide-record", "lowtide-tcp"),
+];
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo metadata runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON")
+}
+
+/// (package, what it links) without development dependencies.
+fn edges() -> Vec<(String, String)> {
+    let metadata = metadata();
+    let mut edges = Vec::new();
+    for package in metadata["packages"].as_array().expect("packages") {
+        let name = package["name"].as_str().expect("a name").to_string();
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            if dependency["kind"].is_null() {
+                edges
+                    .push((name.clone(), dependency["name"].as_str().expect("a name").to_string()));
+            }
+        }
+    }
+    edges
+}
+
+#[test]
+fn imports_go_one_way() {
+    let rank = |name: &str| ORDER.iter().position(|n| *n == name);
+    let edges = edges();
+    assert!(edges.iter().any(|(a, b)| a == "lowtide-host" && b == "lowtide-tcp"), "{edges:?}");
+    for (from, to) in &edges {
+        if let (Some(a), Some(b)) = (rank(from), rank(to)) {
+            assert!(b < a, "{from} must not import {to}");
+        }
+        assert!(!FORBIDDEN.contains(&(from.as_str(), to.as_str())), "{from} must never know {to}");
+    }
+}
+
+#[test]
+fn only_record_links_arrow() {
+    for (from, to) in edges() {
+        if to.starts_with("arrow") || to == "parquet" {
+            assert_eq!(from, "lowtide-record", "{to}");
+        }
+    }
+}
+
+#[test]
+fn every_crate_has_its_place() {
+    let metadata = metadata();
+    for package in metadata["packages"].as_array().expect("packages") {
+        let name = package["name"].as_str().expect("a name");
+        assert!(name == "xtask" || ORDER.contains(&name), "{name} is not in docs/architecture.md");
+    }
+}

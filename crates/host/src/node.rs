@@ -1,0 +1,78 @@
+//! One host: its address, its TCP endpoint, its settings, and the digest of what it saw.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use lowtide_net::{HostId, Packet};
+use lowtide_sim::{Digest, Seed};
+use lowtide_tcp::{Config, Endpoint};
+use lowtide_units::{HostStamp, Instant};
+use lowtide_wire::Segment;
+
+use crate::app::SERVER_PORT;
+
+/// Verdicts that enter a host's digest.
+const DELIVER: u64 = 1;
+const TIMEOUT: u64 = 2;
+
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) config: Arc<Config>,
+    pub(crate) address: IpAddr,
+    digest: Digest,
+}
+
+/// Address of host `index`: 10.0.0.1 and up.
+pub(crate) fn address(index: u32) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::from(0x0a00_0001_u32.wrapping_add(index)))
+}
+
+impl Node {
+    pub(crate) fn new(index: u32, config: Config, run_seed: u64) -> Self {
+        let seed = Seed::derive(run_seed, "host", u64::from(index), "isn and ports");
+        let mut endpoint = Endpoint::new(seed.value());
+        let config = Arc::new(config);
+        // The simulated backlog never fills: every SYN of an incast is served.
+        let listening = endpoint.listen(SERVER_PORT, Arc::clone(&config), usize::MAX);
+        debug_assert!(listening.is_ok(), "a new endpoint has no listener yet");
+        Self { endpoint, config, address: address(index), digest: Digest::default() }
+    }
+
+    /// This host's own clock. Perfect until clocks drift (DX).
+    pub(crate) fn stamp(at: Instant) -> HostStamp {
+        HostStamp(at.since_start().as_ns())
+    }
+
+    pub(crate) fn note_delivery(&mut self, now: Instant, seg: &Segment) {
+        self.digest.update(now.as_ps());
+        self.digest.update(u64::from(seg.seq.raw()) << 32 | u64::from(seg.ack.raw()));
+        self.digest.update(
+            DELIVER << 60
+                | u64::from(seg.ecn.bits()) << 48
+                | u64::from(seg.flags.bits()) << 32
+                | u64::from(seg.payload_len),
+        );
+    }
+
+    pub(crate) fn note_timeout(&mut self, now: Instant, side: u32) {
+        self.digest.update(now.as_ps());
+        self.digest.update(TIMEOUT << 60 | u64::from(side));
+    }
+
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest.value()
+    }
+}
+
+/// A packet around a segment.
+pub(crate) fn packet(src: u32, dst: u32, segment: Segment, src_conn: u32, dst_conn: u32) -> Packet {
+    Packet {
+        segment,
+        src: HostId(src),
+        dst: HostId(dst),
+        size: segment.ipv4_len(),
+        src_conn,
+        dst_conn,
+    }
+}

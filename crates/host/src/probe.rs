@@ -1,0 +1,69 @@
+//! Sampling of senders and queues at fixed intervals. Reads, never changes: a run with probes has the
+//! same digest as one without.
+
+use lowtide_net::Network;
+use lowtide_tcp::Connection;
+use lowtide_units::{Instant, Probe, Unit};
+
+use crate::outcome::{ProbeRow, QueueSample};
+use crate::setup::Setup;
+
+/// Which flows and ports are sampled, and what was seen.
+#[derive(Debug, Default)]
+pub(crate) struct Sampler {
+    /// Flow numbers, ascending.
+    pub(crate) flows: Vec<u32>,
+    /// Port numbers of switches, ascending; the position in [`crate::Outcome::queues`] is the same.
+    ports: Vec<u32>,
+    pub(crate) rows: Vec<ProbeRow>,
+    pub(crate) queues: Vec<QueueSample>,
+}
+
+#[derive(Default)]
+struct Alpha(Option<u64>);
+
+impl Probe for Alpha {
+    fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
+        if name == "alpha" && unit == Unit::Q20 {
+            self.0 = Some(value);
+        }
+    }
+}
+
+impl Sampler {
+    pub(crate) fn new(setup: &Setup, net: &Network) -> Self {
+        let plan = &setup.probes;
+        let mut flows = Vec::new();
+        for group in &plan.groups {
+            let of_group = setup.flows.iter().enumerate().filter(|(_, f)| f.group == *group);
+            flows.extend(of_group.take(plan.flows_per_group as usize).map(|(i, _)| i as u32));
+        }
+        flows.sort_unstable();
+        let ports = net.ports().enumerate().filter(|(_, p)| plan.queues && p.at_switch);
+        Self { flows, ports: ports.map(|(i, _)| i as u32).collect(), ..Self::default() }
+    }
+
+    pub(crate) fn sample_sender(&mut self, now: Instant, flow: u32, conn: &Connection) {
+        let info = conn.info();
+        let mut alpha = Alpha::default();
+        conn.probe(&mut alpha);
+        self.rows.push(ProbeRow {
+            at: now,
+            flow,
+            cwnd: info.snd_cwnd,
+            ssthresh: info.snd_ssthresh,
+            srtt: info.srtt,
+            rto: info.rto,
+            in_flight: info.in_flight,
+            alpha_q20: alpha.0,
+            acked: info.bytes_acked,
+        });
+    }
+
+    pub(crate) fn sample_queues(&mut self, now: Instant, net: &mut Network) {
+        for &queue in &self.ports {
+            let (packets, bytes) = net.queue_now(now, queue);
+            self.queues.push(QueueSample { at: now, queue, packets, bytes });
+        }
+    }
+}

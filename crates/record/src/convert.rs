@@ -1,0 +1,206 @@
+//! From what a run leaves behind to the rows of the tables.
+
+use lowtide_host::{EndReason, FlowRecord, FlowStatus, Outcome, QueueRecord, Setup};
+use lowtide_units::{Duration, Instant};
+
+use crate::digest::hex;
+use crate::quantile::{Quantile, Weight};
+use crate::rows::{FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
+
+/// All rows of one run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunTables {
+    /// The run itself.
+    pub run: RunRow,
+    /// Its flows, by number.
+    pub flows: Vec<FlowRow>,
+    /// Its queues, by number.
+    pub queues: Vec<QueueRow>,
+    /// Their histograms, by queue then length.
+    pub levels: Vec<LevelRow>,
+    /// Its links, by number.
+    pub links: Vec<LinkRow>,
+    /// Its sampled senders, by time then flow.
+    pub probes: Vec<ProbeRow>,
+    /// Its sampled queues, by time then queue.
+    pub queue_samples: Vec<QueueSampleRow>,
+}
+
+impl RunTables {
+    /// The rows of `outcome`, which came from `setup`. Names that the setup lacks are made up from
+    /// the number (`group 3`, `host 7`).
+    pub fn new(setup: &Setup, outcome: &Outcome) -> Self {
+        let observed_ps = outcome.ended.since_start().saturating_sub(setup.warmup).as_ps();
+        let flows: Vec<FlowRow> = outcome.flows.iter().map(|f| flow_row(setup, f)).collect();
+        let group_of = |flow: u32| {
+            flows
+                .binary_search_by_key(&flow, |f| f.flow)
+                .map_or_else(|_| String::new(), |i| flows[i].group.clone())
+        };
+        let queue_name = |queue: u32| {
+            outcome.queues.get(queue as usize).map_or_else(String::new, |q| q.name.clone())
+        };
+        let numbered = || outcome.queues.iter().enumerate().map(|(i, q)| (i as u32, q));
+        Self {
+            run: run_row(setup, outcome),
+            queues: numbered().map(|(i, q)| queue_row(i, q, observed_ps)).collect(),
+            levels: numbered().flat_map(|(i, q)| level_rows(i, q)).collect(),
+            links: numbered().map(|(i, q)| link_row(i, q, observed_ps)).collect(),
+            probes: outcome
+                .probes
+                .iter()
+                .map(|p| ProbeRow {
+                    time_ps: p.at.as_ps(),
+                    flow: p.flow,
+                    group: group_of(p.flow),
+                    cwnd_bytes: p.cwnd,
+                    ssthresh_bytes: p.ssthresh,
+                    srtt_ns: p.srtt.map(Duration::as_ns),
+                    rto_ns: p.rto.as_ns(),
+                    in_flight_bytes: p.in_flight,
+                    dctcp_alpha_q20: p.alpha_q20,
+                    bytes_acked: p.acked,
+                })
+                .collect(),
+            queue_samples: outcome
+                .queue_samples
+                .iter()
+                .map(|s| QueueSampleRow {
+                    time_ps: s.at.as_ps(),
+                    queue: s.queue,
+                    name: queue_name(s.queue),
+                    packets: s.packets,
+                    bytes: s.bytes,
+                })
+                .collect(),
+            flows,
+        }
+    }
+
+    /// The run's digest as the tables spell it.
+    pub fn digest(&self) -> &str {
+        &self.run.digest
+    }
+}
+
+fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
+    let count = |status, sized| {
+        let of = |f: &&FlowRecord| f.status == status && f.size.is_some() == sized;
+        outcome.flows.iter().filter(of).count() as u64
+    };
+    let counts = outcome.counts;
+    RunRow {
+        digest: hex(outcome.digest),
+        reason: match outcome.reason {
+            EndReason::Time => "time",
+            EndReason::Done => "done",
+            EndReason::Idle => "idle",
+            EndReason::Interrupted => "interrupted",
+        }
+        .to_owned(),
+        ended_ps: outcome.ended.as_ps(),
+        warmup_ps: setup.warmup.as_ps(),
+        flows: outcome.flows.len() as u64,
+        complete: count(FlowStatus::Complete, true),
+        unfinished: count(FlowStatus::Unfinished, true),
+        failed: count(FlowStatus::Failed, true) + count(FlowStatus::Failed, false),
+        endless: count(FlowStatus::Unfinished, false),
+        hops: counts.hops,
+        events: counts.events,
+        segments: counts.segments,
+        rejected: counts.rejected,
+    }
+}
+
+fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
+    let host = |id: u32| {
+        setup.network.hosts.get(id as usize).cloned().unwrap_or_else(|| format!("host {id}"))
+    };
+    let since = |from: Instant| f.delivered_at.map(|at| at.saturating_since(from).as_ps());
+    FlowRow {
+        flow: f.id,
+        group: setup
+            .traffic_groups
+            .get(f.group as usize)
+            .cloned()
+            .unwrap_or_else(|| format!("group {}", f.group)),
+        src: host(f.src),
+        dst: host(f.dst),
+        sport: f.src_port,
+        dport: f.dst_port,
+        size_bytes: f.size,
+        start_ps: f.start.as_ps(),
+        established_ps: f.established.map(Instant::as_ps),
+        delivered_ps: f.delivered_at.map(Instant::as_ps),
+        fct_ps: since(f.start),
+        transfer_ps: f.established.and_then(since),
+        delivered_bytes: f.delivered,
+        delivered_after_warmup_bytes: f.delivered_after_warmup,
+        bytes_retrans: f.retx_bytes,
+        data_segs_out: f.segments_sent,
+        rto_count: f.rto_count,
+        fast_retransmits: f.fast_retransmits,
+        ecn_reductions: f.ecn_reductions,
+        marked_bytes: f.marked_bytes,
+        received_bytes: f.received_bytes,
+        srtt_ns: f.srtt.map(Duration::as_ns),
+        cc: f.cc.to_owned(),
+        feedback: f.feedback.to_owned(),
+        ack: f.ack.to_owned(),
+        ecn: f.ecn,
+        status: f.status.name().to_owned(),
+        error: f.error.map(str::to_owned),
+    }
+}
+
+fn queue_row(queue: u32, q: &QueueRecord, observed_ps: u64) -> QueueRow {
+    let time = |quantile| Weight::Time.quantile(&q.levels, quantile);
+    let seen = |quantile| Weight::Arrivals.quantile(&q.levels, quantile);
+    QueueRow {
+        queue,
+        name: q.name.clone(),
+        at_switch: q.at_switch,
+        rate_bps: q.rate_bps,
+        observed_ps,
+        packets: q.packets,
+        bytes: q.bytes,
+        marks: q.marks,
+        drops: q.drops,
+        aqm_drops: q.aqm_drops,
+        max_bytes: q.max_bytes,
+        mean_packets: Weight::Time.mean(&q.levels),
+        p50_packets: time(Quantile::P50),
+        p99_packets: time(Quantile::P99),
+        p999_packets: time(Quantile::P999),
+        max_packets: q.levels.last().map(|l| l.packets),
+        arrivals: Weight::Arrivals.total(&q.levels),
+        seen_mean_packets: Weight::Arrivals.mean(&q.levels),
+        seen_p1_packets: seen(Quantile::P1),
+        seen_p50_packets: seen(Quantile::P50),
+        seen_p99_packets: seen(Quantile::P99),
+        seen_p999_packets: seen(Quantile::P999),
+    }
+}
+
+fn level_rows(queue: u32, q: &QueueRecord) -> impl Iterator<Item = LevelRow> {
+    q.levels.iter().map(move |l| LevelRow {
+        queue,
+        name: q.name.clone(),
+        packets: l.packets,
+        time_ps: l.time.as_ps(),
+        arrivals: l.arrivals,
+    })
+}
+
+fn link_row(link: u32, q: &QueueRecord, observed_ps: u64) -> LinkRow {
+    LinkRow {
+        link,
+        name: q.name.clone(),
+        rate_bps: q.rate_bps,
+        observed_ps,
+        busy_ps: q.busy.as_ps(),
+        packets: q.packets,
+        bytes: q.bytes,
+        utilisation: (observed_ps > 0).then(|| q.busy.as_ps() as f64 / observed_ps as f64),
+    }
+}

@@ -1,0 +1,308 @@
+//! The run directory: finished runs under `partial/` while it grows, merged tables when complete.
+//!
+//! Contract: `manifest.json` says `interrupted` from the first moment and `complete` only after every
+//! other file is there. A run under `partial/` is whole: its directory is renamed into place. Results
+//! of another scenario or version are never mixed in. Only files that this crate wrote are removed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::convert::RunTables;
+use crate::error::RecordError;
+use crate::files::{self, make_directory, remove_directory, rename, temporary, write_whole};
+use crate::key::{Point, RunKey};
+use crate::manifest::{Manifest, ManifestRun, SCHEMA, Status};
+use crate::parquet::{self, ByRun, TableWriter};
+use crate::rows::{FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
+use crate::table::{self, Row};
+
+const MANIFEST: &str = "manifest.json";
+const PARTIAL: &str = "partial";
+const RUN_FILE: &str = "run.json";
+
+/// The names of all tables.
+pub const TABLES: [&str; 7] = [
+    RunRow::TABLE,
+    FlowRow::TABLE,
+    QueueRow::TABLE,
+    LevelRow::TABLE,
+    LinkRow::TABLE,
+    ProbeRow::TABLE,
+    QueueSampleRow::TABLE,
+];
+
+/// A directory with the results of one plan.
+#[derive(Debug)]
+pub struct RunDir {
+    root: PathBuf,
+}
+
+/// What there is over time in some runs.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Series {
+    /// Sampled senders.
+    pub probes: Vec<(u32, ProbeRow)>,
+    /// Sampled queues.
+    pub queue_samples: Vec<(u32, QueueSampleRow)>,
+    /// Histograms of the queues.
+    pub levels: Vec<(u32, LevelRow)>,
+}
+
+impl RunDir {
+    /// Opens `root` for the plan of `manifest`, making it when needed, and returns what was there.
+    ///
+    /// Runs that another session finished stay. With `afresh` they go. A directory that holds
+    /// something else, or results of another scenario or version, is refused.
+    pub fn begin(
+        root: &Path,
+        manifest: &Manifest,
+        afresh: bool,
+    ) -> Result<(Self, Option<Manifest>), RecordError> {
+        let dir = Self { root: root.to_path_buf() };
+        let mut before = None;
+        if root.join(MANIFEST).exists() {
+            let found = dir.manifest()?;
+            if found.identity() == manifest.identity() {
+                before = Some(found);
+            } else if !afresh {
+                return Err(RecordError::Stale {
+                    path: root.to_path_buf(),
+                    found: found.identity(),
+                    wanted: manifest.identity(),
+                });
+            }
+        } else if fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(RecordError::NotResults { path: root.to_path_buf() });
+        }
+        if afresh {
+            before = None;
+            remove_directory(&root.join(PARTIAL))?;
+        }
+        if before.as_ref().is_none_or(|m| m.status != Status::Complete) {
+            dir.write_manifest(&Manifest { status: Status::Interrupted, ..manifest.clone() })?;
+        }
+        Ok((dir, before))
+    }
+
+    /// Opens a directory of complete results.
+    pub fn open(root: &Path) -> Result<(Self, Manifest), RecordError> {
+        let dir = Self { root: root.to_path_buf() };
+        let manifest = dir.manifest()?;
+        if manifest.status == Status::Interrupted {
+            let wanted = manifest.schemes.len() * manifest.points.len() * manifest.seeds.len();
+            let finished = dir.partial_runs().len();
+            return Err(RecordError::Interrupted { path: root.to_path_buf(), finished, wanted });
+        }
+        Ok((dir, manifest))
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a table.
+    pub fn table(&self, name: &str) -> Result<PathBuf, RecordError> {
+        if TABLES.contains(&name) {
+            Ok(self.root.join(format!("{name}.parquet")))
+        } else {
+            let known = TABLES.join(", ");
+            Err(RecordError::UnknownTable { name: name.to_owned(), known })
+        }
+    }
+
+    fn path_of<R: Row>(&self) -> PathBuf {
+        self.root.join(format!("{}.parquet", R::TABLE))
+    }
+
+    /// Where a run grows: named by what decides it and by what its rows say, not by its number,
+    /// which another plan may change.
+    fn partial(&self, key: &RunKey, hash: &str) -> PathBuf {
+        let mut hasher = blake3::Hasher::new();
+        for part in [hash, &key.scheme, &key.point.to_string(), &key.seed.to_string()] {
+            hasher.update(part.as_bytes());
+            hasher.update(b"\0");
+        }
+        self.root.join(PARTIAL).join(&hasher.finalize().to_hex().as_str()[..16])
+    }
+
+    /// Keeps a finished run.
+    pub fn keep(&self, run: &ManifestRun, tables: &RunTables) -> Result<(), RecordError> {
+        let key = &run.key;
+        let place = self.partial(key, &run.hash);
+        let growing = temporary(&place);
+        remove_directory(&growing)?;
+        make_directory(&growing)?;
+        write_rows(&growing, key, std::slice::from_ref(&tables.run))?;
+        write_rows(&growing, key, &tables.flows)?;
+        write_rows(&growing, key, &tables.queues)?;
+        write_rows(&growing, key, &tables.levels)?;
+        write_rows(&growing, key, &tables.links)?;
+        write_rows(&growing, key, &tables.probes)?;
+        write_rows(&growing, key, &tables.queue_samples)?;
+        write_json(&growing.join(RUN_FILE), run)?;
+        remove_directory(&place)?;
+        rename(&growing, &place)
+    }
+
+    /// A run that another session finished, without its series; `None` when it is not there or not
+    /// readable, so that it must be run again.
+    pub fn kept(&self, key: &RunKey, hash: &str) -> Option<(ManifestRun, RunTables)> {
+        let place = self.partial(key, hash);
+        let run: ManifestRun = read_json(&place.join(RUN_FILE)).ok()?;
+        if !TABLES.iter().all(|t| place.join(format!("{t}.parquet")).exists()) {
+            return None;
+        }
+        let mut reader = Self { root: place }.reader().ok()?;
+        let tables = reader.take(run.key.run).ok()??;
+        Some((ManifestRun { key: key.clone(), ..run }, tables))
+    }
+
+    fn partial_runs(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return Vec::new() };
+        let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
+        paths.filter(|p| p.extension().is_none() && p.join(RUN_FILE).exists()).collect()
+    }
+
+    /// Merges the kept runs, which must all be there, into the tables, in the order of `runs`.
+    pub fn merge(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
+        self.merge_table::<RunRow>(runs)?;
+        self.merge_table::<FlowRow>(runs)?;
+        self.merge_table::<QueueRow>(runs)?;
+        self.merge_table::<LevelRow>(runs)?;
+        self.merge_table::<LinkRow>(runs)?;
+        self.merge_table::<ProbeRow>(runs)?;
+        self.merge_table::<QueueSampleRow>(runs)
+    }
+
+    fn merge_table<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
+        let none = Point::default();
+        let point = runs.first().map_or(&none, |r| &r.key.point);
+        let mut writer = TableWriter::create(&self.path_of::<R>(), table::schema::<R>(point))?;
+        for run in runs {
+            let place = self.partial(&run.key, &run.hash);
+            let path = place.join(format!("{}.parquet", R::TABLE));
+            for batch in parquet::batches(&path, None)? {
+                let batch = batch
+                    .and_then(|b| table::renumbered(&b, run.key.run))
+                    .map_err(|e| RecordError::table(&path, &e))?;
+                writer.batch(&batch)?;
+            }
+        }
+        writer.finish()
+    }
+
+    /// The keys of all runs in the merged tables.
+    pub fn keys(&self) -> Result<Vec<RunKey>, RecordError> {
+        let path = self.path_of::<RunRow>();
+        let mut keys = Vec::new();
+        for batch in parquet::batches(&path, None)? {
+            let batch = batch.map_err(|e| RecordError::table(&path, &e))?;
+            keys.extend(table::keys(&batch).map_err(|column| {
+                RecordError::table(&path, &format!("the column `{column}` is missing or wrong"))
+            })?);
+        }
+        Ok(keys)
+    }
+
+    /// Reads the merged tables run by run.
+    pub fn reader(&self) -> Result<RunReader, RecordError> {
+        Ok(RunReader {
+            runs: ByRun::open(&self.path_of::<RunRow>())?,
+            flows: ByRun::open(&self.path_of::<FlowRow>())?,
+            queues: ByRun::open(&self.path_of::<QueueRow>())?,
+            links: ByRun::open(&self.path_of::<LinkRow>())?,
+        })
+    }
+
+    /// What the merged tables hold over time for `runs`.
+    pub fn series(&self, runs: &[u32]) -> Result<Series, RecordError> {
+        Ok(Series {
+            probes: parquet::read(&self.path_of::<ProbeRow>(), Some(runs))?,
+            queue_samples: parquet::read(&self.path_of::<QueueSampleRow>(), Some(runs))?,
+            levels: parquet::read(&self.path_of::<LevelRow>(), Some(runs))?,
+        })
+    }
+
+    /// Writes a file of text, whole or not at all.
+    pub fn write(&self, relative: &str, content: &str) -> Result<(), RecordError> {
+        write_whole(&self.root.join(relative), content.as_bytes())
+    }
+
+    /// Reads a file of text.
+    pub fn read(&self, relative: &str) -> Result<String, RecordError> {
+        let path = self.root.join(relative);
+        fs::read_to_string(&path).map_err(RecordError::io("read", &path))
+    }
+
+    /// Declares the directory complete: lists the tables and `files` with their hashes in the
+    /// manifest, and only then removes the partial results.
+    pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
+        let tables = TABLES.iter().map(|t| format!("{t}.parquet"));
+        let entries: Result<Vec<_>, _> =
+            tables.chain(files.iter().cloned()).map(|f| files::entry(&self.root, &f)).collect();
+        let manifest = Manifest { status: Status::Complete, files: entries?, ..manifest };
+        self.write_manifest(&manifest)?;
+        remove_directory(&self.root.join(PARTIAL))?;
+        Ok(manifest)
+    }
+
+    /// Reads the manifest, whatever its status.
+    pub fn manifest(&self) -> Result<Manifest, RecordError> {
+        let path = self.root.join(MANIFEST);
+        let manifest: Manifest = read_json(&path)?;
+        if manifest.schema == SCHEMA {
+            Ok(manifest)
+        } else {
+            let message = format!("its schema is `{}`, not `{SCHEMA}`", manifest.schema);
+            Err(RecordError::json(&path, &message))
+        }
+    }
+
+    fn write_manifest(&self, manifest: &Manifest) -> Result<(), RecordError> {
+        write_json(&self.root.join(MANIFEST), manifest)
+    }
+}
+
+/// Reads merged tables run by run, in the order of the plan.
+pub struct RunReader {
+    runs: ByRun<RunRow>,
+    flows: ByRun<FlowRow>,
+    queues: ByRun<QueueRow>,
+    links: ByRun<LinkRow>,
+}
+
+impl RunReader {
+    /// The rows of `run` without its series; runs must be asked for in the order of the plan. `None`
+    /// when the run is not there.
+    pub fn take(&mut self, run: u32) -> Result<Option<RunTables>, RecordError> {
+        let Some(row) = self.runs.take(run)?.pop() else { return Ok(None) };
+        Ok(Some(RunTables {
+            run: row,
+            flows: self.flows.take(run)?,
+            queues: self.queues.take(run)?,
+            links: self.links.take(run)?,
+            levels: Vec::new(),
+            probes: Vec::new(),
+            queue_samples: Vec::new(),
+        }))
+    }
+}
+
+fn write_rows<R: Row>(place: &Path, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
+    let path = place.join(format!("{}.parquet", R::TABLE));
+    let mut writer = TableWriter::create(&path, table::schema::<R>(&key.point))?;
+    writer.rows(key, rows)?;
+    writer.finish()
+}
+
+fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(|e| RecordError::json(path, &e))?;
+    text.push('\n');
+    write_whole(path, text.as_bytes())
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, RecordError> {
+    let text = fs::read_to_string(path).map_err(RecordError::io("read", path))?;
+    serde_json::from_str(&text).map_err(|e| RecordError::json(path, &e))
+}

@@ -1,0 +1,76 @@
+//! Files that are there whole or not at all: written under a temporary name, then renamed.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::RecordError;
+
+/// A file of a run directory, as the manifest lists it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Path inside the directory, with `/`.
+    pub path: String,
+    /// Size.
+    pub bytes: u64,
+    /// BLAKE3 hash of the content, hexadecimal.
+    pub blake3: String,
+}
+
+/// The name under which `path` is written before it is renamed.
+pub(crate) fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".tmp");
+    path.with_file_name(name)
+}
+
+/// Writes `path` whole or not at all, making its directory when needed.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), RecordError> {
+    if let Some(parent) = path.parent() {
+        make_directory(parent)?;
+    }
+    let temporary = temporary(path);
+    let mut file = File::create(&temporary).map_err(RecordError::io("create", &temporary))?;
+    file.write_all(content).map_err(RecordError::io("write", &temporary))?;
+    drop(file);
+    rename(&temporary, path)
+}
+
+pub(crate) fn make_directory(path: &Path) -> Result<(), RecordError> {
+    fs::create_dir_all(path).map_err(RecordError::io("create", path))
+}
+
+pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
+    fs::rename(from, to).map_err(RecordError::io("rename to", to))
+}
+
+/// Removes a directory with all that is in it; one that is not there is fine.
+pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
+    match fs::remove_dir_all(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(RecordError::io("remove", path)(e))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Size and hash of the file `relative` in `root`.
+pub(crate) fn entry(root: &Path, relative: &str) -> Result<FileEntry, RecordError> {
+    let path = root.join(relative);
+    let mut file = File::open(&path).map_err(RecordError::io("open", &path))?;
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 1 << 16];
+    let mut bytes = 0;
+    loop {
+        let n = file.read(&mut buffer).map_err(RecordError::io("read", &path))?;
+        if n == 0 {
+            break;
+        }
+        hasher.update(&buffer[..n]);
+        bytes += n as u64;
+    }
+    let blake3 = hasher.finalize().to_hex().to_string();
+    Ok(FileEntry { path: relative.to_owned(), bytes, blake3 })
+}

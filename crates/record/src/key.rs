@@ -1,0 +1,119 @@
+//! Which run a row belongs to: scheme, point of the sweep and seed.
+
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The values of the swept keys, in the order of the sweep; empty when nothing is swept.
+///
+/// In JSON it is an object, `{"traffic.short.size": "800 kB"}`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Point(pub Vec<(String, String)>);
+
+/// One run of a plan.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RunKey {
+    /// Number in the order of the plan, from zero; the column `run` of every table.
+    pub run: u32,
+    /// Name of the scheme.
+    pub scheme: String,
+    /// Where in the sweep.
+    pub point: Point,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Point {
+    /// Names of the swept keys.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| key.as_str())
+    }
+
+    /// The value of a swept key.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
+    }
+
+    /// True when nothing is swept.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Point {
+    /// `traffic.short.size = 800 kB, switch.mark.k = 20 pkt`; nothing when nothing is swept.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (key, value)) in self.0.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            write!(f, "{comma}{key} = {value}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for RunKey {
+    /// `dctcp, traffic.short.size = 800 kB, seed 3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, ", self.scheme)?;
+        if !self.point.is_empty() {
+            write!(f, "{}, ", self.point)?;
+        }
+        write!(f, "seed {}", self.seed)
+    }
+}
+
+impl Serialize for Point {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Point;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of swept keys and their values")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Point, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Point(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point() -> Point {
+        Point(vec![("b.size".into(), "10 kB".into()), ("a".into(), "x".into())])
+    }
+
+    #[test]
+    fn a_point_keeps_its_order_through_json() {
+        let text = serde_json::to_string(&point()).unwrap();
+        assert_eq!(text, r#"{"b.size":"10 kB","a":"x"}"#);
+        assert_eq!(serde_json::from_str::<Point>(&text).unwrap(), point());
+    }
+
+    #[test]
+    fn a_run_says_where_it_stands() {
+        let key = RunKey { run: 0, scheme: "dctcp".into(), point: point(), seed: 3 };
+        assert_eq!(key.to_string(), "dctcp, b.size = 10 kB, a = x, seed 3");
+        let bare = RunKey { point: Point::default(), ..key };
+        assert_eq!(bare.to_string(), "dctcp, seed 3");
+    }
+}

@@ -1,0 +1,96 @@
+//! `manifest.json`: what a run directory holds, where it came from, and whether it is complete.
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::FileEntry;
+use crate::key::{Point, RunKey};
+
+/// Value of [`Manifest::schema`].
+pub const SCHEMA: &str = "lowtide.manifest/1";
+
+/// Whether all runs are there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Every run, every table, every figure.
+    Complete,
+    /// Not yet, or stopped: only finished runs, under `partial/`.
+    Interrupted,
+}
+
+/// One finished run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ManifestRun {
+    /// Which.
+    #[serde(flatten)]
+    pub key: RunKey,
+    /// Hash of everything that decides it.
+    pub hash: String,
+    /// Digest of its physics.
+    pub digest: String,
+    /// Seconds of wall time it took.
+    pub wall_seconds: f64,
+}
+
+/// A setting that decides the results, as the report shows it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Setting {
+    /// What it belongs to: `run`, `network`, `hosts senders`.
+    pub section: String,
+    /// Its name.
+    pub name: String,
+    /// One value per scheme, in the order of [`Manifest::schemes`]; a single one if all agree.
+    pub values: Vec<String>,
+}
+
+/// The manifest.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Whether the directory is complete.
+    pub status: Status,
+    /// Version of the tool.
+    pub version: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Its title.
+    pub title: String,
+    /// What it shows, in a few sentences.
+    pub description: Option<String>,
+    /// Hash of the resolved scenario.
+    pub scenario_hash: String,
+    /// The command that makes this directory again.
+    pub command: String,
+    /// One digest for all runs; only when complete.
+    pub digest: Option<String>,
+    /// The schemes compared, in order.
+    pub schemes: Vec<String>,
+    /// The points of the sweep, in order; one empty point when nothing is swept.
+    pub points: Vec<Point>,
+    /// The seeds, in order.
+    pub seeds: Vec<u64>,
+    /// Settings that decide the results.
+    pub settings: Vec<Setting>,
+    /// Seconds of wall time over all sessions.
+    pub wall_seconds: f64,
+    /// Packets serialised by any output queue, over all runs.
+    pub hops: u64,
+    /// Flows over all runs.
+    pub flows: u64,
+    /// Flows with a size that the end of their run cut off.
+    pub unfinished: u64,
+    /// Flows whose connection failed.
+    pub failed: u64,
+    /// The finished runs, in the order of the plan; only when complete.
+    pub runs: Vec<ManifestRun>,
+    /// All other files; only when complete.
+    pub files: Vec<FileEntry>,
+}
+
+impl Manifest {
+    /// What makes results comparable: the same tool, the same scenario.
+    pub(crate) fn identity(&self) -> String {
+        format!("{} {} (lowtide {})", self.scenario, self.scenario_hash, self.version)
+    }
+}

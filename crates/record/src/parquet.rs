@@ -1,0 +1,146 @@
+//! Tables as Parquet files, Snappy-compressed, with the Arrow schema (units, descriptions) inside.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Compression;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::properties::WriterProperties;
+use parquet::file::statistics::Statistics;
+
+use crate::error::RecordError;
+use crate::files::{rename, temporary};
+use crate::key::RunKey;
+use crate::table::{self, Row};
+
+/// Rows per row group: what a reader of one run has to skip through at most.
+const ROW_GROUP: usize = 1 << 16;
+
+/// A table being written; nothing is there under its name before [`TableWriter::finish`].
+pub(crate) struct TableWriter {
+    path: PathBuf,
+    schema: SchemaRef,
+    writer: ArrowWriter<File>,
+}
+
+impl TableWriter {
+    pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, RecordError> {
+        let temporary = temporary(path);
+        let file = File::create(&temporary).map_err(RecordError::io("create", &temporary))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(ROW_GROUP))
+            .build();
+        let writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties))
+            .map_err(|e| RecordError::table(path, &e))?;
+        Ok(Self { path: path.to_path_buf(), schema, writer })
+    }
+
+    pub(crate) fn rows<R: Row>(&mut self, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
+        let batch = table::batch(&self.schema, key, rows)
+            .map_err(|e| RecordError::table(&self.path, &e))?;
+        self.batch(&batch)
+    }
+
+    pub(crate) fn batch(&mut self, batch: &RecordBatch) -> Result<(), RecordError> {
+        self.writer.write(batch).map_err(|e| RecordError::table(&self.path, &e))
+    }
+
+    pub(crate) fn finish(self) -> Result<(), RecordError> {
+        self.writer.close().map_err(|e| RecordError::table(&self.path, &e))?;
+        rename(&temporary(&self.path), &self.path)
+    }
+}
+
+/// Opens a table; `runs` limits it to the row groups that may hold one of these runs.
+pub(crate) fn batches(
+    path: &Path,
+    runs: Option<&[u32]>,
+) -> Result<ParquetRecordBatchReader, RecordError> {
+    let file = File::open(path).map_err(RecordError::io("open", path))?;
+    let mut builder =
+        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
+    if let Some(runs) = runs {
+        let groups = builder.metadata().row_groups().iter().enumerate();
+        let wanted = groups.filter(|(_, g)| may_hold(g, runs)).map(|(i, _)| i).collect();
+        builder = builder.with_row_groups(wanted);
+    }
+    builder.build().map_err(|e| RecordError::table(path, &e))
+}
+
+/// Whether the bounds of the column `run` leave room for one of `runs`.
+fn may_hold(group: &RowGroupMetaData, runs: &[u32]) -> bool {
+    let statistics = group.columns().first().and_then(|c| c.statistics());
+    let Some(Statistics::Int32(bounds)) = statistics else { return true };
+    match (bounds.min_opt(), bounds.max_opt()) {
+        (Some(&min), Some(&max)) => runs.iter().any(|r| (min as u32..=max as u32).contains(r)),
+        _ => true,
+    }
+}
+
+/// The rows of `path` that belong to `runs` (all when `None`), with the number of the run.
+pub(crate) fn read<R: Row>(
+    path: &Path,
+    runs: Option<&[u32]>,
+) -> Result<Vec<(u32, R)>, RecordError> {
+    let mut found = Vec::new();
+    for batch in batches(path, runs)? {
+        let rows = typed::<R>(path, &batch.map_err(|e| RecordError::table(path, &e))?)?;
+        found.extend(rows.into_iter().filter(|(run, _)| runs.is_none_or(|r| r.contains(run))));
+    }
+    Ok(found)
+}
+
+fn typed<R: Row>(path: &Path, batch: &RecordBatch) -> Result<Vec<(u32, R)>, RecordError> {
+    table::rows(batch).map_err(|column| {
+        RecordError::table(path, &format!("the column `{column}` is missing or of another type"))
+    })
+}
+
+/// Reads a whole table run by run, in the order of the file, holding one run at a time.
+pub(crate) struct ByRun<R> {
+    path: PathBuf,
+    batches: ParquetRecordBatchReader,
+    pending: std::vec::IntoIter<(u32, R)>,
+    next: Option<(u32, R)>,
+}
+
+impl<R: Row> ByRun<R> {
+    pub(crate) fn open(path: &Path) -> Result<Self, RecordError> {
+        let batches = batches(path, None)?;
+        Ok(Self { path: path.to_path_buf(), batches, pending: Vec::new().into_iter(), next: None })
+    }
+
+    fn advance(&mut self) -> Result<Option<(u32, R)>, RecordError> {
+        loop {
+            if let Some(row) = self.pending.next() {
+                return Ok(Some(row));
+            }
+            let Some(batch) = self.batches.next() else { return Ok(None) };
+            let batch = batch.map_err(|e| RecordError::table(&self.path, &e))?;
+            self.pending = typed(&self.path, &batch)?.into_iter();
+        }
+    }
+
+    /// The rows of `run`. Runs must be asked for in the order of the file; one without rows is empty.
+    pub(crate) fn take(&mut self, run: u32) -> Result<Vec<R>, RecordError> {
+        let mut rows = Vec::new();
+        loop {
+            let row = match self.next.take() {
+                Some(row) => Some(row),
+                None => self.advance()?,
+            };
+            match row {
+                Some((of, row)) if of == run => rows.push(row),
+                other => {
+                    self.next = other;
+                    return Ok(rows);
+                }
+            }
+        }
+    }
+}

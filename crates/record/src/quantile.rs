@@ -1,0 +1,146 @@
+//! Order statistics, exact and in integers.
+//!
+//! Contract: a quantile is a value that occurred. `q = num/den` of `n` ordered values is the value of
+//! rank `ceil(n q)`, counted from one (the inverse of the empirical distribution, "type 1"). A sample
+//! *holds* `q` when at least one value is expected on each side of it: `n min(q, 1 - q) >= 1`, so the
+//! 99th percentile needs 100 values. What a sample does not hold is absent, not the maximum.
+
+use lowtide_host::QueueLevel;
+
+/// A fraction of a distribution, strictly between zero and one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quantile {
+    num: u64,
+    den: u64,
+}
+
+impl Quantile {
+    /// The first percentile.
+    pub const P1: Self = Self { num: 1, den: 100 };
+    /// The median.
+    pub const P50: Self = Self { num: 1, den: 2 };
+    /// The 99th percentile.
+    pub const P99: Self = Self { num: 99, den: 100 };
+    /// The 99.9th percentile.
+    pub const P999: Self = Self { num: 999, den: 1000 };
+
+    /// Whether `n` values hold it.
+    pub const fn held_by(self, n: u64) -> bool {
+        let smaller = if self.num < self.den - self.num { self.num } else { self.den - self.num };
+        n as u128 * smaller as u128 >= self.den as u128
+    }
+
+    /// Its rank among `n` values, from one; zero when there are none.
+    pub const fn rank(self, n: u64) -> u64 {
+        (n as u128 * self.num as u128).div_ceil(self.den as u128) as u64
+    }
+
+    /// Its value among `sorted` values, if they hold it.
+    pub fn of<T: Copy>(self, sorted: &[T]) -> Option<T> {
+        let n = sorted.len() as u64;
+        if !self.held_by(n) {
+            return None;
+        }
+        sorted.get((self.rank(n) as usize).checked_sub(1)?).copied()
+    }
+}
+
+/// By what the levels of a queue are weighted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weight {
+    /// By how long the queue had the level: what an outside observer sees.
+    Time,
+    /// By the packets that found the level on arrival: what packets see.
+    Arrivals,
+}
+
+impl Weight {
+    const fn of(self, level: &QueueLevel) -> u64 {
+        match self {
+            Self::Time => level.time.as_ps(),
+            Self::Arrivals => level.arrivals,
+        }
+    }
+
+    /// The sum of the weights.
+    pub fn total(self, levels: &[QueueLevel]) -> u64 {
+        levels.iter().fold(0, |sum, l| sum.saturating_add(self.of(l)))
+    }
+
+    /// The mean level in packets; `None` without any weight.
+    pub fn mean(self, levels: &[QueueLevel]) -> Option<f64> {
+        let total = self.total(levels);
+        let sum: u128 = levels.iter().map(|l| u128::from(self.of(l)) * u128::from(l.packets)).sum();
+        (total > 0).then(|| sum as f64 / total as f64)
+    }
+
+    /// The level at `q`, in packets. `levels` ascend. Time is continuous and holds every quantile;
+    /// arrivals hold what [`Quantile::held_by`] says.
+    pub fn quantile(self, levels: &[QueueLevel], q: Quantile) -> Option<u32> {
+        let total = self.total(levels);
+        if total == 0 || (self == Self::Arrivals && !q.held_by(total)) {
+            return None;
+        }
+        let rank = q.rank(total);
+        let mut below = 0_u64;
+        levels.iter().find_map(|l| {
+            below = below.saturating_add(self.of(l));
+            (below >= rank).then_some(l.packets)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_units::Duration;
+
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let values: Vec<u32> = (1..=100).collect();
+        assert_eq!(Quantile::P50.of(&values), Some(50));
+        assert_eq!(Quantile::P99.of(&values), Some(99));
+        assert_eq!(Quantile::P1.of(&values), Some(1));
+        assert_eq!(Quantile::P50.of(&[3, 9]), Some(3));
+        assert_eq!(Quantile::P50.of(&[3, 5, 9]), Some(5));
+    }
+
+    #[test]
+    fn a_sample_does_not_hold_what_lies_beyond_it() {
+        let values: Vec<u32> = (1..=99).collect();
+        assert_eq!(Quantile::P99.of(&values), None);
+        assert_eq!(Quantile::P1.of(&values), None);
+        assert_eq!(Quantile::P999.of(&(1..=999).collect::<Vec<u32>>()), None);
+        assert_eq!(Quantile::P999.of(&(1..=1000).collect::<Vec<u32>>()), Some(999));
+        assert_eq!(Quantile::P50.of::<u32>(&[7]), None);
+        assert_eq!(Quantile::P50.of::<u32>(&[]), None);
+    }
+
+    fn levels() -> Vec<QueueLevel> {
+        [(0, 10, 5), (4, 80, 90), (20, 10, 5)]
+            .map(|(packets, us, arrivals)| QueueLevel {
+                packets,
+                time: Duration::from_us(us),
+                arrivals,
+            })
+            .to_vec()
+    }
+
+    #[test]
+    fn levels_are_weighted_by_time_or_by_arrivals() {
+        assert_eq!(Weight::Time.mean(&levels()), Some(5.2));
+        assert_eq!(Weight::Arrivals.mean(&levels()), Some(4.6));
+        assert_eq!(Weight::Time.quantile(&levels(), Quantile::P50), Some(4));
+        assert_eq!(Weight::Time.quantile(&levels(), Quantile::P1), Some(0));
+        assert_eq!(Weight::Time.quantile(&levels(), Quantile::P999), Some(20));
+        assert_eq!(Weight::Arrivals.quantile(&levels(), Quantile::P99), Some(20));
+        assert_eq!(Weight::Arrivals.quantile(&levels(), Quantile::P999), None, "100 arrivals");
+    }
+
+    #[test]
+    fn an_unused_queue_has_no_statistics() {
+        assert_eq!(Weight::Time.mean(&[]), None);
+        assert_eq!(Weight::Arrivals.quantile(&[], Quantile::P50), None);
+    }
+}

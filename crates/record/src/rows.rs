@@ -1,0 +1,133 @@
+//! The tables: every column with its unit and what it says.
+//!
+//! Contract: names follow `ss -ti` and `tcp_info` where they have one, with the unit as a suffix.
+//! A value that does not exist is null. Every table begins with `run`, `scheme`, one column per
+//! swept key, and `seed`.
+
+use crate::table::table;
+
+table! {
+    /// One run.
+    RunRow, "runs":
+    digest: String, "", "Digest of the observable physics, 16 hexadecimal digits.";
+    reason: String, "", "Why the run ended: time, done or idle.";
+    ended_ps: u64, "ps", "When the run ended.";
+    warmup_ps: u64, "ps", "From when on queues and goodput were counted.";
+    flows: u64, "", "Flows of the run.";
+    complete: u64, "", "Flows of which every byte was delivered.";
+    unfinished: u64, "", "Flows with a size that the end of the run cut off.";
+    failed: u64, "", "Flows whose connection failed.";
+    endless: u64, "", "Flows without a size, which ran until the end.";
+    hops: u64, "packets", "Packets serialised by any output queue, hosts and ACKs included.";
+    events: u64, "", "Events taken from the event queue.";
+    segments: u64, "segments", "TCP segments handed to a connection.";
+    rejected: u64, "segments", "Segments dropped as malformed or unacceptable.";
+}
+
+table! {
+    /// One flow.
+    FlowRow, "flows":
+    flow: u32, "", "Number of the flow in its run.";
+    group: String, "", "Traffic group.";
+    src: String, "", "Sending host.";
+    dst: String, "", "Receiving host.";
+    sport: u16, "", "Port of the sender.";
+    dport: u16, "", "Port of the receiver.";
+    size_bytes: Option<u64>, "bytes", "Bytes asked for; null for a flow without an end.";
+    start_ps: u64, "ps", "When the application opened the connection.";
+    established_ps: Option<u64>, "ps", "When the handshake was over at the client.";
+    delivered_ps: Option<u64>, "ps", "When the last byte reached the receiving application.";
+    fct_ps: Option<u64>, "ps", "From the application's open to its last byte delivered.";
+    transfer_ps: Option<u64>, "ps", "The same without the handshake.";
+    delivered_bytes: u64, "bytes", "Bytes that reached the receiving application.";
+    delivered_after_warmup_bytes: u64, "bytes", "Of these, bytes that came after the warm-up.";
+    bytes_retrans: u64, "bytes", "Payload bytes sent more than once.";
+    data_segs_out: u64, "segments", "Data segments sent, retransmissions included.";
+    rto_count: u64, "", "Retransmission timeouts at the sender.";
+    fast_retransmits: u64, "", "Recovery episodes begun by duplicate ACKs or SACK.";
+    ecn_reductions: u64, "", "Window reductions because of ECN.";
+    marked_bytes: u64, "bytes", "Payload bytes that arrived with CE.";
+    received_bytes: u64, "bytes", "Payload bytes that arrived, duplicates included.";
+    srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";
+    cc: String, "", "Congestion control of the sender.";
+    feedback: String, "", "Feedback decoder of the sender.";
+    ack: String, "", "Acknowledgement policy of the receiver.";
+    ecn: bool, "", "Whether ECN was agreed.";
+    status: String, "", "complete, unfinished or failed.";
+    error: Option<String>, "", "Why the connection failed.";
+}
+
+table! {
+    /// A sender at one moment.
+    ProbeRow, "probes":
+    time_ps: u64, "ps", "When.";
+    flow: u32, "", "Number of the flow.";
+    group: String, "", "Traffic group of the flow.";
+    cwnd_bytes: u64, "bytes", "Congestion window.";
+    ssthresh_bytes: Option<u64>, "bytes", "Slow-start threshold; null before the first reaction.";
+    srtt_ns: Option<u64>, "ns", "Smoothed round-trip time.";
+    rto_ns: u64, "ns", "Retransmission timeout.";
+    in_flight_bytes: u64, "bytes", "Bytes sent and not yet acknowledged or lost.";
+    dctcp_alpha_q20: Option<u64>, "2^-20", "DCTCP's estimate of the marked fraction; 1048576 is one.";
+    bytes_acked: u64, "bytes", "Bytes acknowledged so far.";
+}
+
+table! {
+    /// One output queue over its run, after the warm-up.
+    QueueRow, "queues":
+    queue: u32, "", "Number of the queue in its run.";
+    name: String, "", "The queue's node and the next node.";
+    at_switch: bool, "", "Whether it stands at a switch, else at a host.";
+    rate_bps: u64, "bit/s", "Rate of the line.";
+    observed_ps: u64, "ps", "How long it was observed.";
+    packets: u64, "packets", "Packets serialised.";
+    bytes: u64, "bytes", "IP bytes serialised.";
+    marks: u64, "packets", "Packets marked here.";
+    drops: u64, "packets", "Packets dropped here for want of memory.";
+    aqm_drops: u64, "packets", "Packets dropped here by the marker.";
+    max_bytes: u64, "bytes", "The longest it was, in bytes.";
+    mean_packets: Option<f64>, "packets", "Mean length over time.";
+    p50_packets: Option<u32>, "packets", "Median length over time.";
+    p99_packets: Option<u32>, "packets", "99th percentile of the length over time.";
+    p999_packets: Option<u32>, "packets", "99.9th percentile of the length over time.";
+    max_packets: Option<u32>, "packets", "The longest it was, in packets.";
+    arrivals: u64, "packets", "Packets that arrived, dropped ones included.";
+    seen_mean_packets: Option<f64>, "packets", "Mean length that arriving packets found.";
+    seen_p1_packets: Option<u32>, "packets", "1st percentile of the length that arrivals found.";
+    seen_p50_packets: Option<u32>, "packets", "Median length that arriving packets found.";
+    seen_p99_packets: Option<u32>, "packets", "99th percentile of the length that arrivals found.";
+    seen_p999_packets: Option<u32>, "packets", "99.9th percentile of the length that arrivals found.";
+}
+
+table! {
+    /// One length of one queue: the histogram behind the statistics of [`QueueRow`].
+    LevelRow, "queue_levels":
+    queue: u32, "", "Number of the queue in its run.";
+    name: String, "", "The queue's node and the next node.";
+    packets: u32, "packets", "A length that occurred.";
+    time_ps: u64, "ps", "How long the queue had this length.";
+    arrivals: u64, "packets", "Arriving packets that found it at this length.";
+}
+
+table! {
+    /// A queue at one moment.
+    QueueSampleRow, "queue_samples":
+    time_ps: u64, "ps", "When.";
+    queue: u32, "", "Number of the queue in its run.";
+    name: String, "", "The queue's node and the next node.";
+    packets: u32, "packets", "Length in packets.";
+    bytes: u64, "bytes", "Length in bytes.";
+}
+
+table! {
+    /// One direction of one link over its run, after the warm-up.
+    LinkRow, "links":
+    link: u32, "", "Number of the queue that feeds it.";
+    name: String, "", "The sending node and the receiving node.";
+    rate_bps: u64, "bit/s", "Rate of the line.";
+    observed_ps: u64, "ps", "How long it was observed.";
+    busy_ps: u64, "ps", "How long it was sending, framing included.";
+    packets: u64, "packets", "Packets sent.";
+    bytes: u64, "bytes", "IP bytes sent.";
+    utilisation: Option<f64>, "1", "Share of the time that it was sending.";
+}

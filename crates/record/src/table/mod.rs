@@ -1,0 +1,181 @@
+//! What a table is: typed columns, each with its unit and one sentence, declared once.
+//!
+//! Contract: the declaration of a row type is the only place that knows a column. Writer, reader,
+//! the schema in the file and the documentation follow from it.
+
+mod cell;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+pub use cell::Cell;
+
+use crate::key::{Point, RunKey};
+
+/// One column of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name, with the unit as suffix where it has one.
+    pub name: &'static str,
+    /// Its unit; empty for names, numbers of things and plain counts.
+    pub unit: &'static str,
+    /// What it says, in one sentence.
+    pub description: &'static str,
+    /// The Arrow type.
+    pub kind: DataType,
+    /// Whether a value may be absent.
+    pub nullable: bool,
+}
+
+/// A row of a table.
+pub trait Row: Sized {
+    /// Name of the table and of its file.
+    const TABLE: &'static str;
+    /// The columns, without those that say which run it is.
+    const COLUMNS: &'static [Column];
+    /// The rows as columns.
+    fn to_arrays(rows: &[Self]) -> Vec<ArrayRef>;
+    /// The rows of columns; an error names the column that is wrong.
+    fn from_arrays(find: &dyn Fn(&str) -> Option<ArrayRef>) -> Result<Vec<Self>, &'static str>;
+}
+
+/// Declares a row type: `field: type, "unit", "description";`.
+macro_rules! table {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $table:literal:
+        $($field:ident: $ty:ty, $unit:literal, $doc:literal;)+
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, PartialEq, Debug)]
+        pub struct $name {
+            $(#[doc = $doc] pub $field: $ty,)+
+        }
+
+        impl crate::table::Row for $name {
+            const TABLE: &'static str = $table;
+            const COLUMNS: &'static [crate::table::Column] = &[$(crate::table::Column {
+                name: stringify!($field),
+                unit: $unit,
+                description: $doc,
+                kind: <$ty as crate::table::Cell>::TYPE,
+                nullable: <$ty as crate::table::Cell>::NULLABLE,
+            }),+];
+
+            fn to_arrays(rows: &[Self]) -> Vec<arrow_array::ArrayRef> {
+                vec![$(<$ty as crate::table::Cell>::write(rows.iter().map(|r| &r.$field))),+]
+            }
+
+            fn from_arrays(
+                find: &dyn Fn(&str) -> Option<arrow_array::ArrayRef>,
+            ) -> Result<Vec<Self>, &'static str> {
+                $(
+                    let $field = find(stringify!($field))
+                        .and_then(|a| <$ty as crate::table::Cell>::read(&*a))
+                        .ok_or(stringify!($field))?;
+                    let mut $field = $field.into_iter();
+                )+
+                let mut rows = Vec::new();
+                loop {
+                    $(let Some($field) = $field.next() else { return Ok(rows) };)+
+                    rows.push(Self { $($field),+ });
+                }
+            }
+        }
+    };
+}
+pub(crate) use table;
+
+/// Column of the number of the run.
+pub(crate) const RUN: &str = "run";
+/// Column of the scheme.
+pub(crate) const SCHEME: &str = "scheme";
+/// Column of the seed.
+pub(crate) const SEED: &str = "seed";
+
+fn field(name: &str, kind: DataType, nullable: bool, unit: &str, description: &str) -> Field {
+    let metadata = HashMap::from([
+        ("unit".to_owned(), unit.to_owned()),
+        ("description".to_owned(), description.to_owned()),
+    ]);
+    Field::new(name, kind, nullable).with_metadata(metadata)
+}
+
+/// The Arrow schema of a table for runs whose swept keys are those of `point`.
+pub fn schema<R: Row>(point: &Point) -> SchemaRef {
+    let mut fields = vec![
+        field(RUN, u32::TYPE, false, "", "Number of the run in the order of the plan."),
+        field(SCHEME, String::TYPE, false, "", "Name of the scheme."),
+    ];
+    fields.extend(
+        point.keys().map(|key| field(key, String::TYPE, false, "", "Value of the swept key.")),
+    );
+    fields.push(field(SEED, u64::TYPE, false, "", "Seed of the run."));
+    fields.extend(
+        R::COLUMNS.iter().map(|c| field(c.name, c.kind.clone(), c.nullable, c.unit, c.description)),
+    );
+    Arc::new(Schema::new(fields))
+}
+
+/// The rows of one run as a batch of `schema`.
+pub(crate) fn batch<R: Row>(
+    schema: &SchemaRef,
+    key: &RunKey,
+    rows: &[R],
+) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let repeat = |text: &String| String::write(std::iter::repeat_n(text, rows.len()));
+    let mut columns =
+        vec![u32::write(std::iter::repeat_n(&key.run, rows.len())), repeat(&key.scheme)];
+    columns.extend(key.point.0.iter().map(|(_, value)| repeat(value)));
+    columns.push(u64::write(std::iter::repeat_n(&key.seed, rows.len())));
+    columns.extend(R::to_arrays(rows));
+    RecordBatch::try_new(Arc::clone(schema), columns)
+}
+
+/// The same batch as part of another plan, in which the run has the number `run`.
+pub(crate) fn renumbered(
+    batch: &RecordBatch,
+    run: u32,
+) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let place = batch.schema().index_of(RUN)?;
+    let mut columns = batch.columns().to_vec();
+    columns[place] = u32::write(std::iter::repeat_n(&run, batch.num_rows()));
+    RecordBatch::try_new(batch.schema(), columns)
+}
+
+/// The rows of a batch, each with the number of its run; an error names the column that is wrong.
+pub(crate) fn rows<R: Row>(batch: &RecordBatch) -> Result<Vec<(u32, R)>, &'static str> {
+    let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a)).ok_or(RUN)?;
+    let rows = R::from_arrays(&|name| batch.column_by_name(name).cloned())?;
+    Ok(runs.into_iter().zip(rows).collect())
+}
+
+/// Which run each row of a batch belongs to; an error names the column that is wrong.
+pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
+    fn read<T: Cell>(array: &ArrayRef, name: &str) -> Result<Vec<T>, String> {
+        T::read(array).ok_or_else(|| name.to_owned())
+    }
+    let schema = batch.schema();
+    let place = |name: &str| schema.index_of(name).map_err(|_| name.to_owned());
+    let (scheme_at, seed_at) = (place(SCHEME)?, place(SEED)?);
+    let runs = read::<u32>(batch.column(place(RUN)?), RUN)?;
+    let schemes = read::<String>(batch.column(scheme_at), SCHEME)?;
+    let seeds = read::<u64>(batch.column(seed_at), SEED)?;
+    let mut keys: Vec<RunKey> = runs
+        .into_iter()
+        .zip(schemes)
+        .zip(seeds)
+        .map(|((run, scheme), seed)| RunKey { run, scheme, point: Point::default(), seed })
+        .collect();
+    for at in scheme_at + 1..seed_at {
+        let name = schema.field(at).name();
+        let values = read::<String>(batch.column(at), name)?;
+        for (key, value) in keys.iter_mut().zip(values) {
+            key.point.0.push((name.clone(), value));
+        }
+    }
+    Ok(keys)
+}

@@ -1,0 +1,102 @@
+//! Any table as text: for `table` on the command line and for CSV, without a reader of Parquet.
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::Schema;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+
+use crate::error::RecordError;
+use crate::parquet::batches;
+use crate::table::Cell;
+
+/// A column as the file describes it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextColumn {
+    /// Its name.
+    pub name: String,
+    /// Its unit; empty for names and counts.
+    pub unit: String,
+    /// What it says.
+    pub description: String,
+    /// Whether it holds numbers.
+    pub numeric: bool,
+}
+
+/// A table whose rows come as text, one after the other.
+pub struct TextTable {
+    path: PathBuf,
+    columns: Vec<TextColumn>,
+    batches: ParquetRecordBatchReader,
+    rows: std::vec::IntoIter<Vec<Option<String>>>,
+}
+
+/// Opens a table file.
+pub fn read_table(path: &Path) -> Result<TextTable, RecordError> {
+    let batches = batches(path, None)?;
+    let columns = columns(arrow_array::RecordBatchReader::schema(&batches).as_ref());
+    Ok(TextTable { path: path.to_path_buf(), columns, batches, rows: Vec::new().into_iter() })
+}
+
+impl TextTable {
+    /// The columns, in order.
+    pub fn columns(&self) -> &[TextColumn] {
+        &self.columns
+    }
+}
+
+impl Iterator for TextTable {
+    /// One value per column; `None` for a null.
+    type Item = Result<Vec<Option<String>>, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(row) = self.rows.next() {
+                return Some(Ok(row));
+            }
+            match self.batches.next()? {
+                Ok(batch) => self.rows = text_rows(&batch).into_iter(),
+                Err(e) => return Some(Err(RecordError::table(&self.path, &e))),
+            }
+        }
+    }
+}
+
+fn columns(schema: &Schema) -> Vec<TextColumn> {
+    let of = |field: &arrow_schema::Field, key: &str| {
+        field.metadata().get(key).cloned().unwrap_or_default()
+    };
+    schema
+        .fields()
+        .iter()
+        .map(|field| TextColumn {
+            name: field.name().clone(),
+            unit: of(field, "unit"),
+            description: of(field, "description"),
+            numeric: field.data_type().is_numeric(),
+        })
+        .collect()
+}
+
+fn text_rows(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
+    let columns: Vec<_> = batch.columns().iter().map(|c| text_column(&**c)).collect();
+    (0..batch.num_rows()).map(|row| columns.iter().map(|c| c[row].clone()).collect()).collect()
+}
+
+/// A column of a type that no table of ours has reads as null.
+fn text_column(column: &dyn Array) -> Vec<Option<String>> {
+    fn of<T: ToString>(column: &dyn Array) -> Option<Vec<Option<String>>>
+    where
+        Option<T>: Cell,
+    {
+        let values = <Option<T> as Cell>::read(column)?;
+        Some(values.into_iter().map(|v| v.map(|v| v.to_string())).collect())
+    }
+    of::<String>(column)
+        .or_else(|| of::<u64>(column))
+        .or_else(|| of::<u32>(column))
+        .or_else(|| of::<u16>(column))
+        .or_else(|| of::<f64>(column))
+        .or_else(|| of::<bool>(column))
+        .unwrap_or_else(|| vec![None; column.len()])
+}

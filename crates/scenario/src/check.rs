@@ -1,0 +1,184 @@
+//! What the keys of a scenario say together: every combination that would run and mean nothing, or
+//! something else than was asked for, is refused here.
+
+use lowtide_net::{BufferSpec, Count, MarkSpec};
+use lowtide_tcp::{Config, EcnWish, cc, feedback};
+use lowtide_units::Instant;
+
+use crate::model::{HostGroup, Model, TopologyKind, TrafficGroup};
+use crate::reader::{Complaints, Setting};
+use crate::tree::At;
+
+/// Checks one point under one scheme; `configs` has one configuration per host group.
+pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
+    times(model, complaints);
+    traffic(model, complaints);
+    packets(model, configs, complaints);
+    if !model.run.allow_mismatch {
+        peers(model, configs, complaints);
+    }
+}
+
+fn times(model: &Model, complaints: &mut Complaints<'_>) {
+    let run = &model.run;
+    if run.warmup >= run.duration {
+        let message = format!(
+            "a warm-up of {} leaves nothing of a run of {} to measure",
+            run.warmup, run.duration
+        );
+        complaints.add(run.warmup_at, message, Some("warm up for less, or run longer".to_owned()));
+    }
+    let sized = model.traffic.iter().any(|g| g.flows.iter().any(|f| f.size.is_some()));
+    let empty = model.traffic.iter().any(|g| g.flows.is_empty());
+    if run.end_done && !sized && !empty {
+        let message = "every flow is unlimited, so the run can never end by `done`";
+        let help = "write `end = \"duration\"` in [run], or give a flow a size";
+        complaints.add(run.end_at, message, Some(help.to_owned()));
+    }
+    for group in &model.traffic {
+        let late = |start: Instant| start.since_start() >= run.duration;
+        let Some(flow) = group.flows.iter().find(|f| late(f.start)) else { continue };
+        let message = format!(
+            "flows of [traffic.{}] start at {}, but the run ends at {}",
+            group.name, flow.start, run.duration
+        );
+        complaints.add(group.start_at, message, Some("start earlier, or run longer".to_owned()));
+    }
+}
+
+fn traffic(model: &Model, complaints: &mut Complaints<'_>) {
+    for group in &model.traffic {
+        // A workload leaves out what would go from a host to itself.
+        if group.flows.is_empty() || group.flows.len() as u64 != group.args.count("count") {
+            let message = format!("[traffic.{}] sends from a host to itself", group.name);
+            let help = "name another host in `to`".to_owned();
+            complaints.add(group.to_at, message, Some(help));
+        }
+    }
+    if model.topology.kind == TopologyKind::Dumbbell {
+        for right in [false, true] {
+            if model.hosts.iter().all(|g| g.right != right) {
+                let side = if right { "right" } else { "left" };
+                let message = format!("no hosts on the {side} of the dumbbell");
+                let help = "put a group there, or write `kind = \"star\"`".to_owned();
+                complaints.add(model.topology.at, message, Some(help));
+            }
+        }
+    }
+}
+
+fn packets(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
+    let link = model.topology.mtu.as_u64();
+    let mut places: Vec<At> = Vec::new();
+    for (group, config) in model.hosts.iter().zip(configs) {
+        let at = place_of(model, group, "mtu");
+        if u64::from(config.mtu) > link && !places.contains(&at) {
+            places.push(at);
+            let message = format!(
+                "[hosts.{}] sends IP packets of {} B, but the links carry {link} B at most",
+                group.name, config.mtu
+            );
+            let help = "lower `mtu` of the connection, or raise `mtu` in [topology]".to_owned();
+            complaints.add(at, message, Some(help));
+        }
+    }
+    let full = configs.iter().map(|c| u64::from(c.mtu)).max().unwrap_or(0);
+    let in_bytes = |count: Count| match count {
+        Count::Packets(n) => n.saturating_mul(full),
+        Count::Bytes(n) => n.as_u64(),
+    };
+    let BufferSpec::Static(buffer) = model.switch.port.buffer else { return };
+    let room = in_bytes(buffer);
+    if room < full {
+        let message = format!("a buffer of {} holds no packet of {full} B", show(buffer));
+        let help = "give each port room for a full packet at least".to_owned();
+        complaints.add(model.switch.buffer_at, message, Some(help));
+        return;
+    }
+    if let MarkSpec::Step { k, .. } = model.switch.port.mark
+        && in_bytes(k) > room
+    {
+        let message = format!(
+            "K = {} is above the buffer of {}: nothing would ever be marked",
+            show(k),
+            show(buffer)
+        );
+        let help = "lower `k` of [switch.mark], or raise `buffer` of [switch]".to_owned();
+        complaints.add(model.switch.k_at, message, Some(help));
+    }
+}
+
+fn show(count: Count) -> String {
+    match count {
+        Count::Packets(n) => format!("{n} pkt"),
+        Count::Bytes(n) => n.to_string(),
+    }
+}
+
+/// Whether each receiver serves the senders that send to it.
+fn peers(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
+    for traffic in &model.traffic {
+        for (from, to) in pairs(model, traffic) {
+            let (sender, receiver) = (&configs[from], &configs[to]);
+            let (from, to) = (&model.hosts[from], &model.hosts[to]);
+            let agreed = sender.ecn == EcnWish::Rfc3168 && receiver.ecn != EcnWish::Off;
+            let wants = cc::find(sender.cc).is_some_and(|e| e.wants.ecn);
+            if wants && !agreed {
+                let (group, reason) = match sender.ecn {
+                    EcnWish::Off => (from, format!("[hosts.{}] has `ecn = \"off\"`", from.name)),
+                    EcnWish::Passive => {
+                        (from, format!("[hosts.{}] only accepts ECN and never asks", from.name))
+                    }
+                    EcnWish::Rfc3168 => (to, format!("[hosts.{}] has `ecn = \"off\"`", to.name)),
+                };
+                let message = format!(
+                    "`{}`, with which [traffic.{}] is sent, needs ECN, but {reason}",
+                    sender.cc, traffic.name
+                );
+                let help =
+                    "set `ecn = \"rfc3168\"` for both ends; `run.allow-mismatch = true` runs \
+                            it all the same"
+                        .to_owned();
+                complaints.add(place_of(model, group, "ecn"), message, Some(help));
+                continue;
+            }
+            let understands = feedback::find(sender.feedback).map_or(&[][..], |e| e.understands);
+            if agreed && !understands.is_empty() && !understands.contains(&receiver.ack) {
+                let message = format!(
+                    "the receivers [hosts.{}] of [traffic.{}] echo by `{}`, which the sender's \
+                     `{}` does not understand",
+                    to.name, traffic.name, receiver.ack, sender.feedback
+                );
+                let help = format!(
+                    "set `ack` of the receivers to {}; `run.allow-mismatch = true` runs it all \
+                     the same",
+                    understands.join(" or ")
+                );
+                complaints.add(place_of(model, to, "ack"), message, Some(help));
+            }
+        }
+    }
+}
+
+/// The pairs of host groups between which a traffic group sends, each once.
+fn pairs(model: &Model, traffic: &TrafficGroup) -> Vec<(usize, usize)> {
+    let mut out: Vec<(usize, usize)> = Vec::new();
+    for flow in &traffic.flows {
+        let group = |host| model.group_of(host).map(|(index, _)| usize::from(index));
+        if let (Some(from), Some(to)) = (group(flow.src), group(flow.dst))
+            && !out.contains(&(from, to))
+        {
+            out.push((from, to));
+        }
+    }
+    out
+}
+
+/// Where a switch of a group is set, as exactly as can be said.
+fn place_of(model: &Model, group: &HostGroup, switch: &str) -> At {
+    let set = |settings: &[Setting]| settings.iter().find(|s| s.name == switch).map(|s| s.at);
+    set(&group.stack.settings)
+        .or_else(|| group.stack.scheme.as_ref().map(|s| s.at))
+        .or_else(|| set(&model.transport.settings))
+        .unwrap_or(group.at)
+}

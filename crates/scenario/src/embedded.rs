@@ -1,0 +1,69 @@
+//! Scenarios that run by name, without a file, and the files that `new` prints.
+
+/// One embedded scenario.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Embedded {
+    /// What `run` and `check` take.
+    pub name: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+static SCENARIOS: &[Embedded] = &[
+    Embedded {
+        name: "bench-dumbbell",
+        text: include_str!("../../../scenarios/bench-dumbbell.toml"),
+    },
+    Embedded { name: "dumbbell-10g", text: include_str!("../../../scenarios/dumbbell-10g.toml") },
+    Embedded { name: "first-light", text: include_str!("../../../scenarios/first-light.toml") },
+    Embedded { name: "queue-buildup", text: include_str!("../../../scenarios/queue-buildup.toml") },
+    Embedded { name: "two-flows-1g", text: include_str!("../../../scenarios/two-flows-1g.toml") },
+];
+
+/// The embedded scenarios, by name.
+pub fn list() -> &'static [Embedded] {
+    SCENARIOS
+}
+
+/// The embedded scenario of that name.
+pub(crate) fn find(name: &str) -> Option<&'static Embedded> {
+    SCENARIOS.iter().find(|e| e.name == name)
+}
+
+impl Embedded {
+    /// The title that the file gives itself.
+    pub fn title(&self) -> String {
+        let table = self.text.parse::<toml::Table>().unwrap_or_default();
+        table.get("title").and_then(toml::Value::as_str).unwrap_or_default().to_owned()
+    }
+}
+
+/// A commented file to start from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Template {
+    /// What `new` takes.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+/// The files to start from, by name.
+pub static TEMPLATES: &[Template] = &[
+    Template {
+        name: "dumbbell",
+        summary: "two switches with a bottleneck between them, long flows",
+        text: include_str!("../templates/dumbbell.toml"),
+    },
+    Template {
+        name: "star",
+        summary: "hosts on one switch, long and short flows, schemes compared, a sweep",
+        text: include_str!("../templates/star.toml"),
+    },
+];
+
+/// The file to start from for a kind of [`TEMPLATES`].
+pub fn template(kind: &str) -> Option<&'static str> {
+    TEMPLATES.iter().find(|t| t.name == kind).map(|t| t.text)
+}

@@ -1,0 +1,228 @@
+//! A run written out: every default, every switch, no sweep and no comparison left.
+//!
+//! Contract: reading the text gives one run with the same setup. It is also what a run is hashed by.
+
+use std::fmt::Write as _;
+
+use lowtide_net::{BufferSpec, Count, Framing, MarkSpec, NotEct};
+use lowtide_tcp::switches::{self, Setting};
+use lowtide_tcp::{Config, Value};
+use lowtide_traffic::workload::{Args, Param, ParamKind};
+
+use crate::keys::SIDES;
+use crate::model::{Model, Named, TopologyKind};
+use crate::reader::SIDE_OF;
+use crate::run::Case;
+use crate::stack::owners;
+
+/// The whole text for one seed.
+pub(crate) fn resolved(case: &Case, seed: u64) -> String {
+    let mut out = Text::default();
+    out.line("schema = 1");
+    out.text("title", &case.model.title);
+    if let Some(description) = &case.model.description {
+        out.text("description", description);
+    }
+    out.0.push_str(&physics(case, seed));
+    out.0
+}
+
+/// The part of the text that decides what happens.
+pub(crate) fn physics(case: &Case, seed: u64) -> String {
+    let model = &case.model;
+    let mut out = Text::default();
+    run(&mut out, model, seed);
+    network(&mut out, model);
+    transport(&mut out, case);
+    hosts(&mut out, case);
+    traffic(&mut out, model);
+    observation(&mut out, model);
+    out.0
+}
+
+/// Lines of TOML.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line);
+        self.0.push('\n');
+    }
+    fn table(&mut self, name: &str) {
+        self.line(&format!("\n[{name}]"));
+    }
+    fn bare(&mut self, key: &str, value: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+    fn text(&mut self, key: &str, value: impl std::fmt::Display) {
+        self.bare(key, toml::Value::String(value.to_string()));
+    }
+    fn list<'a>(&mut self, key: &str, items: impl Iterator<Item = &'a str>) {
+        let items: Vec<_> = items.map(|i| toml::Value::String(i.to_owned())).collect();
+        self.bare(key, toml::Value::Array(items));
+    }
+}
+
+fn length(count: Count) -> String {
+    match count {
+        Count::Packets(n) => format!("{n} pkt"),
+        Count::Bytes(n) => n.to_string(),
+    }
+}
+
+fn run(out: &mut Text, model: &Model, seed: u64) {
+    let run = &model.run;
+    out.table("run");
+    out.text("duration", run.duration);
+    out.text("warmup", run.warmup);
+    out.bare("seeds", 1);
+    out.bare("first-seed", seed);
+    out.text("end", if run.end_done { "done" } else { "duration" });
+    out.bare("allow-mismatch", run.allow_mismatch);
+}
+
+fn network(out: &mut Text, model: &Model) {
+    let topology = &model.topology;
+    out.table("topology");
+    let dumbbell = topology.kind == TopologyKind::Dumbbell;
+    out.text("kind", if dumbbell { "dumbbell" } else { "star" });
+    out.text("link-rate", topology.rate);
+    out.text("link-delay", topology.delay);
+    if dumbbell {
+        out.text("bottleneck-rate", topology.bottleneck_rate);
+        out.text("bottleneck-delay", topology.bottleneck_delay);
+    }
+    let ip = topology.framing == Framing::Ip;
+    out.text("framing", if ip { "ip" } else { "ethernet" });
+    out.text("mtu", topology.mtu);
+
+    let port = &model.switch.port;
+    out.table("switch");
+    match port.buffer {
+        BufferSpec::Unlimited => out.text("buffer", "unlimited"),
+        BufferSpec::Static(count) => out.text("buffer", length(count)),
+    }
+    out.bare("count-in-service", port.count_in_service);
+    out.table("switch.mark");
+    match port.mark {
+        MarkSpec::None => out.text("kind", "none"),
+        MarkSpec::Step { k, not_ect } => {
+            out.text("kind", "step");
+            out.text("k", length(k));
+            let drop = not_ect == NotEct::Drop;
+            out.text("not-ect", if drop { "drop" } else { "ignore" });
+        }
+    }
+}
+
+/// The names only: the switches of every group are written out below and win.
+fn transport(out: &mut Text, case: &Case) {
+    let model = &case.model;
+    out.table("transport");
+    named(out, "profile", model.transport.profile.as_ref());
+    let compared = !model.compare.is_empty() || model.transport.scheme.is_some();
+    if compared {
+        out.text("scheme", &case.scheme);
+    }
+}
+
+fn named(out: &mut Text, key: &str, named: Option<&Named>) {
+    if let Some(named) = named {
+        out.text(key, &named.name);
+    }
+}
+
+fn hosts(out: &mut Text, case: &Case) {
+    let model = &case.model;
+    for (group, config) in model.hosts.iter().zip(&case.configs) {
+        out.table(&format!("hosts.{}", group.name));
+        out.bare("count", group.range.count);
+        if model.topology.kind == TopologyKind::Dumbbell {
+            out.text("side", if group.right { "right" } else { "left" });
+        }
+        named(out, "profile", group.stack.profile.as_ref());
+        named(out, "scheme", group.stack.scheme.as_ref());
+        for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
+            out.table(&format!("hosts.{}.{name}", group.name));
+            for setting in chosen(config).iter().filter(|s| s.side() == side) {
+                let value = setting.get(config);
+                match value {
+                    Value::Bool(_) | Value::Count(_) => out.bare(&setting.name(), value),
+                    _ => out.text(&setting.name(), value),
+                }
+            }
+        }
+    }
+    // A bundle that gives this run its name stays known; its switches are in the groups already.
+    let mut used: Vec<&str> = vec![case.scheme.as_str()];
+    used.extend(
+        model.hosts.iter().filter_map(|g| g.stack.scheme.as_ref().map(|s| s.name.as_str())),
+    );
+    for bundle in model.bundles.iter().filter(|b| used.contains(&b.name.as_str())) {
+        out.table(&format!("compare.bundles.{}", bundle.name));
+        named(out, "base", bundle.base.as_ref());
+    }
+}
+
+/// Every switch, and the parameters of what is chosen.
+fn chosen(config: &Config) -> Vec<Setting> {
+    let owners = owners(config);
+    let mut all = switches::all();
+    all.retain(|s| match s {
+        Setting::Switch(_) => true,
+        Setting::Param { owner, .. } => owners.iter().any(|(name, _)| name == owner),
+    });
+    all
+}
+
+fn traffic(out: &mut Text, model: &Model) {
+    for group in &model.traffic {
+        out.table(&format!("traffic.{}", group.name));
+        out.text("kind", group.workload.name);
+        let names = |hosts: &[u32]| -> Vec<String> {
+            let name = |host: &u32| {
+                let (_, group) = model.group_of(*host)?;
+                Some(format!("{}.{}", group.name, host - group.range.first))
+            };
+            hosts.iter().filter_map(name).collect()
+        };
+        out.list("from", names(&group.args.sources).iter().map(String::as_str));
+        out.list("to", names(&group.args.destinations).iter().map(String::as_str));
+        for param in group.workload.params {
+            parameter(out, param, &group.args);
+        }
+    }
+}
+
+fn parameter(out: &mut Text, param: &Param, args: &Args) {
+    match param.kind {
+        ParamKind::Count { .. } => out.bare(param.name, args.count(param.name)),
+        ParamKind::Time => out.text(param.name, args.time(param.name)),
+        ParamKind::SizeOrUnlimited => match args.size(param.name) {
+            Some(size) => out.text(param.name, size),
+            None => out.text(param.name, "unlimited"),
+        },
+    }
+}
+
+fn observation(out: &mut Text, model: &Model) {
+    let disturbance = &model.disturbance;
+    out.table("disturbance");
+    out.text("start-jitter", disturbance.start_jitter);
+    out.text("host-jitter", disturbance.host_jitter);
+    out.bare("ports", disturbance.ports);
+    out.bare("ties", disturbance.ties);
+
+    let probes = &model.probes;
+    out.table("probes");
+    match probes.interval {
+        Some(interval) => out.text("interval", interval),
+        None => out.text("interval", "off"),
+    }
+    let name = |i: &u16| model.traffic.get(usize::from(*i)).map(|g| g.name.as_str());
+    out.list("groups", probes.groups.iter().filter_map(name));
+    out.bare("flows-per-group", probes.flows_per_group);
+    out.bare("queues", probes.queues);
+}

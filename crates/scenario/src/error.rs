@@ -1,0 +1,214 @@
+//! What is wrong with a scenario, and where.
+//!
+//! Contract: an error knows the text it speaks of, so that it can be shown with its line and carets
+//! by anyone, with no further input. Several errors of one file come together.
+
+use std::fmt::{self, Write as _};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One thing that is wrong.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}", self.render())]
+pub struct ScenarioError {
+    /// What is wrong, in one sentence without a final stop.
+    pub message: String,
+    /// What to write instead, when that is known.
+    pub help: Option<String>,
+    /// The bytes of `text` that are meant; none when the error is about the whole.
+    pub span: Option<Range<usize>>,
+    /// Name of the file, or `-s` for an override of the command line.
+    pub file: String,
+    /// The whole text of the file, or the override as `key=value`.
+    pub text: Arc<str>,
+}
+
+impl ScenarioError {
+    /// An error about no particular place of a text.
+    pub fn plain(message: impl Into<String>, help: Option<String>) -> Self {
+        Self {
+            message: message.into(),
+            help,
+            span: None,
+            file: String::new(),
+            text: Arc::from(String::new()),
+        }
+    }
+
+    /// Line and column of the first byte meant, both from one; columns count characters.
+    pub fn line_column(&self) -> Option<(usize, usize)> {
+        let start = floor_boundary(&self.text, self.span.as_ref()?.start);
+        let before = &self.text[..start];
+        let line_start = before.rfind('\n').map_or(0, |i| i + 1);
+        Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
+    }
+
+    fn render(&self) -> String {
+        // Writing to a string cannot fail.
+        let mut out = String::new();
+        if let (Some((line, column)), Some(span)) = (self.line_column(), &self.span) {
+            let text = self.text.lines().nth(line - 1).unwrap_or("");
+            let end = floor_boundary(&self.text, span.end);
+            let start = floor_boundary(&self.text, span.start).min(end);
+            let meant = self.text[start..end].lines().next().unwrap_or("").chars().count().max(1);
+            let number = line.to_string();
+            let margin = " ".repeat(number.len());
+            // Tabs are kept in the margin so that the carets stand under what they mean.
+            let indent: String =
+                text.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+            let _ = writeln!(out, "{}:{line}:{column}: {}", self.file, self.message);
+            let _ = writeln!(out, "{margin} |\n{number} | {text}");
+            let _ = write!(out, "{margin} | {indent}{}", "^".repeat(meant));
+        } else if self.file.is_empty() {
+            out.push_str(&self.message);
+        } else {
+            let _ = write!(out, "{}: {}", self.file, self.message);
+        }
+        if let Some(help) = &self.help {
+            let _ = write!(out, "\n  help: {help}");
+        }
+        out
+    }
+}
+
+fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Everything that was found wrong; never empty.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ScenarioErrors(Vec<ScenarioError>);
+
+impl ScenarioErrors {
+    /// The errors, in the order of the text.
+    pub fn iter(&self) -> std::slice::Iter<'_, ScenarioError> {
+        self.0.iter()
+    }
+
+    /// The first error.
+    pub fn first(&self) -> &ScenarioError {
+        &self.0[0]
+    }
+
+    /// All of `found` as one error, each place and message once; `None` when there are none.
+    pub(crate) fn collect(found: Vec<ScenarioError>) -> Option<Self> {
+        let mut kept: Vec<ScenarioError> = Vec::new();
+        for error in found {
+            if !kept.contains(&error) {
+                kept.push(error);
+            }
+        }
+        (!kept.is_empty()).then_some(Self(kept))
+    }
+}
+
+impl From<ScenarioError> for ScenarioErrors {
+    fn from(error: ScenarioError) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl IntoIterator for ScenarioErrors {
+    type Item = ScenarioError;
+    type IntoIter = std::vec::IntoIter<ScenarioError>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a ScenarioErrors {
+    type Item = &'a ScenarioError;
+    type IntoIter = std::slice::Iter<'a, ScenarioError>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for ScenarioErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n\n")?;
+            }
+            fmt::Display::fmt(error, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ScenarioErrors {
+    /// As people read it: every error quotes the whole file otherwise.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ScenarioErrors {}
+
+/// The known name that `name` was most likely meant to be.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    known
+        .into_iter()
+        .map(|k| (strsim::damerau_levenshtein(&name, &k.to_lowercase()), k))
+        .filter(|(distance, k)| *distance <= k.len().max(name.len()) / 3 + 1)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, k)| k)
+}
+
+/// Help for a name that is not among `known`: the nearest one, or the whole list.
+pub(crate) fn suggest(name: &str, known: &[&str]) -> Option<String> {
+    if known.is_empty() {
+        return None;
+    }
+    let list = known.join(", ");
+    Some(match nearest(name, known.iter().copied()) {
+        Some(near) if known.len() > 8 => format!("did you mean `{near}`?"),
+        Some(near) => format!("did you mean `{near}`? It is one of {list}"),
+        None => format!("it is one of {list}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str, span: Range<usize>) -> ScenarioError {
+        ScenarioError {
+            message: "no such key".into(),
+            help: Some("write it right".into()),
+            span: Some(span),
+            file: "a.toml".into(),
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn the_carets_stand_under_what_is_meant() {
+        let e = error("a = 1\n\tbé = 2\n", 7..10);
+        assert_eq!(e.line_column(), Some((2, 2)));
+        assert_eq!(
+            e.to_string(),
+            "a.toml:2:2: no such key\n  |\n2 | \tbé = 2\n  | \t^^\n  help: write it right"
+        );
+    }
+
+    #[test]
+    fn a_span_beyond_the_text_or_inside_a_character_is_shown_and_not_a_panic() {
+        for span in [0..99, 50..99, 8..9, 9..9] {
+            assert!(error("a = 1\n\tbé = 2\n", span).to_string().starts_with("a.toml:"));
+        }
+        assert!(error("", 0..0).to_string().starts_with("a.toml:1:1"));
+    }
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        assert_eq!(nearest("dctpc", ["sack", "ecn", "dctcp"]), Some("dctcp"));
+        assert_eq!(nearest("utterly-else", ["sack", "ecn", "dctcp"]), None);
+        assert_eq!(suggest("x", &[]), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! What a run will cost, before it is run.
+//!
+//! Contract: a rough guess from the setup alone, within a factor of a few, never a promise. Losses,
+//! retransmissions and the effect of windows are left out: flows get their fair share of the links.
+
+use std::collections::BTreeMap;
+use std::mem::size_of;
+
+use lowtide_host::{ProbeRow, QueueSample, Setup};
+use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId};
+use lowtide_traffic::Flow;
+use lowtide_units::{Bytes, Duration};
+
+/// What one run, or all runs of a plan, will cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Estimate {
+    /// How many runs.
+    pub runs: u64,
+    /// Hosts of a run; the most of any.
+    pub hosts: u64,
+    /// Flows of a run; the most of any.
+    pub flows: u64,
+    /// Packets serialised by any output queue, hosts' own ports and ACKs included; of all runs.
+    pub hops: u64,
+    /// Virtual time; of all runs.
+    pub simulated: Duration,
+    /// Time on one core at [`HOPS_PER_SECOND`]; of all runs.
+    pub wall: Duration,
+    /// Memory of a run, its samples included; the most of any.
+    pub memory: Bytes,
+}
+
+/// Packet-hops per second of one core that the guess of wall time assumes: what the release build
+/// is held to at least.
+pub const HOPS_PER_SECOND: u64 = 5_000_000;
+
+/// Bytes that a connection's two ends take, beside the packets under way; measured, rounded up.
+const FLOW_BYTES: u64 = 8_000;
+
+/// Bytes that a host takes beside its connections.
+const HOST_BYTES: u64 = 4_000;
+
+/// Bytes that a packet under way takes with its entries in queues and scoreboards.
+const PACKET_BYTES: u64 = 200;
+
+/// Packets of a connection that carry no data: its opening and closing.
+const BARE_PACKETS: u64 = 7;
+
+/// The least bytes of headers that a segment with timestamps has.
+const HEADER: u64 = 52;
+
+/// One direction of a link.
+type Line = (usize, bool);
+
+impl Estimate {
+    /// The cost of one run.
+    pub fn of(setup: &Setup) -> Self {
+        let paths = Paths::of(&setup.network, &setup.flows);
+        let simulated = duration(setup, &paths);
+        let mut hops = 0_u64;
+        let mut packets = 0_u64;
+        for flow in &setup.flows {
+            let bytes = volume(setup, &paths, flow, simulated);
+            let config = &setup.hosts[flow.src as usize].config;
+            let m = u64::from(setup.hosts[flow.dst as usize].config.delack_segments).max(1);
+            let segments = bytes.div_ceil(payload(u64::from(config.mtu)));
+            let path = paths.of_flow(flow).len() as u64;
+            let all = segments.saturating_add(segments.div_ceil(m)).saturating_add(BARE_PACKETS);
+            hops = hops.saturating_add(all.saturating_mul(path));
+            let window = setup.hosts[flow.dst as usize].config.receive_buffer;
+            let window = config.send_buffer.min(window).as_u64().min(bytes);
+            packets = packets.saturating_add(window.div_ceil(payload(u64::from(config.mtu))));
+        }
+        let fixed = (setup.flows.len() as u64).saturating_mul(FLOW_BYTES)
+            + (setup.hosts.len() as u64).saturating_mul(HOST_BYTES);
+        let memory = fixed
+            .saturating_add(packets.saturating_mul(PACKET_BYTES))
+            .saturating_add(sample_bytes(setup, simulated));
+        Self {
+            runs: 1,
+            hosts: setup.hosts.len() as u64,
+            flows: setup.flows.len() as u64,
+            hops,
+            simulated,
+            wall: wall(hops),
+            memory: Bytes::new(memory),
+        }
+    }
+
+    /// This and `other`, one after the other.
+    pub fn then(self, other: Self) -> Self {
+        let hops = self.hops.saturating_add(other.hops);
+        Self {
+            runs: self.runs + other.runs,
+            hosts: self.hosts.max(other.hosts),
+            flows: self.flows.max(other.flows),
+            hops,
+            simulated: self.simulated + other.simulated,
+            wall: wall(hops),
+            memory: self.memory.max(other.memory),
+        }
+    }
+
+    /// `n` of these, one after the other.
+    pub fn times(self, n: u64) -> Self {
+        let hops = self.hops.saturating_mul(n);
+        Self {
+            runs: self.runs.saturating_mul(n),
+            hops,
+            simulated: self.simulated * n,
+            wall: wall(hops),
+            ..self
+        }
+    }
+}
+
+/// Rounded up to whole milliseconds: it is a guess.
+fn wall(hops: u64) -> Duration {
+    Duration::from_ms(hops.div_ceil(HOPS_PER_SECOND / 1_000))
+}
+
+/// Payload of a full packet of `mtu` bytes.
+fn payload(mtu: u64) -> u64 {
+    mtu.saturating_sub(HEADER).max(1)
+}
+
+/// The way of every pair of hosts that a flow connects.
+struct Paths {
+    by_pair: BTreeMap<(u32, u32), Vec<Line>>,
+    /// Per line, flows without a size.
+    unlimited: BTreeMap<Line, u64>,
+}
+
+impl Paths {
+    fn of(network: &Blueprint, flows: &[Flow]) -> Self {
+        let mut near: BTreeMap<NodeId, Vec<(usize, bool, NodeId)>> = BTreeMap::new();
+        for (i, link) in network.links.iter().enumerate() {
+            near.entry(link.a).or_default().push((i, false, link.b));
+            near.entry(link.b).or_default().push((i, true, link.a));
+        }
+        let mut trees: BTreeMap<u32, BTreeMap<NodeId, (Line, NodeId)>> = BTreeMap::new();
+        let mut out = Self { by_pair: BTreeMap::new(), unlimited: BTreeMap::new() };
+        for flow in flows {
+            let tree = trees.entry(flow.src).or_insert_with(|| tree(&near, flow.src));
+            let path = out
+                .by_pair
+                .entry((flow.src, flow.dst))
+                .or_insert_with(|| walk(tree, flow.src, flow.dst));
+            if flow.size.is_none() {
+                for line in path {
+                    *out.unlimited.entry(*line).or_default() += 1;
+                }
+            }
+        }
+        out
+    }
+
+    fn of_flow(&self, flow: &Flow) -> &[Line] {
+        self.by_pair.get(&(flow.src, flow.dst)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// How each node is reached first from host `from`.
+fn tree(
+    near: &BTreeMap<NodeId, Vec<(usize, bool, NodeId)>>,
+    from: u32,
+) -> BTreeMap<NodeId, (Line, NodeId)> {
+    let root = NodeId::Host(HostId(from));
+    let mut reached = BTreeMap::new();
+    let mut edge = vec![root];
+    while !edge.is_empty() {
+        let mut next = Vec::new();
+        for node in edge {
+            for (link, back, other) in near.get(&node).map_or(&[][..], Vec::as_slice) {
+                if *other != root && !reached.contains_key(other) {
+                    reached.insert(*other, ((*link, *back), node));
+                    next.push(*other);
+                }
+            }
+        }
+        edge = next;
+    }
+    reached
+}
+
+fn walk(tree: &BTreeMap<NodeId, (Line, NodeId)>, from: u32, to: u32) -> Vec<Line> {
+    let mut out = Vec::new();
+    let mut node = NodeId::Host(HostId(to));
+    while node != NodeId::Host(HostId(from)) {
+        let Some((line, before)) = tree.get(&node) else { return Vec::new() };
+        out.push(*line);
+        node = *before;
+    }
+    out
+}
+
+/// When the run will end: by its time, or when the busiest line has carried what has a size.
+fn duration(setup: &Setup, paths: &Paths) -> Duration {
+    if !setup.end.when_done {
+        return setup.end.at;
+    }
+    let mut lines: BTreeMap<Line, (u64, Duration)> = BTreeMap::new();
+    let mut latest = Duration::ZERO;
+    for flow in &setup.flows {
+        let Some(size) = flow.size else { continue };
+        let start = flow.start.since_start();
+        latest = latest.max(start);
+        for line in paths.of_flow(flow) {
+            let entry = lines.entry(*line).or_insert((0, start));
+            entry.0 = entry.0.saturating_add(size.as_u64());
+            entry.1 = entry.1.min(start);
+        }
+    }
+    let drained = lines.iter().map(|((link, _), (bytes, start))| {
+        let link = &setup.network.links[*link];
+        *start + link.rate.serialization(Bytes::new(on_the_line(link, *bytes)))
+    });
+    drained.max().unwrap_or(setup.end.at).max(latest).min(setup.end.at)
+}
+
+/// What `bytes` of payload take on a line, in packets of 1500 B.
+fn on_the_line(link: &LinkSpec, bytes: u64) -> u64 {
+    let full = 1_500 + link.framing.overhead();
+    (u128::from(bytes) * u128::from(full) / u128::from(payload(1_500))).min(u128::from(u64::MAX))
+        as u64
+}
+
+/// Payload bytes that a flow will carry.
+fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64 {
+    let active = simulated.saturating_sub(flow.start.since_start());
+    let room = |line: &Line| {
+        let link = &setup.network.links[line.0];
+        let raw = link.rate.bytes_in(active).as_u64();
+        let full = 1_500 + link.framing.overhead();
+        let goodput = u128::from(raw) * u128::from(payload(1_500)) / u128::from(full);
+        let sharers = match flow.size {
+            Some(_) => 1,
+            None => paths.unlimited.get(line).copied().unwrap_or(1),
+        };
+        goodput as u64 / sharers.max(1)
+    };
+    let most = paths.of_flow(flow).iter().map(room).min().unwrap_or(0);
+    flow.size.map_or(most, |size| size.as_u64().min(most.max(1)))
+}
+
+/// Bytes of all samples that the run will take.
+fn sample_bytes(setup: &Setup, simulated: Duration) -> u64 {
+    let Some(interval) = setup.probes.interval else { return 0 };
+    let samples = simulated.as_ps().checked_div(interval.as_ps()).unwrap_or(0);
+    let senders: u64 = setup
+        .probes
+        .groups
+        .iter()
+        .map(|group| setup.flows.iter().filter(|f| f.group == *group).count() as u64)
+        .map(|flows| flows.min(u64::from(setup.probes.flows_per_group)))
+        .sum();
+    let is_switch = |node: NodeId| u64::from(matches!(node, NodeId::Switch(_)));
+    let ports: u64 = setup.network.links.iter().map(|l| is_switch(l.a) + is_switch(l.b)).sum();
+    let ports = if setup.probes.queues { ports } else { 0 };
+    let row = senders * size_of::<ProbeRow>() as u64 + ports * size_of::<QueueSample>() as u64;
+    samples.saturating_mul(row)
+}

@@ -1,0 +1,95 @@
+//! Host references: `senders`, `senders.0`, `senders[0..2]`. Hosts of a group are numbered from zero
+//! and the end of a range is not in it.
+
+use std::collections::BTreeSet;
+
+use crate::error::suggest;
+use crate::model::HostGroup;
+use crate::reader::Complaints;
+use crate::tree::At;
+
+/// Consecutive hosts of the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct HostRange {
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+}
+
+impl HostRange {
+    /// One past the last host.
+    pub(crate) const fn end(self) -> u32 {
+        self.first.saturating_add(self.count)
+    }
+    pub(crate) const fn contains(self, host: u32) -> bool {
+        self.first <= host && host < self.end()
+    }
+}
+
+/// The hosts that the references name, in their order; complains and gives `None` when one is wrong.
+pub(crate) fn resolve(
+    names: &[(String, At)],
+    groups: &[HostGroup],
+    complaints: &mut Complaints<'_>,
+) -> Option<Vec<u32>> {
+    let mut hosts = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut good = true;
+    for (text, at) in names {
+        match resolve_one(text, groups) {
+            Ok(range) => {
+                let repeated =
+                    (range.first..range.end()).filter(|host| !seen.insert(*host)).count();
+                if repeated > 0 {
+                    complaints.add(*at, format!("`{text}` names a host a second time"), None);
+                    good = false;
+                }
+                hosts.extend(range.first..range.end());
+            }
+            Err((message, help)) => {
+                complaints.add(*at, message, help);
+                good = false;
+            }
+        }
+    }
+    good.then_some(hosts)
+}
+
+fn resolve_one(text: &str, groups: &[HostGroup]) -> Result<HostRange, (String, Option<String>)> {
+    let (name, part) = match text.split_once(['.', '[']) {
+        Some((name, part)) => (name, Some(part)),
+        None => (text, None),
+    };
+    let Some(group) = groups.iter().find(|g| g.name == name) else {
+        let names: Vec<&str> = groups.iter().map(|g| g.name.as_str()).collect();
+        return Err((format!("no host group `{name}`"), suggest(name, &names)));
+    };
+    let Some(part) = part else { return Ok(group.range) };
+    let malformed = || {
+        let message = format!("`{text}` names no hosts");
+        let help = format!("write `{name}`, `{name}.0`, or `{name}[0..2]` for the first two");
+        (message, Some(help))
+    };
+    let number = |text: &str| text.parse::<u32>().map_err(|_| malformed());
+    let range = if text[name.len()..].starts_with('.') {
+        None
+    } else {
+        let inner = part.strip_suffix(']').ok_or_else(malformed)?;
+        Some(inner.split_once("..").ok_or_else(malformed)?)
+    };
+    let (start, end) = if let Some((start, end)) = range {
+        (number(start)?, number(end)?)
+    } else {
+        let index = number(part)?;
+        (index, index.saturating_add(1))
+    };
+    if start >= end {
+        return Err(malformed());
+    }
+    if end > group.range.count {
+        let count = group.range.count;
+        let message = format!("`{text}` goes beyond the {count} hosts of [hosts.{name}]");
+        let help = format!("they are numbered 0 to {}", count - 1);
+        return Err((message, Some(help)));
+    }
+    Ok(HostRange { first: group.range.first + start, count: end - start })
+}

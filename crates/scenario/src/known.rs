@@ -1,0 +1,43 @@
+//! The names that one file may use: those that the crates below register and those it makes itself.
+
+use lowtide_tcp::{profile, scheme};
+use lowtide_traffic::workload;
+
+use crate::tree::Node;
+use crate::value::Names;
+
+/// The names that the file itself makes, in its order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) hosts: Vec<String>,
+    pub(crate) traffic: Vec<String>,
+    pub(crate) bundles: Vec<String>,
+}
+
+impl Known {
+    /// Looks into the tables of a file.
+    pub(crate) fn of(root: &Node) -> Self {
+        let names = |path: &[&str]| {
+            let table = root.get(path).map(Node::entries).unwrap_or_default();
+            table.iter().map(|e| e.key.clone()).collect()
+        };
+        Self {
+            hosts: names(&["hosts"]),
+            traffic: names(&["traffic"]),
+            bundles: names(&["compare", "bundles"]),
+        }
+    }
+
+    /// The names that may stand where `names` are wanted.
+    pub(crate) fn list(&self, names: Names) -> Vec<String> {
+        let base = || scheme::SCHEMES.iter().map(|s| s.name.to_owned());
+        match names {
+            Names::Fixed(list) => list.iter().map(|n| (*n).to_owned()).collect(),
+            Names::Profiles => profile::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
+            Names::Schemes => base().chain(self.bundles.iter().cloned()).collect(),
+            Names::BaseSchemes => base().collect(),
+            Names::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
+            Names::Traffic => self.traffic.clone(),
+        }
+    }
+}

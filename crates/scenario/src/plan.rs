@@ -1,0 +1,155 @@
+//! From a tree to every run: points of the sweep, compared schemes, seeds.
+
+use std::sync::Arc;
+
+use crate::check;
+use crate::emit;
+use crate::error::{ScenarioError, ScenarioErrors};
+use crate::estimate::Estimate;
+use crate::known::Known;
+use crate::model::{Model, Named};
+use crate::reader::Complaints;
+use crate::run::{Case, RunSpec};
+use crate::stack;
+use crate::sweep;
+use crate::tree::{Node, Source};
+
+/// Every run of a scenario.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Name of the scenario.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Hash of all runs without their seeds, 16 hexadecimal digits: the same experiment, the same hash.
+    pub hash: String,
+    /// By scheme, then point, then seed.
+    pub runs: Vec<RunSpec>,
+    /// What is compared, in the order of the file; one name when nothing is.
+    pub schemes: Vec<String>,
+    /// The points of the sweep, the last key changing fastest; one empty point without a sweep.
+    pub points: Vec<Vec<(String, String)>>,
+}
+
+impl Plan {
+    /// What all runs will cost. Seeds of one case cost the same.
+    pub fn estimate(&self) -> Estimate {
+        let mut total = Estimate::default();
+        let mut rest = &self.runs[..];
+        while let Some(first) = rest.first() {
+            let same = rest.iter().take_while(|r| Arc::ptr_eq(&r.case, &first.case)).count();
+            total = total.then(Estimate::of(&first.case.setup(first.seed)).times(same as u64));
+            rest = &rest[same..];
+        }
+        total
+    }
+}
+
+/// The most runs of one plan.
+const MOST_RUNS: u64 = 1_000_000;
+
+/// The most errors that are shown; more do not help.
+const MOST_ERRORS: usize = 20;
+
+pub(crate) fn expand(name: &str, root: &Node, sources: &[Source]) -> Result<Plan, ScenarioErrors> {
+    let known = Known::of(root);
+    let mut complaints = Complaints::new(sources);
+    let axes = sweep::read(root, &known, &mut complaints);
+    let points = sweep::points(&axes, &mut complaints);
+    let mut models: Vec<(Vec<(String, String)>, Model)> = Vec::new();
+    for point in &points {
+        let tree = sweep::at_point(root, point);
+        let named = point.iter().map(|(axis, i)| (axis.key.clone(), axis.values[*i].0.clone()));
+        if let Some(model) = Model::read(&tree, &known, &mut complaints) {
+            models.push((named.collect(), model));
+        }
+        if complaints.len() > MOST_ERRORS {
+            break;
+        }
+    }
+    let schemes = compared(models.first().map(|(_, model)| model));
+    let mut cases = Vec::new();
+    for (label, named) in &schemes {
+        for (point, model) in &models {
+            if complaints.len() > MOST_ERRORS {
+                break;
+            }
+            let Some(configs) = configs(model, named.as_ref(), &mut complaints) else { continue };
+            check::check(model, &configs, &mut complaints);
+            let case = Case { model: model.clone(), configs, scheme: label.clone() };
+            cases.push((point.clone(), Arc::new(case)));
+        }
+    }
+    if let Some(errors) = ScenarioErrors::collect(complaints.into_found()) {
+        return Err(errors);
+    }
+    let Some((_, first)) = models.first() else {
+        return Err(ScenarioError::plain("this scenario has no runs", None).into());
+    };
+    let total = (cases.len() as u64).saturating_mul(first.run.seeds);
+    if total > MOST_RUNS {
+        let message = format!("this scenario has {total} runs, more than {MOST_RUNS}");
+        let help = "sweep over less, or take fewer seeds".to_owned();
+        return Err(ScenarioError::plain(message, Some(help)).into());
+    }
+    let mut whole = blake3::Hasher::new();
+    let mut runs = Vec::new();
+    for (point, case) in cases {
+        whole.update(case.scheme.as_bytes());
+        whole.update(emit::physics(&case, 0).as_bytes());
+        for i in 0..case.model.run.seeds {
+            let seed = case.model.run.first_seed + i;
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(emit::physics(&case, seed).as_bytes());
+            runs.push(RunSpec {
+                scheme: case.scheme.clone(),
+                point: point.clone(),
+                seed,
+                hash: short(&hasher),
+                case: Arc::clone(&case),
+            });
+        }
+    }
+    Ok(Plan {
+        name: name.to_owned(),
+        title: first.title.clone(),
+        hash: short(&whole),
+        runs,
+        schemes: schemes.into_iter().map(|(label, _)| label).collect(),
+        points: models.into_iter().map(|(point, _)| point).collect(),
+    })
+}
+
+fn short(hasher: &blake3::Hasher) -> String {
+    hasher.finalize().to_hex().as_str()[..16].to_owned()
+}
+
+/// What is compared, with what runs are called: without a comparison the scheme of `[transport]`, or
+/// else its profile.
+fn compared(model: Option<&Model>) -> Vec<(String, Option<Named>)> {
+    let Some(model) = model else { return Vec::new() };
+    if !model.compare.is_empty() {
+        return model.compare.iter().map(|n| (n.name.clone(), Some(n.clone()))).collect();
+    }
+    let transport = &model.transport;
+    let label = transport.scheme.as_ref().or(transport.profile.as_ref());
+    vec![(label.map_or_else(String::new, |n| n.name.clone()), None)]
+}
+
+fn configs(
+    model: &Model,
+    compared: Option<&Named>,
+    complaints: &mut Complaints<'_>,
+) -> Option<Vec<lowtide_tcp::Config>> {
+    let mut out = Vec::new();
+    for group in &model.hosts {
+        match stack::config(model, group, compared) {
+            Ok(config) => out.push(config),
+            Err((at, message)) => {
+                complaints.add(at, message, None);
+                return None;
+            }
+        }
+    }
+    Some(out)
+}

@@ -1,0 +1,357 @@
+//! Reads one table of the file: typed values, defaults, and every complaint in one list.
+
+use std::sync::Arc;
+
+use lowtide_net::Count;
+use lowtide_tcp::switches::{self, Side};
+use lowtide_tcp::{Config, Kind, ValueError};
+use lowtide_units::{Bytes, Duration, Rate};
+
+use crate::error::{ScenarioError, nearest, suggest};
+use crate::keys::{Fallback, Key, SIDES, Section};
+use crate::known::Known;
+use crate::tree::{At, Data, Node, Source};
+use crate::value::Val;
+
+/// Collects what is wrong.
+#[derive(Debug)]
+pub(crate) struct Complaints<'a> {
+    sources: &'a [Source],
+    found: Vec<ScenarioError>,
+}
+
+/// One switch of the transport as the file sets it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Setting {
+    /// `window-floor`, `dctcp.shift-g`.
+    pub(crate) name: String,
+    /// The value as people write it.
+    pub(crate) text: String,
+    /// Where.
+    pub(crate) at: At,
+    /// By an override or a sweep.
+    pub(crate) pinned: bool,
+}
+
+impl<'a> Complaints<'a> {
+    pub(crate) fn new(sources: &'a [Source]) -> Self {
+        Self { sources, found: Vec::new() }
+    }
+    /// Something is wrong at `at`.
+    pub(crate) fn add(&mut self, at: At, message: impl Into<String>, help: Option<String>) {
+        self.found.push(error_at(self.sources, at, message, help));
+    }
+    /// Nothing is wrong so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+    /// How many complaints there are.
+    pub(crate) fn len(&self) -> usize {
+        self.found.len()
+    }
+    pub(crate) fn into_found(self) -> Vec<ScenarioError> {
+        self.found
+    }
+}
+
+/// An error about one place of the sources.
+pub(crate) fn error_at(
+    sources: &[Source],
+    at: At,
+    message: impl Into<String>,
+    help: Option<String>,
+) -> ScenarioError {
+    let source = &sources[at.source];
+    ScenarioError {
+        message: message.into(),
+        help,
+        // The root and what nobody wrote stand nowhere.
+        span: (at.start < at.end).then(|| at.range()),
+        file: source.name.clone(),
+        text: Arc::clone(&source.text),
+    }
+}
+
+/// A table being read.
+pub(crate) struct Reader<'a, 'c, 's> {
+    keys: Vec<Key>,
+    table: Option<&'a Node>,
+    /// Where an error about a missing key points: the name of the table.
+    at: At,
+    path: String,
+    known: &'a Known,
+    complaints: &'c mut Complaints<'s>,
+}
+
+impl<'a, 'c, 's> Reader<'a, 'c, 's> {
+    /// Reads `table`, which is written at `at` under the dotted `path`; keys beyond those of `section`
+    /// are `more`. Complains of unknown keys at once.
+    pub(crate) fn new(
+        section: &'static Section,
+        more: &[Key],
+        table: Option<&'a Node>,
+        at: At,
+        path: &str,
+        known: &'a Known,
+        complaints: &'c mut Complaints<'s>,
+    ) -> Self {
+        let mut keys = section.keys.to_vec();
+        keys.extend_from_slice(more);
+        let reader = Self { keys, table, at, path: path.to_owned(), known, complaints };
+        reader.refuse_unknown(section)
+    }
+
+    fn refuse_unknown(self, section: &Section) -> Self {
+        let Some(table) = self.table else { return self };
+        if !matches!(table.data, Data::Table(_)) {
+            let message = format!("`{}` is {} where a table is wanted", self.path, table.kind());
+            self.complaints.add(table.at, message, None);
+            return self;
+        }
+        let mut names: Vec<&str> = self.keys.iter().map(|k| k.name).collect();
+        names.extend(section.children());
+        if section.switches {
+            names.extend(SIDES);
+        }
+        for entry in table.entries().iter().filter(|e| !names.contains(&e.key.as_str())) {
+            let place = if self.path.is_empty() {
+                "at the top of a scenario".to_owned()
+            } else {
+                format!("in [{}]", self.path)
+            };
+            let help = if section.switches { switch_help(&self.path, &entry.key) } else { None };
+            let help = help.or_else(|| suggest(&entry.key, &names));
+            self.complaints.add(entry.key_at, format!("no key `{}` {place}", entry.key), help);
+        }
+        self
+    }
+
+    /// The value of a key, or its default; `None` when there is neither or it was refused.
+    pub(crate) fn value(&mut self, name: &str) -> Option<(Val, At)> {
+        let key = *self.keys.iter().find(|k| k.name == name)?;
+        let known = |names| self.known.list(names);
+        if let Some(entry) = self.table.and_then(|t| t.entry(name)) {
+            return match key.ty.read(&entry.node, &known) {
+                Ok(value) => Some((value, entry.node.at)),
+                Err(refused) => {
+                    let message = format!("`{name}`: {}", refused.message);
+                    self.complaints.add(refused.at, message, refused.help);
+                    None
+                }
+            };
+        }
+        match key.default {
+            Fallback::Is(text) => {
+                let node = Node { data: Data::Text(text.to_owned()), at: self.at, pinned: false };
+                key.ty.read(&node, &known).ok().map(|value| (value, self.at))
+            }
+            Fallback::Unset(_) => None,
+            // Of something that is no table nothing is missing: the complaint about it is enough.
+            Fallback::Required if self.table.is_some_and(|t| !matches!(t.data, Data::Table(_))) => {
+                None
+            }
+            Fallback::Required => {
+                let message = if self.path.is_empty() {
+                    format!("`{name}` is missing at the top of the scenario")
+                } else {
+                    format!("`{name}` is missing in [{}]", self.path)
+                };
+                let help = format!("{} Give {}", key.doc, key.ty.describe(&known));
+                self.complaints.add(self.at, message, Some(help));
+                None
+            }
+        }
+    }
+
+    /// Where the value of a key is written, or else the table.
+    pub(crate) fn at(&self, name: &str) -> At {
+        self.table.and_then(|t| t.entry(name)).map_or(self.at, |e| e.node.at)
+    }
+
+    /// Whether a key is written.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.table.is_some_and(|t| t.entry(name).is_some())
+    }
+
+    /// What is wrong, at a key or else the table.
+    pub(crate) fn complain(
+        &mut self,
+        name: &str,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) {
+        let at = self.at(name);
+        self.complaints.add(at, message, help);
+    }
+
+    /// A text or a name.
+    pub(crate) fn text(&mut self, name: &str) -> Option<String> {
+        match self.value(name)?.0 {
+            Val::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// `true` or `false`; false when it was refused.
+    pub(crate) fn bool(&mut self, name: &str) -> bool {
+        matches!(self.value(name), Some((Val::Bool(true), _)))
+    }
+
+    /// A number; one when it was refused.
+    pub(crate) fn count(&mut self, name: &str) -> u64 {
+        match self.value(name) {
+            Some((Val::Count(n), _)) => n,
+            _ => 1,
+        }
+    }
+
+    /// A time; `None` also for `off`.
+    pub(crate) fn time(&mut self, name: &str) -> Option<Duration> {
+        match self.value(name)?.0 {
+            Val::Time(time) => Some(time),
+            _ => None,
+        }
+    }
+
+    /// A rate.
+    pub(crate) fn rate(&mut self, name: &str) -> Option<Rate> {
+        match self.value(name)?.0 {
+            Val::Rate(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    /// A size; `None` also for `unlimited`.
+    pub(crate) fn size(&mut self, name: &str) -> Option<Bytes> {
+        match self.value(name)?.0 {
+            Val::Size(size) => Some(size),
+            _ => None,
+        }
+    }
+
+    /// Packets or bytes; `None` also for `unlimited`.
+    pub(crate) fn length(&mut self, name: &str) -> Option<Count> {
+        match self.value(name)?.0 {
+            Val::Length(count) => Some(count),
+            _ => None,
+        }
+    }
+
+    /// A list of names, each with its place.
+    pub(crate) fn names(&mut self, name: &str) -> Option<Vec<(String, At)>> {
+        match self.value(name)?.0 {
+            Val::Names(names) => Some(names),
+            _ => None,
+        }
+    }
+
+    /// The switches of the tables `sender`, `receiver` and `connection`.
+    pub(crate) fn settings(&mut self) -> Vec<Setting> {
+        let mut out = Vec::new();
+        for (side_name, side) in SIDES.into_iter().zip(SIDE_OF) {
+            let Some(entry) = self.table.and_then(|t| t.entry(side_name)) else { continue };
+            let path = format!("{}.{side_name}", self.path);
+            if !matches!(entry.node.data, Data::Table(_)) {
+                let message = format!("`{path}` is {} where a table is wanted", entry.node.kind());
+                self.complaints.add(entry.node.at, message, None);
+                continue;
+            }
+            read_switches(&entry.node, "", &path, side, self.complaints, &mut out);
+        }
+        out
+    }
+}
+
+/// The side of each of [`SIDES`].
+pub(crate) const SIDE_OF: [Side; 3] = [Side::Sender, Side::Receiver, Side::Connection];
+
+/// The table in which switches of a side are written.
+pub(crate) const fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Sender => SIDES[0],
+        Side::Receiver => SIDES[1],
+        Side::Connection => SIDES[2],
+    }
+}
+
+/// Reads a table of switches; a table within is the parameters of a registered file.
+fn read_switches(
+    table: &Node,
+    prefix: &str,
+    path: &str,
+    side: Side,
+    complaints: &mut Complaints<'_>,
+    out: &mut Vec<Setting>,
+) {
+    for entry in table.entries() {
+        let name = format!("{prefix}{}", entry.key);
+        if matches!(entry.node.data, Data::Table(_)) && prefix.is_empty() {
+            read_switches(&entry.node, &format!("{name}."), path, side, complaints, out);
+            continue;
+        }
+        if let Err((message, help)) = check_switch_name(&name, side, path) {
+            complaints.add(entry.key_at, message, help);
+            continue;
+        }
+        let Some(text) = entry.node.scalar() else {
+            let message = format!("`{name}` is {} where one value is wanted", entry.node.kind());
+            complaints.add(entry.node.at, message, None);
+            continue;
+        };
+        if let Err((error, help)) = check_switch_value(&name, &text) {
+            complaints.add(entry.node.at, format!("`{name}`: {error}"), help);
+            continue;
+        }
+        out.push(Setting { name, text, at: entry.node.at, pinned: entry.node.pinned });
+    }
+}
+
+/// Whether a switch of that name belongs to that side; else the message and help.
+pub(crate) fn check_switch_name(
+    name: &str,
+    side: Side,
+    path: &str,
+) -> Result<switches::Setting, (String, Option<String>)> {
+    match switches::find(name) {
+        Some(found) if found.side() == side => Ok(found),
+        Some(found) => {
+            let owner = side_name(found.side());
+            let message = format!("`{name}` is a {owner} switch, not a {} one", side_name(side));
+            let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
+            Err((message, Some(format!("write it in [{parent}.{owner}]"))))
+        }
+        None => {
+            let names: Vec<String> = switches::all()
+                .iter()
+                .filter(|s| s.side() == side)
+                .map(switches::Setting::name)
+                .collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let message = format!("no {} switch `{name}`", side_name(side));
+            Err((message, suggest(name, &names)))
+        }
+    }
+}
+
+/// Whether a switch takes a value; else why not, and help.
+fn check_switch_value(name: &str, text: &str) -> Result<(), (ValueError, Option<String>)> {
+    match switches::set_text(&mut Config::default(), name, text) {
+        Err(switches::SwitchError::Value { error, accepts, .. }) => {
+            let names = match switches::find(name).map(|s| s.kind()) {
+                Some(Kind::Name { allowed, .. } | Kind::NameOrCount { allowed, .. }) => allowed(),
+                _ => Vec::new(),
+            };
+            let near = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
+            // Most errors say it themselves.
+            let said = error.to_string().contains(&accepts);
+            Err((error, near.or_else(|| (!said).then(|| format!("it takes {accepts}")))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Help for a switch that was written beside its table.
+fn switch_help(path: &str, name: &str) -> Option<String> {
+    let side = side_name(switches::find(name)?.side());
+    Some(format!("`{name}` is a {side} switch; write it in [{path}.{side}]"))
+}

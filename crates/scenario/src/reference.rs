@@ -1,0 +1,92 @@
+//! The list of keys as people read it: the second half of `docs/scenario.md`.
+
+use std::fmt::Write as _;
+
+use crate::keys::{Fallback, SECTIONS, SWEEP, SWEEP_DOC};
+use crate::known::Known;
+use crate::value::{Names, Ty};
+
+/// Every table and key in Markdown, from the table that the reader uses.
+pub fn reference() -> String {
+    let known = Known::default();
+    let mut out = String::new();
+    for section in SECTIONS {
+        let title = match section.path {
+            [] => "Head".to_owned(),
+            path => format!("`[{}]`", path.join(".").replace('*', "NAME")),
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "### {title}\n{}\n", section.doc);
+        if !section.all_keys().is_empty() {
+            out.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
+        }
+        for key in section.all_keys() {
+            let default = match key.default {
+                Fallback::Required => "required".to_owned(),
+                Fallback::Is(text) => format!("`{text}`"),
+                Fallback::Unset(what) => what.to_owned(),
+            };
+            let takes = takes(key.ty, &known);
+            let _ = writeln!(out, "| `{}` | {takes} | {default} | {} |", key.name, key.doc);
+        }
+        if section.switches {
+            out.push_str(
+                "\nTables `sender`, `receiver` and `connection`: switches of the transport, each in the \
+                 table of its side; `lowtide list switches` names them.\n",
+            );
+        }
+        out.push('\n');
+    }
+    let _ = writeln!(out, "### `[{SWEEP}]`\n{SWEEP_DOC}");
+    out
+}
+
+/// What a key takes; names that are registered elsewhere are not repeated here.
+fn takes(ty: Ty, known: &Known) -> String {
+    match ty {
+        Ty::Name(Names::Profiles) => "a profile (`lowtide list profiles`)".to_owned(),
+        Ty::Name(Names::Schemes) => "a scheme (`lowtide list schemes`) or a bundle".to_owned(),
+        Ty::Name(Names::BaseSchemes) => "a scheme (`lowtide list schemes`)".to_owned(),
+        Ty::Name(Names::Workloads) => "a workload (`lowtide list workloads`)".to_owned(),
+        Ty::NameList(Names::Schemes) => "a list of schemes and bundles".to_owned(),
+        Ty::NameList(Names::Traffic) => "a list of traffic groups".to_owned(),
+        ty => ty.describe(&|names| known.list(names)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    const MARK: &str = "<!-- What follows is made of the key table; a test keeps it so. -->\n";
+
+    #[test]
+    fn the_page_holds_the_key_table_as_it_is() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md");
+        let page = fs::read_to_string(&path).unwrap();
+        let (head, tail) = page.split_once(MARK).unwrap();
+        if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {
+            fs::write(&path, format!("{head}{MARK}{}", reference())).unwrap();
+        } else {
+            assert_eq!(
+                tail,
+                reference(),
+                "write it anew: LOWTIDE_WRITE_DOCS=1 cargo test reference"
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_is_in_the_reference() {
+        let text = reference();
+        for section in SECTIONS {
+            for key in section.all_keys() {
+                assert!(text.contains(&format!("| `{}` |", key.name)), "{}", key.name);
+            }
+        }
+        assert!(text.contains("[compare.bundles.NAME]"));
+    }
+}

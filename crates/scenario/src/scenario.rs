@@ -1,0 +1,202 @@
+//! A scenario file in memory, with what the command line changes of it.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::embedded;
+use crate::error::{ScenarioError, ScenarioErrors, suggest};
+use crate::keys::SWEEP;
+use crate::known::Known;
+use crate::plan::{self, Plan};
+use crate::reader::error_at;
+use crate::sweep;
+use crate::target::{self, Target};
+use crate::tree::{self, At, Data, Entry, Node, Source};
+
+/// A scenario: read, but not yet interpreted. [`Scenario::expand`] finds everything that is wrong.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    name: String,
+    sources: Vec<Source>,
+    root: Node,
+}
+
+/// What an override is called in errors.
+const OVERRIDE: &str = "-s";
+
+impl Scenario {
+    /// Reads a file, or an embedded scenario when `name_or_path` is the name of one. What looks like a
+    /// path (a separator, or the ending `.toml`) is one.
+    ///
+    /// # Errors
+    /// The file cannot be read, the name is unknown (with the nearest one), or the text is not TOML.
+    pub fn load(name_or_path: &str) -> Result<Self, ScenarioErrors> {
+        if let Some(found) = embedded::find(name_or_path) {
+            return Self::parse(found.text, &format!("{name_or_path}.toml"));
+        }
+        let path = Path::new(name_or_path);
+        let looks_like_path = path.components().count() > 1
+            || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
+        if !looks_like_path && !path.exists() {
+            let names: Vec<&str> = embedded::list().iter().map(|e| e.name).collect();
+            let message =
+                format!("there is no scenario `{name_or_path}`, and no file of that name");
+            return Err(ScenarioError::plain(message, suggest(name_or_path, &names)).into());
+        }
+        match fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text, name_or_path),
+            Err(e) => {
+                let message = format!("cannot read `{name_or_path}`: {e}");
+                Err(ScenarioError::plain(message, None).into())
+            }
+        }
+    }
+
+    /// Reads a text that `file_name` stands for in errors; its stem becomes the scenario's name.
+    ///
+    /// # Errors
+    /// The text is not TOML.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, ScenarioErrors> {
+        let source = Source { name: file_name.to_owned(), text: Arc::from(text) };
+        let root = match tree::parse_file(0, &source) {
+            Ok(root) => root,
+            Err(found) => {
+                return Err(ScenarioErrors::collect(found)
+                    .unwrap_or_else(|| ScenarioError::plain("not TOML", None).into()));
+            }
+        };
+        let stem = Path::new(file_name).file_stem().map(|s| s.to_string_lossy().into_owned());
+        Ok(Self { name: stem.unwrap_or_else(|| file_name.to_owned()), sources: vec![source], root })
+    }
+
+    /// The name: the embedded one, or the file's without its ending.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text as it was read, without overrides.
+    pub fn text(&self) -> &str {
+        &self.sources[0].text
+    }
+
+    /// Sets a dotted key, as `-s key=value` does: it wins over the file, and ends a sweep of that key.
+    /// `value` is TOML, or plain text; commas separate the elements of a list.
+    ///
+    /// # Errors
+    /// No such key (with the nearest one). What is wrong with the value, `expand` says.
+    pub fn with_override(mut self, key: &str, value: &str) -> Result<Self, ScenarioErrors> {
+        let (key, key_at, offset, target) = self.begin(key, value)?;
+        let mut node = tree::parse_value(key_at.source, offset, value);
+        if let (Target::Key(found), Data::Text(text)) = (target, &node.data)
+            && found.ty.is_list()
+        {
+            node.data = Data::List(split(key_at.source, node.at.start, text));
+        }
+        self.unsweep(&key);
+        let path: Vec<&str> = key.split('.').collect();
+        self.root.put(&path, key_at, node);
+        Ok(self)
+    }
+
+    /// Sweeps a dotted key over `values`, as `--over key=a,b` does; it replaces the file's sweep of it.
+    /// Values that together are a range, `{from = "10 pkt", to = .., step = ..}`, are one.
+    ///
+    /// # Errors
+    /// No such key (with the nearest one), or no value. What is wrong with a value, `expand` says.
+    pub fn with_sweep(mut self, key: &str, values: &[String]) -> Result<Self, ScenarioErrors> {
+        let (key, key_at, offset, _) = self.begin(key, &values.join(","))?;
+        let joined = values.join(",");
+        let mut node = tree::parse_value(key_at.source, offset, &joined);
+        if !matches!(node.data, Data::Table(_)) {
+            let mut start = offset;
+            let mut items = Vec::new();
+            for value in values {
+                items.push(tree::parse_value(key_at.source, start, value));
+                start += value.len() + 1;
+            }
+            node.data = Data::List(items);
+        }
+        let place = self.unsweep(&key);
+        self.root.put(
+            &[SWEEP],
+            key_at,
+            self.root.get(&[SWEEP]).cloned().unwrap_or(Node {
+                data: Data::Table(Vec::new()),
+                at: key_at,
+                pinned: true,
+            }),
+        );
+        if let Data::Table(lines) = &mut self.root.data
+            && let Some(sweep) = lines.iter_mut().find(|e| e.key == SWEEP)
+            && let Data::Table(axes) = &mut sweep.node.data
+        {
+            let place = place.unwrap_or(axes.len()).min(axes.len());
+            axes.insert(place, Entry { key, key_at, node });
+        }
+        Ok(self)
+    }
+
+    /// Runs each point with `n` seeds.
+    ///
+    /// # Errors
+    /// None of its own; `expand` refuses zero.
+    pub fn seeds(self, n: u64) -> Result<Self, ScenarioErrors> {
+        self.with_override("run.seeds", &n.to_string())
+    }
+
+    /// Every run of the scenario, all of them checked.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file and the overrides.
+    pub fn expand(&self) -> Result<Plan, ScenarioErrors> {
+        plan::expand(&self.name, &self.root, &self.sources)
+    }
+
+    /// Makes `key=value` a source and looks for the key: the key without quotes, its place, and where
+    /// the value starts.
+    fn begin(
+        &mut self,
+        key: &str,
+        value: &str,
+    ) -> Result<(String, At, usize, Target), ScenarioErrors> {
+        let index = self.sources.len();
+        self.sources
+            .push(Source { name: OVERRIDE.to_owned(), text: format!("{key}={value}").into() });
+        let at = At { source: index, start: 0, end: key.len() };
+        let bare = key.trim().replace('"', "");
+        match target::find(&bare, &Known::of(&self.root)) {
+            Ok(target) => Ok((bare, at, key.len() + 1, target)),
+            Err((message, help)) => Err(error_at(&self.sources, at, message, help).into()),
+        }
+    }
+
+    /// Takes a key out of the sweep and says at which place it was.
+    fn unsweep(&mut self, key: &str) -> Option<usize> {
+        let Data::Table(lines) = &mut self.root.data else { return None };
+        let entry = lines.iter_mut().find(|e| e.key == SWEEP)?;
+        // Unquoted dotted keys stand as tables within: they are written flat first.
+        let flat: Vec<Entry> = sweep::lines(&entry.node)
+            .into_iter()
+            .map(|(key, key_at, node)| Entry { key, key_at, node: node.clone() })
+            .collect();
+        let place = flat.iter().position(|e| e.key == key);
+        if place.is_some() {
+            entry.node.data = Data::Table(flat.into_iter().filter(|e| e.key != key).collect());
+        }
+        place
+    }
+}
+
+/// The elements of a list that a command line separates by commas.
+fn split(source: usize, offset: usize, text: &str) -> Vec<Node> {
+    let mut start = offset;
+    let mut out = Vec::new();
+    for part in text.split(',') {
+        let lead = part.len() - part.trim_start().len();
+        let at = At { source, start: start + lead, end: start + lead + part.trim().len() };
+        out.push(Node { data: Data::Text(part.trim().to_owned()), at, pinned: true });
+        start += part.len() + 1;
+    }
+    out
+}

@@ -1,0 +1,320 @@
+//! The JSON Schema of a scenario file, for editors: made of the key table and the switch table, so
+//! that it cannot say anything else than the reader.
+//!
+//! It describes names and shapes. What keys say together, and which units a quantity takes, only the
+//! reader checks.
+
+use lowtide_tcp::Kind;
+use lowtide_tcp::switches::{self, Side};
+use serde_json::{Map, Value, json};
+
+use crate::keys::{Fallback, Key, SECTIONS, SIDES, SWEEP, SWEEP_DOC, Section};
+use crate::known::Known;
+use crate::reader::SIDE_OF;
+use crate::value::{Names, Ty};
+
+/// A number and a unit, whichever.
+const QUANTITY: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*[A-Za-zµμ].*$";
+
+/// What group names look like.
+const NAME: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
+
+/// The schema, in the dialect of 2020-12.
+pub fn json_schema() -> Value {
+    let mut root = section(&SECTIONS[0]);
+    let head = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "lowtide scenario",
+    });
+    if let (Value::Object(root), Value::Object(mut head)) = (&mut root, head) {
+        head.append(root);
+        return Value::Object(head);
+    }
+    root
+}
+
+fn section(section: &Section) -> Value {
+    let mut properties = Map::new();
+    // A sweep may give what its table does not, so only the head has to hold what is required.
+    let mut required = Vec::new();
+    for key in section.all_keys() {
+        if matches!(key.default, Fallback::Required) && section.path.is_empty() {
+            required.push(key.name);
+        }
+        properties.insert(key.name.to_owned(), described(&key));
+    }
+    for child in section.children() {
+        properties.insert(child.to_owned(), below(section, child));
+    }
+    if section.switches {
+        for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
+            properties.insert(name.to_owned(), side_table(side));
+        }
+    }
+    json!({
+        "description": section.doc,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// The schema of the table `child` of a table: one of its own, or the way to named ones.
+fn below(parent: &Section, child: &str) -> Value {
+    if child == SWEEP {
+        return sweep();
+    }
+    let mut path = parent.path.to_vec();
+    let depth = path.len();
+    let find = |path: &[&str]| SECTIONS.iter().find(|s| s.path == path);
+    let Some(own) = SECTIONS.iter().find(|s| {
+        s.path.len() > depth && s.path.starts_with(parent.path) && s.path[depth] == child
+    }) else {
+        return json!({});
+    };
+    path.push(own.path[depth]);
+    if let Some(own) = find(&path) {
+        return section(own);
+    }
+    path.push("*");
+    match find(&path) {
+        Some(named) => json!({
+            "type": "object",
+            "patternProperties": { NAME: section(named) },
+            "additionalProperties": false,
+        }),
+        None => json!({}),
+    }
+}
+
+fn sweep() -> Value {
+    let range = json!({
+        "type": "object",
+        "properties": { "from": {}, "to": {}, "step": {} },
+        "required": ["from", "to", "step"],
+        "additionalProperties": false,
+    });
+    json!({
+        "description": SWEEP_DOC,
+        "type": "object",
+        "additionalProperties": {
+            "anyOf": [
+                { "type": "array", "minItems": 1 },
+                range,
+                // An unquoted dotted key is a table in TOML.
+                { "type": "object" },
+            ],
+        },
+    })
+}
+
+fn described(key: &Key) -> Value {
+    let mut out = of_type(key.ty);
+    if let Value::Object(map) = &mut out {
+        map.insert("description".to_owned(), json!(key.doc));
+        match key.default {
+            Fallback::Is(text) => {
+                map.insert("default".to_owned(), default(key.ty, text));
+            }
+            Fallback::Unset(what) => {
+                map.insert("description".to_owned(), json!(format!("{} Unset: {what}.", key.doc)));
+            }
+            Fallback::Required => {}
+        }
+    }
+    out
+}
+
+fn default(ty: Ty, text: &str) -> Value {
+    match ty {
+        Ty::Bool => json!(text == "true"),
+        Ty::Count { .. } => text.parse::<u64>().map_or(json!(text), |n| json!(n)),
+        _ => json!(text),
+    }
+}
+
+fn of_type(ty: Ty) -> Value {
+    let quantity = || json!({ "type": "string", "pattern": QUANTITY });
+    let quantity_or = |word: &str| json!({ "anyOf": [quantity(), { "const": word }] });
+    match ty {
+        Ty::Text => json!({ "type": "string" }),
+        Ty::Bool => json!({ "type": "boolean" }),
+        Ty::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Ty::Time { .. } | Ty::Size | Ty::Rate | Ty::Length => quantity(),
+        Ty::TimeOrOff => quantity_or("off"),
+        Ty::SizeOrUnlimited | Ty::LengthOrUnlimited => quantity_or("unlimited"),
+        Ty::Name(names) => of_names(names),
+        Ty::NameList(names) => one_or_many(&of_names(names)),
+        Ty::Hosts => one_or_many(&json!({ "type": "string" })),
+    }
+}
+
+fn one_or_many(item: &Value) -> Value {
+    json!({ "anyOf": [item, { "type": "array", "items": item, "uniqueItems": true }] })
+}
+
+/// Names that a file may add to are only examples.
+fn of_names(names: Names) -> Value {
+    let list = Known::default().list(names);
+    match names {
+        Names::Schemes | Names::Traffic => json!({ "type": "string", "examples": list }),
+        _ => json!({ "enum": list }),
+    }
+}
+
+fn side_table(side: Side) -> Value {
+    let mut properties = Map::new();
+    for setting in switches::all().into_iter().filter(|s| s.side() == side) {
+        let name = setting.name();
+        let mut value = of_kind(setting.kind());
+        if let Value::Object(map) = &mut value {
+            let doc = format!("{} ({})", setting.doc(), setting.source());
+            map.insert("description".to_owned(), json!(doc));
+        }
+        // A parameter may be written `"owner.name"` or as a table `owner`.
+        if let Some((owner, param)) = name.split_once('.') {
+            let table = properties.entry(owner.to_owned()).or_insert_with(
+                || json!({ "type": "object", "properties": {}, "additionalProperties": false }),
+            );
+            table["properties"][param] = value.clone();
+        }
+        properties.insert(name, value);
+    }
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+fn of_kind(kind: Kind) -> Value {
+    match kind {
+        Kind::Bool => json!({ "enum": [true, false, "on", "off"] }),
+        Kind::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Bytes { .. } => json!({ "type": "string", "pattern": QUANTITY }),
+        Kind::Duration { .. } => {
+            json!({ "anyOf": [{ "type": "string", "pattern": QUANTITY }, { "const": "never" }] })
+        }
+        Kind::Name { allowed, .. } => json!({ "enum": allowed() }),
+        Kind::NameOrCount { allowed, min, max } => json!({
+            "anyOf": [
+                { "enum": allowed() },
+                { "type": "integer", "minimum": min, "maximum": max },
+            ],
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded;
+
+    /// The part of JSON Schema that the schema uses; says where `value` does not fit.
+    fn misfit(schema: &Value, value: &toml::Value, path: &str) -> Option<String> {
+        let no = |why: &str| Some(format!("{path}: {why}"));
+        if let Some(any) = schema.get("anyOf").and_then(Value::as_array) {
+            let fits = any.iter().any(|s| misfit(s, value, path).is_none());
+            return if fits { None } else { no("fits none") };
+        }
+        if let Some(names) = schema.get("enum").and_then(Value::as_array) {
+            let same = |n: &Value| match value {
+                toml::Value::String(s) => n == s,
+                toml::Value::Boolean(b) => n == b,
+                _ => false,
+            };
+            return if names.iter().any(same) { None } else { no("not in the list") };
+        }
+        if let Some(word) = schema.get("const") {
+            return if value.as_str().is_some_and(|s| word == s) { None } else { no("not it") };
+        }
+        match (schema.get("type").and_then(Value::as_str), value) {
+            (None, _) | (Some("boolean"), toml::Value::Boolean(_)) => None,
+            (Some("string"), toml::Value::String(s)) => {
+                // Stands for the pattern: a digit first, a letter somewhere.
+                let quantity = s.starts_with(|c: char| c.is_ascii_digit())
+                    && s.contains(|c: char| c.is_alphabetic());
+                if schema.get("pattern").is_some() && !quantity { no("no unit") } else { None }
+            }
+            (Some("integer"), toml::Value::Integer(n)) => {
+                let range = schema["minimum"].as_i64()?..=schema["maximum"].as_i64()?;
+                if range.contains(n) { None } else { no("out of range") }
+            }
+            (Some("array"), toml::Value::Array(items)) => {
+                let item = schema.get("items").cloned().unwrap_or_default();
+                items.iter().find_map(|v| misfit(&item, v, path))
+            }
+            (Some("object"), toml::Value::Table(table)) => {
+                let missing = schema.get("required").and_then(Value::as_array).and_then(|names| {
+                    names.iter().find(|n| !table.contains_key(n.as_str().unwrap()))
+                });
+                if let Some(name) = missing {
+                    return no(&format!("{name} is missing"));
+                }
+                table.iter().find_map(|(key, value)| {
+                    let path = format!("{path}.{key}");
+                    let named = schema.get("properties").and_then(|p| p.get(key));
+                    // Stands for the pattern: no spaces.
+                    let pattern = schema.get("patternProperties").map(|p| &p[NAME]);
+                    let pattern = pattern.filter(|_| !key.contains(' '));
+                    match named.or(pattern).or(schema.get("additionalProperties")) {
+                        Some(Value::Bool(false)) => Some(format!("{path}: no such key")),
+                        Some(schema) => misfit(schema, value, &path),
+                        None => None,
+                    }
+                })
+            }
+            (Some(kind), _) => no(&format!("not of type {kind}")),
+        }
+    }
+
+    #[test]
+    fn every_scenario_and_template_fits() {
+        let schema = json_schema();
+        let scenarios = embedded::list().iter().map(|e| (e.name, e.text));
+        let templates = embedded::TEMPLATES.iter().map(|t| (t.name, t.text));
+        for (name, text) in scenarios.chain(templates) {
+            let value = toml::Value::Table(text.parse().unwrap());
+            assert_eq!(misfit(&schema, &value, name), None);
+        }
+    }
+
+    #[test]
+    fn every_run_written_out_fits() {
+        let schema = json_schema();
+        for entry in embedded::list() {
+            let plan = crate::Scenario::load(entry.name).unwrap().expand().unwrap();
+            let text = plan.runs[0].resolved_toml();
+            let value = toml::Value::Table(text.parse().unwrap());
+            assert_eq!(misfit(&schema, &value, entry.name), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_reader_refuses_does_not_fit() {
+        let schema = json_schema();
+        let first = embedded::find("first-light").unwrap().text;
+        for (old, new) in [
+            ("duration = \"2 s\"", "duratoin = \"2 s\""),
+            ("duration = \"2 s\"", "duration = 2"),
+            ("duration = \"2 s\"", "duration = \"2\""),
+            ("seeds = 2", "seeds = 0"),
+            ("kind = \"star\"", "kind = \"ring\""),
+            ("title", "subtitle"),
+            ("nagle = false", "nagel = false"),
+            ("nagle = false", "delack-segments = 1"),
+            ("[hosts.senders]", "[hosts.\"my senders\"]"),
+        ] {
+            assert!(first.contains(old));
+            let text = first.replacen(old, new, 1);
+            let value = toml::Value::Table(text.parse().unwrap());
+            assert!(misfit(&schema, &value, "t").is_some(), "{new}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_registered_files_are_in_it() {
+        let schema = json_schema();
+        let sender = &schema["properties"]["transport"]["properties"]["sender"]["properties"];
+        let shift = &sender["dctcp"]["properties"]["shift-g"];
+        assert_eq!(shift["type"], "integer");
+        assert_eq!(&sender["dctcp.shift-g"], shift);
+    }
+}

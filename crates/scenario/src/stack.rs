@@ -1,0 +1,87 @@
+//! From what is said of a transport in several places to one configuration per host group.
+//!
+//! Precedence, the later wins: the profile (the group's, else that of `[transport]`) <
+//! `transport.scheme` < the tables of `[transport]` < the compared scheme < the group's tables <
+//! switches that an override or a sweep sets. A group has one scheme: its own if it names one, so
+//! that it keeps it whatever is compared.
+
+use lowtide_tcp::switches::{self, SwitchError};
+use lowtide_tcp::{Config, Param, Params, Value, ack, cc, feedback, profile, scheme};
+
+use crate::model::{HostGroup, Model, Named};
+use crate::reader::Setting;
+use crate::tree::At;
+
+/// Why a configuration could not be made, and where that was asked for.
+pub(crate) type Failed = (At, String);
+
+/// The configuration of a group's hosts when `compared` is the scheme of the run.
+pub(crate) fn config(
+    model: &Model,
+    group: &HostGroup,
+    compared: Option<&Named>,
+) -> Result<Config, Failed> {
+    let general = &model.transport;
+    let own = &group.stack;
+    let mut config = match own.profile.as_ref().or(general.profile.as_ref()) {
+        Some(named) => {
+            let found = profile::find_profile(&named.name);
+            let found = found.ok_or_else(|| (named.at, format!("no profile `{}`", named.name)))?;
+            found.config().map_err(|e| (named.at, format!("profile `{}`: {e}", named.name)))?
+        }
+        None => Config::default(),
+    };
+    if own.scheme.is_none() && compared.is_none() {
+        apply_scheme(model, general.scheme.as_ref(), &mut config)?;
+    }
+    apply_settings(&general.settings, false, &mut config)?;
+    apply_scheme(model, own.scheme.as_ref().or(compared), &mut config)?;
+    apply_settings(&own.settings, false, &mut config)?;
+    apply_settings(&general.settings, true, &mut config)?;
+    apply_settings(&own.settings, true, &mut config)?;
+    config.params = written_out(&config);
+    Ok(config)
+}
+
+fn apply_scheme(model: &Model, named: Option<&Named>, config: &mut Config) -> Result<(), Failed> {
+    let Some(Named { name, at }) = named else { return Ok(()) };
+    let fail = |e: SwitchError| (*at, format!("scheme `{name}`: {e}"));
+    if let Some(bundle) = model.bundle(name) {
+        apply_scheme(model, bundle.base.as_ref(), config)?;
+        apply_settings(&bundle.settings, false, config)?;
+        return apply_settings(&bundle.settings, true, config);
+    }
+    let found = scheme::find_scheme(name).ok_or_else(|| (*at, format!("no scheme `{name}`")))?;
+    scheme::apply(found, config).map_err(fail)
+}
+
+fn apply_settings(settings: &[Setting], pinned: bool, config: &mut Config) -> Result<(), Failed> {
+    settings.iter().filter(|s| s.pinned == pinned).try_for_each(|s| {
+        switches::set_text(config, &s.name, &s.text).map_err(|e| (s.at, e.to_string()))
+    })
+}
+
+/// The parameters of the chosen control, decoder and policy, defaults included, and no others: so
+/// that two files that mean the same give equal configurations.
+fn written_out(config: &Config) -> Params {
+    let mut out = Params::new();
+    for (owner, params) in owners(config) {
+        for param in params {
+            let set = config.params.get(owner, param.name).cloned();
+            let value: Option<Value> = set.or_else(|| param.kind.parse(param.default).ok());
+            if let Some(value) = value {
+                out.set(owner, param.name, value);
+            }
+        }
+    }
+    out
+}
+
+/// The registered files that a configuration chooses, with their parameters.
+pub(crate) fn owners(config: &Config) -> Vec<(&'static str, &'static [Param])> {
+    let mut out = Vec::new();
+    out.extend(cc::find(config.cc).map(|e| (e.name, e.params)));
+    out.extend(feedback::find(config.feedback).map(|e| (e.name, e.params)));
+    out.extend(ack::find(config.ack).map(|e| (e.name, e.params)));
+    out
+}

@@ -1,0 +1,303 @@
+//! Sweeps: which values each swept key takes, and every combination of them.
+
+use lowtide_net::Count;
+use lowtide_tcp::{Kind, Value};
+use lowtide_units::{Bytes, Duration, Rate};
+
+use crate::error::suggest;
+use crate::keys::SWEEP;
+use crate::known::Known;
+use crate::reader::Complaints;
+use crate::target::{self, Target};
+use crate::tree::{At, Data, Node};
+use crate::value::{MOST, Ty, Val};
+
+/// One swept key.
+#[derive(Debug)]
+pub(crate) struct Axis {
+    pub(crate) key: String,
+    pub(crate) key_at: At,
+    /// What each point sets, with the value as points are named.
+    pub(crate) values: Vec<(String, Node)>,
+}
+
+/// One combination.
+pub(crate) type Point<'a> = Vec<(&'a Axis, usize)>;
+
+/// Keys that make no sense as an axis: they are no part of a run.
+const NEVER: [&str; 5] = ["schema", "title", "description", "run.seeds", "run.first-seed"];
+
+/// Reads the table of swept keys.
+pub(crate) fn read(root: &Node, known: &Known, complaints: &mut Complaints<'_>) -> Vec<Axis> {
+    let Some(entry) = root.entry(SWEEP) else { return Vec::new() };
+    let Data::Table(_) = &entry.node.data else {
+        let message = format!("`{SWEEP}` is {} where a table is wanted", entry.node.kind());
+        complaints.add(entry.node.at, message, None);
+        return Vec::new();
+    };
+    let mut axes = Vec::new();
+    for (key, key_at, node) in lines(&entry.node) {
+        if let Some(axis) = axis(key, key_at, node, known, complaints) {
+            axes.push(axis);
+        }
+    }
+    axes
+}
+
+/// The lines of the table: quoted dotted keys, and also the unquoted ones, which TOML reads as tables.
+pub(crate) fn lines(sweep: &Node) -> Vec<(String, At, &Node)> {
+    let mut out = Vec::new();
+    for entry in sweep.entries() {
+        collect(entry.key.clone(), entry.key_at, &entry.node, &mut out);
+    }
+    out
+}
+
+fn collect<'a>(key: String, at: At, node: &'a Node, out: &mut Vec<(String, At, &'a Node)>) {
+    let range = |e: &crate::tree::Entry| ["from", "to", "step"].contains(&e.key.as_str());
+    match &node.data {
+        Data::Table(entries)
+            if !entries.is_empty()
+                && !entries.iter().all(|e| {
+                    range(e) && !matches!(e.node.data, Data::Table(_) | Data::List(_))
+                }) =>
+        {
+            for entry in entries {
+                collect(format!("{key}.{}", entry.key), entry.key_at, &entry.node, out);
+            }
+        }
+        _ => out.push((key, at, node)),
+    }
+}
+
+fn axis(
+    key: String,
+    key_at: At,
+    node: &Node,
+    known: &Known,
+    complaints: &mut Complaints<'_>,
+) -> Option<Axis> {
+    let target = match target::find(&key, known) {
+        Ok(target) => target,
+        Err((message, help)) => {
+            complaints.add(key_at, format!("sweep of `{key}`: {message}"), help);
+            return None;
+        }
+    };
+    if NEVER.contains(&key.as_str()) || key.starts_with("compare.") {
+        let help = match key.as_str() {
+            "run.seeds" | "run.first-seed" => "every point is run with all seeds anyway",
+            "compare.schemes" => "every point is run with all compared schemes anyway",
+            _ => "it is the same for all runs of a scenario",
+        };
+        complaints.add(key_at, format!("`{key}` cannot be swept"), Some(help.to_owned()));
+        return None;
+    }
+    let nodes = match &node.data {
+        Data::List(items) => items.clone(),
+        Data::Table(_) => range(node, target, known, complaints)?,
+        _ => {
+            let help = "write a list, `[..]`, or `{ from = .., to = .., step = .. }`".to_owned();
+            let message =
+                format!("sweep of `{key}`: this is {} where a list is wanted", node.kind());
+            complaints.add(node.at, message, Some(help));
+            return None;
+        }
+    };
+    let mut values: Vec<(String, Node)> = Vec::new();
+    for item in nodes {
+        let name = point_name(&item, target, known);
+        if values.iter().any(|(n, _)| *n == name) {
+            complaints.add(item.at, format!("sweep of `{key}`: `{name}` is listed twice"), None);
+            return None;
+        }
+        values.push((name, item.pinned()));
+    }
+    if values.is_empty() {
+        complaints.add(node.at, format!("sweep of `{key}`: an empty list"), None);
+        return None;
+    }
+    Some(Axis { key, key_at, values })
+}
+
+/// The value as points are named: the way in which it is written out, if it is right.
+fn point_name(node: &Node, target: Target, known: &Known) -> String {
+    let written = || match &node.data {
+        Data::List(items) => items.iter().filter_map(Node::scalar).collect::<Vec<_>>().join(", "),
+        _ => node.scalar().unwrap_or_default(),
+    };
+    match target {
+        Target::Key(key) => {
+            let value = key.ty.read(node, &|names| known.list(names));
+            value.map_or_else(|_| written(), |v| v.to_string())
+        }
+        Target::Switch(switch) => {
+            let text = written();
+            switch.kind().parse(&text).map_or(text, |v| v.to_string())
+        }
+    }
+}
+
+/// A quantity that can be counted through: an amount and what it is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Measure {
+    Count,
+    Time,
+    Size,
+    Rate,
+    Packets,
+}
+
+fn range(
+    node: &Node,
+    target: Target,
+    known: &Known,
+    complaints: &mut Complaints<'_>,
+) -> Option<Vec<Node>> {
+    let names = ["from", "to", "step"];
+    if let Some(entry) = node.entries().iter().find(|e| !names.contains(&e.key.as_str())) {
+        let message = format!("no key `{}` in a range", entry.key);
+        complaints.add(entry.key_at, message, suggest(&entry.key, &names));
+        return None;
+    }
+    let mut parts = Vec::new();
+    for name in names {
+        let Some(entry) = node.entry(name) else {
+            let help = "a range is `{ from = .., to = .., step = .. }`, `to` included".to_owned();
+            complaints.add(node.at, format!("`{name}` is missing in this range"), Some(help));
+            return None;
+        };
+        match measure(&entry.node, target, known) {
+            Ok(part) => parts.push((part, entry.node.at)),
+            Err(message) => {
+                complaints.add(entry.node.at, format!("`{name}`: {message}"), None);
+                return None;
+            }
+        }
+    }
+    let [((from, unit), _), ((to, to_unit), to_at), ((step, step_unit), step_at)] = parts[..]
+    else {
+        return None;
+    };
+    for (other, at) in [(to_unit, to_at), (step_unit, step_at)] {
+        if other != unit {
+            complaints.add(at, "this is not in the unit of `from`", None);
+            return None;
+        }
+    }
+    if step == 0 {
+        complaints.add(step_at, "a step of zero never ends", None);
+        return None;
+    }
+    if to < from {
+        complaints.add(to_at, "this is below `from`", None);
+        return None;
+    }
+    if (to - from) / step >= MOST {
+        complaints.add(step_at, format!("this makes more than {MOST} points"), None);
+        return None;
+    }
+    let count = (to - from) / step + 1;
+    Some(
+        (0..count)
+            .map(|i| {
+                let text = unit.show(from + i * step);
+                Node { data: Data::Text(text), at: node.at, pinned: true }
+            })
+            .collect(),
+    )
+}
+
+/// How much an end of a range is, in the base unit of what is swept.
+fn measure(node: &Node, target: Target, known: &Known) -> Result<(u64, Measure), String> {
+    let no =
+        |what: String| format!("a range needs numbers, but the key takes {what}; list its values");
+    match target {
+        Target::Key(key) => {
+            // The range itself may pass over values that the key refuses; they are refused then.
+            let ty = match key.ty {
+                Ty::Count { .. } => Ty::Count { min: 0, max: u64::MAX },
+                Ty::Time { .. } | Ty::TimeOrOff => Ty::Time { positive: false },
+                Ty::Size | Ty::SizeOrUnlimited => Ty::Size,
+                Ty::Length | Ty::LengthOrUnlimited => Ty::Length,
+                Ty::Rate => Ty::Rate,
+                other => return Err(no(other.describe(&|names| known.list(names)))),
+            };
+            let value = ty.read(node, &|names| known.list(names)).map_err(|e| e.message)?;
+            match value {
+                Val::Count(n) => Ok((n, Measure::Count)),
+                Val::Time(t) => Ok((t.as_ps(), Measure::Time)),
+                Val::Size(n) | Val::Length(Count::Bytes(n)) => Ok((n.as_u64(), Measure::Size)),
+                Val::Rate(r) => Ok((r.as_bps(), Measure::Rate)),
+                Val::Length(Count::Packets(n)) => Ok((n, Measure::Packets)),
+                _ => Err(no(key.ty.describe(&|names| known.list(names)))),
+            }
+        }
+        Target::Switch(switch) => {
+            let kind = match switch.kind() {
+                Kind::Count { .. } | Kind::NameOrCount { .. } => {
+                    Kind::Count { min: 0, max: u64::MAX }
+                }
+                Kind::Bytes { .. } => Kind::Bytes { min: 0, max: u64::MAX },
+                Kind::Duration { .. } => Kind::Duration { min: Duration::ZERO, max: Duration::MAX },
+                other => return Err(no(other.describe())),
+            };
+            let text = node.scalar().unwrap_or_default();
+            match kind.parse(&text).map_err(|e| e.to_string())? {
+                Value::Count(n) => Ok((n, Measure::Count)),
+                Value::Bytes(n) => Ok((n.as_u64(), Measure::Size)),
+                Value::Duration(t) => Ok((t.as_ps(), Measure::Time)),
+                _ => Err(no(switch.kind().describe())),
+            }
+        }
+    }
+}
+
+impl Measure {
+    fn show(self, amount: u64) -> String {
+        match self {
+            Self::Count => amount.to_string(),
+            Self::Time => Duration::from_ps(amount).to_string(),
+            Self::Size => Bytes::new(amount).to_string(),
+            Self::Rate => Rate::from_bps(amount).map_or_else(String::new, |r| r.to_string()),
+            Self::Packets => format!("{amount} pkt"),
+        }
+    }
+}
+
+/// Every combination, the last axis changing fastest; one empty point without a sweep.
+pub(crate) fn points<'a>(axes: &'a [Axis], complaints: &mut Complaints<'_>) -> Vec<Point<'a>> {
+    let total = axes.iter().try_fold(1_u64, |n, a| n.checked_mul(a.values.len() as u64));
+    if total.is_none_or(|n| n > MOST) {
+        if let Some(axis) = axes.last() {
+            let message = format!("this sweep has more than {MOST} points");
+            complaints.add(axis.key_at, message, None);
+        }
+        return Vec::new();
+    }
+    let mut out: Vec<Point<'a>> = vec![Vec::new()];
+    for axis in axes {
+        out = out
+            .into_iter()
+            .flat_map(|point| {
+                (0..axis.values.len()).map(move |i| {
+                    let mut point = point.clone();
+                    point.push((axis, i));
+                    point
+                })
+            })
+            .collect();
+    }
+    out
+}
+
+/// The tree at a point.
+pub(crate) fn at_point(root: &Node, point: &Point<'_>) -> Node {
+    let mut tree = root.clone();
+    tree.remove(&[SWEEP]);
+    for (axis, index) in point {
+        let path: Vec<&str> = axis.key.split('.').collect();
+        tree.put(&path, axis.key_at, axis.values[*index].1.clone());
+    }
+    tree
+}

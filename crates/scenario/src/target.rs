@@ -1,0 +1,173 @@
+//! Which key a dotted path means: for overrides and sweeps.
+
+use lowtide_tcp::switches;
+
+use crate::error::suggest;
+use crate::keys::{Key, SECTIONS, SIDES, SWEEP, Section};
+use crate::known::Known;
+use crate::reader::{SIDE_OF, check_switch_name};
+
+/// What a dotted path leads to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// A key of the scenario.
+    Key(Key),
+    /// A switch or parameter of the transport.
+    Switch(switches::Setting),
+}
+
+type Unknown = (String, Option<String>);
+
+/// Follows a path; the error names the first part that leads nowhere.
+pub(crate) fn find(path: &str, known: &Known) -> Result<Target, Unknown> {
+    let parts: Vec<&str> = path.split('.').collect();
+    if parts[0] == SWEEP {
+        let help = format!(
+            "sweep the key itself: `--over {}=...`",
+            &path[SWEEP.len()..].trim_matches(['.', '"'])
+        );
+        return Err(("a sweep cannot be set as a key".to_owned(), Some(help)));
+    }
+    follow(&SECTIONS[0], &parts, 0, known, path)
+}
+
+fn follow(
+    section: &Section,
+    parts: &[&str],
+    depth: usize,
+    known: &Known,
+    path: &str,
+) -> Result<Target, Unknown> {
+    let here = parts[..depth].join(".");
+    let place = if here.is_empty() { String::new() } else { format!(" in [{here}]") };
+    let Some(part) = parts.get(depth) else {
+        let names = names_in(section);
+        let help = names.first().map(|name| format!("name a key in it, `{path}.{name}`"));
+        return Err((format!("`{path}` is a table"), help));
+    };
+    let last = depth + 1 == parts.len();
+    if section.switches
+        && let Some(i) = SIDES.iter().position(|s| s == part)
+    {
+        let name = parts[depth + 1..].join(".");
+        let path = parts[..=depth].join(".");
+        return check_switch_name(&name, SIDE_OF[i], &path).map(Target::Switch);
+    }
+    if last && let Some(key) = section.key(part) {
+        return Ok(Target::Key(key));
+    }
+    let deeper = SECTIONS.iter().find(|s| {
+        s.path.len() == depth + 1
+            && s.path.starts_with(section.path)
+            && (s.path[depth] == *part || s.path[depth] == "*")
+    });
+    // `hosts` and `compare.bundles` are no tables of their own, only the way to named ones.
+    let names: Option<&[String]> = match (section.path, *part) {
+        ([], "hosts") => Some(&known.hosts),
+        ([], "traffic") => Some(&known.traffic),
+        (["compare"], "bundles") => Some(&known.bundles),
+        _ => None,
+    };
+    if let Some(names) = names {
+        return follow_named(section, parts, depth + 1, names, known, path);
+    }
+    if let Some(deeper) = deeper {
+        return follow(deeper, parts, depth + 1, known, path);
+    }
+    let names = names_in(section);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let wrong = parts[depth..].join(".");
+    Err((format!("no key `{wrong}`{place}"), suggest(part, &names)))
+}
+
+fn follow_named(
+    section: &Section,
+    parts: &[&str],
+    depth: usize,
+    names: &[String],
+    known: &Known,
+    path: &str,
+) -> Result<Target, Unknown> {
+    let list: Vec<&str> = names.iter().map(String::as_str).collect();
+    let Some(name) = parts.get(depth) else {
+        return Err((format!("`{path}` is a table"), suggest("", &list)));
+    };
+    if !list.contains(name) {
+        let table = parts[..depth].join(".");
+        return Err((format!("there is no [{table}.{name}]"), suggest(name, &list)));
+    }
+    let mut pattern = section.path.to_vec();
+    pattern.extend([parts[depth - 1], "*"]);
+    match SECTIONS.iter().find(|s| s.path == pattern) {
+        Some(deeper) => follow(deeper, parts, depth + 1, known, path),
+        None => Err((format!("no key `{path}`"), None)),
+    }
+}
+
+fn names_in(section: &Section) -> Vec<String> {
+    let mut names: Vec<String> = section.all_keys().iter().map(|k| k.name.to_owned()).collect();
+    names.extend(section.children().into_iter().map(str::to_owned));
+    if section.switches {
+        names.extend(SIDES.iter().map(|s| (*s).to_owned()));
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> Known {
+        Known {
+            hosts: vec!["senders".into(), "receivers".into()],
+            traffic: vec!["short".into()],
+            bundles: vec!["mine".into()],
+        }
+    }
+
+    fn refused(path: &str) -> String {
+        let (message, help) = find(path, &known()).unwrap_err();
+        format!("{message}; {}", help.unwrap_or_default())
+    }
+
+    #[test]
+    fn paths_lead_to_keys_and_switches() {
+        for path in [
+            "title",
+            "run.seeds",
+            "switch.buffer",
+            "switch.mark.k",
+            "transport.profile",
+            "hosts.senders.count",
+            "traffic.short.size",
+            "compare.schemes",
+            "compare.bundles.mine.base",
+        ] {
+            let last = path.rsplit('.').next().unwrap();
+            assert!(matches!(find(path, &known()), Ok(Target::Key(k)) if k.name == last), "{path}");
+        }
+        for (path, name) in [
+            ("transport.sender.window-floor", "window-floor"),
+            ("hosts.senders.receiver.delack-segments", "delack-segments"),
+            ("compare.bundles.mine.connection.ecn", "ecn"),
+        ] {
+            let found = find(path, &known());
+            assert!(matches!(found, Ok(Target::Switch(s)) if s.name() == name), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_says_where_it_ends() {
+        assert!(refused("run.sedes").contains("`seeds`"));
+        assert!(refused("runn.seeds").contains("`run`"));
+        assert!(refused("traffic.shrt.size").contains("`short`"));
+        assert!(refused("traffic.short.siez").contains("`size`"));
+        assert!(refused("transport.receiver.window-floor").contains("[transport.sender]"));
+        assert!(refused("switch.mark").contains("is a table"));
+        assert!(refused("hosts").contains("is a table"));
+        assert!(refused("hosts.senders").contains("hosts.senders.count"));
+        assert!(refused("run.seeds.more").contains("no key `seeds.more` in [run]"));
+        assert!(refused("sweep.run.seeds").contains("--over run.seeds"));
+        assert!(refused("").contains("no key"));
+    }
+}

@@ -1,0 +1,270 @@
+//! What a key accepts, and how a written value becomes a typed one.
+
+use lowtide_net::Count;
+use lowtide_units::{
+    Bytes, Duration, ParseUnitError, Rate, parse_bytes, parse_duration, parse_packets, parse_rate,
+};
+
+use crate::error::suggest;
+use crate::tree::{At, Data, Node};
+
+/// What a key accepts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ty {
+    /// Any text on one line.
+    Text,
+    /// `true` or `false`.
+    Bool,
+    /// A whole number in a closed range.
+    Count { min: u64, max: u64 },
+    /// A span of time, at most [`LONGEST`]; `positive` ones are not zero.
+    Time { positive: bool },
+    /// A span of time above zero, or `off`.
+    TimeOrOff,
+    /// A number of bytes, at least one.
+    Size,
+    /// A number of bytes, at least one, or `unlimited`.
+    SizeOrUnlimited,
+    /// Bits per second.
+    Rate,
+    /// Packets or bytes.
+    Length,
+    /// Packets or bytes, or `unlimited`.
+    LengthOrUnlimited,
+    /// One of a list of names.
+    Name(Names),
+    /// A list of names without repetition; one name may stand alone.
+    NameList(Names),
+    /// Hosts: `senders`, `senders.0`, `senders[0..2]`, or a list of these.
+    Hosts,
+}
+
+/// Which names a key accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Names {
+    /// These.
+    Fixed(&'static [&'static str]),
+    /// Profiles of the transport.
+    Profiles,
+    /// Schemes of the transport and bundles of this file.
+    Schemes,
+    /// Schemes of the transport alone.
+    BaseSchemes,
+    /// Workloads.
+    Workloads,
+    /// Traffic groups of this file.
+    Traffic,
+}
+
+/// The longest time that a scenario may speak of.
+pub(crate) const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// The most hosts, flows or points that are taken for meant.
+pub(crate) const MOST: u64 = 1_000_000;
+
+/// A typed value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Val {
+    Text(String),
+    Bool(bool),
+    Count(u64),
+    Time(Duration),
+    Size(Bytes),
+    Rate(Rate),
+    Length(Count),
+    /// `unlimited` or `off`.
+    Word(&'static str),
+    Names(Vec<(String, At)>),
+}
+
+/// Why a value was refused: the message, help where there is some, and a narrower place.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    pub(crate) at: At,
+}
+
+impl std::fmt::Display for Val {
+    /// The one way in which a value is written out; reading it back gives the value.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(t) => f.write_str(t),
+            Self::Bool(b) => write!(f, "{b}"),
+            Self::Count(n) => write!(f, "{n}"),
+            Self::Time(t) => write!(f, "{t}"),
+            Self::Size(b) | Self::Length(Count::Bytes(b)) => write!(f, "{b}"),
+            Self::Rate(r) => write!(f, "{r}"),
+            Self::Length(Count::Packets(n)) => write!(f, "{n} pkt"),
+            Self::Word(w) => f.write_str(w),
+            Self::Names(names) => {
+                let names: Vec<&str> = names.iter().map(|(n, _)| n.as_str()).collect();
+                f.write_str(&names.join(", "))
+            }
+        }
+    }
+}
+
+impl Ty {
+    /// What is accepted, in words, with an example.
+    pub(crate) fn describe(self, known: &dyn Fn(Names) -> Vec<String>) -> String {
+        match self {
+            Self::Text => "a text".into(),
+            Self::Bool => "`true` or `false`".into(),
+            Self::Count { min, max } if max == MOST => format!("a whole number, {min} or more"),
+            Self::Count { min, max } => format!("a whole number, {min} to {max}"),
+            Self::Time { positive: true } => "a time above zero, `\"100 us\"`".into(),
+            Self::Time { positive: false } => "a time, `\"100 us\"`".into(),
+            Self::TimeOrOff => "a time above zero, `\"1 ms\"`, or `\"off\"`".into(),
+            Self::Size => "a size, `\"30 kB\"`".into(),
+            Self::SizeOrUnlimited => "a size, `\"30 kB\"`, or `\"unlimited\"`".into(),
+            Self::Rate => "a rate, `\"10 Gbit/s\"`".into(),
+            Self::Length => "packets or bytes, `\"20 pkt\"` or `\"30 kB\"`".into(),
+            Self::LengthOrUnlimited => {
+                "packets or bytes, `\"100 pkt\"` or `\"6 MB\"`, or `\"unlimited\"`".into()
+            }
+            Self::Name(names) => format!("one of {}", quoted(names, known)),
+            Self::NameList(names) => format!("a list of {}", quoted(names, known)),
+            Self::Hosts => {
+                "a host group, hosts of it, or a list: `\"senders\"`, `\"senders.0\"`, `\"senders[0..2]\"`".into()
+            }
+        }
+    }
+
+    /// Whether a comma on the command line separates elements.
+    pub(crate) const fn is_list(self) -> bool {
+        matches!(self, Self::NameList(_) | Self::Hosts)
+    }
+
+    /// Reads a value.
+    pub(crate) fn read(
+        self,
+        node: &Node,
+        known: &dyn Fn(Names) -> Vec<String>,
+    ) -> Result<Val, Refused> {
+        let refuse = |message: String, help: Option<String>| Refused { message, help, at: node.at };
+        let wrong_kind = || {
+            refuse(
+                format!("this is {} where {} is wanted", node.kind(), self.describe(known)),
+                None,
+            )
+        };
+        if self.is_list() {
+            return self.read_list(node, known);
+        }
+        let text = node.scalar().ok_or_else(wrong_kind)?;
+        // A number without a unit is still a number here: the parsers of units say what is missing.
+        match self {
+            Self::Text => match &node.data {
+                Data::Text(text) if !text.contains('\n') => Ok(Val::Text(text.clone())),
+                Data::Text(_) => Err(refuse("this text has more than one line".into(), None)),
+                _ => Err(wrong_kind()),
+            },
+            Self::Bool => match text.as_str() {
+                "true" => Ok(Val::Bool(true)),
+                "false" => Ok(Val::Bool(false)),
+                _ => Err(refuse(format!("`{text}` is neither `true` nor `false`"), None)),
+            },
+            Self::Count { min, max } => match text.parse::<u64>() {
+                Ok(n) if (min..=max).contains(&n) => Ok(Val::Count(n)),
+                Ok(_) => Err(refuse(
+                    format!("`{text}` is not {}", self.describe(known)),
+                    (text == "0").then(|| "zero of these makes an empty experiment".into()),
+                )),
+                Err(_) => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
+            },
+            Self::Time { positive } => time(node, &text, positive).map(Val::Time),
+            Self::TimeOrOff if text == "off" => Ok(Val::Word("off")),
+            Self::TimeOrOff => time(node, &text, true).map(Val::Time),
+            Self::SizeOrUnlimited | Self::LengthOrUnlimited if text == "unlimited" => {
+                Ok(Val::Word("unlimited"))
+            }
+            Self::Size | Self::SizeOrUnlimited => match parse_bytes(&text) {
+                Ok(n) if n.as_u64() == 0 => {
+                    Err(refuse("a size of zero makes no sense".into(), None))
+                }
+                Ok(n) => Ok(Val::Size(n)),
+                Err(e) => Err(unit(node, &e)),
+            },
+            Self::Rate => parse_rate(&text).map(Val::Rate).map_err(|e| unit(node, &e)),
+            Self::Length | Self::LengthOrUnlimited => length(node, &text).map(Val::Length),
+            Self::Name(names) => {
+                name(node, &text, &known(names)).map(|name| Val::Text(name.to_owned()))
+            }
+            Self::NameList(_) | Self::Hosts => Err(wrong_kind()),
+        }
+    }
+
+    fn read_list(self, node: &Node, known: &dyn Fn(Names) -> Vec<String>) -> Result<Val, Refused> {
+        let single = std::slice::from_ref(node);
+        let items = match &node.data {
+            Data::List(items) => items.as_slice(),
+            _ => single,
+        };
+        let mut out: Vec<(String, At)> = Vec::new();
+        for item in items {
+            let Data::Text(text) = &item.data else {
+                let message =
+                    format!("this is {} where {} is wanted", item.kind(), self.describe(known));
+                return Err(Refused { message, help: None, at: item.at });
+            };
+            if let Self::NameList(names) = self {
+                name(item, text, &known(names))?;
+            }
+            if out.iter().any(|(n, _)| n == text) {
+                let message = format!("`{text}` is listed twice");
+                return Err(Refused { message, help: None, at: item.at });
+            }
+            out.push((text.clone(), item.at));
+        }
+        if out.is_empty() && matches!(self, Self::Hosts) {
+            let message = "an empty list of hosts".to_owned();
+            return Err(Refused { message, help: None, at: node.at });
+        }
+        Ok(Val::Names(out))
+    }
+}
+
+fn quoted(names: Names, known: &dyn Fn(Names) -> Vec<String>) -> String {
+    match names {
+        Names::Traffic => "the traffic groups".into(),
+        _ => known(names).iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn name<'a>(node: &Node, text: &'a str, known: &[String]) -> Result<&'a str, Refused> {
+    if known.iter().any(|k| k == text) {
+        return Ok(text);
+    }
+    let list: Vec<&str> = known.iter().map(String::as_str).collect();
+    let message = format!("`{text}` is unknown here");
+    Err(Refused { message, help: suggest(text, &list), at: node.at })
+}
+
+fn unit(node: &Node, error: &ParseUnitError) -> Refused {
+    Refused { message: error.to_string(), help: None, at: node.at }
+}
+
+fn time(node: &Node, text: &str, positive: bool) -> Result<Duration, Refused> {
+    let span = parse_duration(text).map_err(|e| unit(node, &e))?;
+    let message = if positive && span == Duration::ZERO {
+        "this time has to be above zero".to_owned()
+    } else if span > LONGEST {
+        format!("{span} is longer than the 24 hours that a scenario may speak of")
+    } else {
+        return Ok(span);
+    };
+    Err(Refused { message, help: None, at: node.at })
+}
+
+fn length(node: &Node, text: &str) -> Result<Count, Refused> {
+    if text.contains("pkt") || text.contains("packet") {
+        return parse_packets(text).map(Count::Packets).map_err(|e| unit(node, &e));
+    }
+    if text.trim().parse::<f64>().is_ok() {
+        let message = format!("`{text}` has no unit");
+        let help = format!("write \"{text} pkt\" for packets or \"{text} kB\" for bytes");
+        return Err(Refused { message, help: Some(help), at: node.at });
+    }
+    parse_bytes(text).map(Count::Bytes).map_err(|e| unit(node, &e))
+}

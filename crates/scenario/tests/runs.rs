@@ -1,0 +1,239 @@
+//! From a file to runs: expansion, precedence, overrides, sweeps, and the text of a resolved run.
+
+use lowtide_host::Setup;
+use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId};
+use lowtide_scenario::{Plan, Scenario};
+use lowtide_tcp::EcnWish;
+use lowtide_units::{Bytes, Duration};
+
+const BASE: &str = r#"
+schema = 1
+title = "A test"
+[run]
+duration = "3 s"
+[topology]
+kind = "star"
+link-rate = "1 Gbit/s"
+link-delay = "10 us"
+[switch]
+buffer = "6 MB"
+[switch.mark]
+kind = "step"
+k = "20 pkt"
+[transport]
+profile = "linux"
+[transport.sender]
+nagle = false
+[hosts.senders]
+count = 3
+[hosts.receivers]
+count = 1
+[traffic.long]
+from = ["senders.1", "senders.2"]
+to = "receivers"
+count = 2
+size = "40 MB"
+[traffic.short]
+from = "senders"
+to = "receivers"
+count = 10
+start = "500 ms"
+size = "10 kB"
+"#;
+
+fn plan(text: &str) -> Plan {
+    let plan = Scenario::parse(text, "t.toml").and_then(|s| s.expand());
+    plan.unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn only(text: &str) -> Setup {
+    let plan = plan(text);
+    assert_eq!(plan.runs.len(), 1);
+    plan.runs[0].setup().unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn with(extra: &str) -> String {
+    format!("{BASE}{extra}")
+}
+
+#[test]
+fn a_file_becomes_a_setup() {
+    let setup = only(BASE);
+    assert_eq!(setup.end.at, Duration::from_secs(3));
+    assert!(setup.end.when_done);
+    assert_eq!(setup.host_groups, ["senders", "receivers"]);
+    assert_eq!(setup.network.hosts, ["senders.0", "senders.1", "senders.2", "receivers.0"]);
+    assert_eq!(setup.hosts[3].group, 1);
+    let long: Vec<_> = setup.flows[..2].iter().map(|f| (f.src, f.dst, f.size)).collect();
+    let size = Some(Bytes::new(40_000_000));
+    assert_eq!(long, [(1, 3, size), (2, 3, size)]);
+    assert_eq!(setup.flows.len(), 12);
+    assert!(setup.flows[2..].iter().all(|f| f.start.since_start() == Duration::from_ms(500)));
+    let port = setup.network.links[3].port_b;
+    assert_eq!(port.buffer, BufferSpec::Static(Count::Bytes(Bytes::new(6_000_000))));
+    assert!(matches!(port.mark, MarkSpec::Step { k: Count::Packets(20), .. }));
+    assert_eq!(setup.network.links[3].port_a.buffer, BufferSpec::Unlimited);
+    assert!(setup.hosts.iter().all(|h| !h.config.nagle && h.config.cc == "cubic"));
+    assert_eq!(setup.probes.groups, [0, 1]);
+    assert_eq!(setup.disturbance.start_jitter, Duration::from_us(10));
+}
+
+#[test]
+fn the_left_of_a_dumbbell_is_numbered_first() {
+    let text = BASE
+        .replace("kind = \"star\"", "kind = \"dumbbell\"\nbottleneck-rate = \"10 Gbit/s\"")
+        .replace("[hosts.senders]\ncount = 3", "[hosts.senders]\ncount = 3\nside = \"right\"")
+        .replace("[hosts.receivers]\ncount = 1", "[hosts.receivers]\ncount = 1\nside = \"left\"");
+    let setup = only(&text);
+    assert_eq!(setup.network.hosts[0], "receivers.0");
+    assert_eq!(setup.hosts[0].group, 1);
+    assert_eq!((setup.flows[0].src, setup.flows[0].dst), (2, 0));
+    let middle = setup.network.links.last().unwrap();
+    assert_eq!((middle.a, middle.b), (NodeId::Switch(0), NodeId::Switch(1)));
+    assert_eq!(middle.rate.as_bps(), 10_000_000_000);
+    assert_eq!(middle.delay, Duration::from_us(10));
+}
+
+#[test]
+fn runs_are_schemes_times_points_times_seeds() {
+    let text = with(
+        "[compare]\nschemes = [\"sack\", \"ecn\"]\n\
+         [sweep]\n\"traffic.short.size\" = [\"10kB\", \"20 kB\"]\n\
+         \"switch.mark.k\" = { from = \"10 pkt\", to = \"30 pkt\", step = \"10 pkt\" }\n",
+    );
+    let plan = Scenario::parse(&text, "t.toml").unwrap().seeds(2).unwrap().expand().unwrap();
+    assert_eq!(plan.schemes, ["sack", "ecn"]);
+    assert_eq!(plan.points.len(), 6);
+    assert_eq!(plan.runs.len(), 24);
+    let run = &plan.runs[3];
+    assert_eq!((run.scheme.as_str(), run.seed), ("sack", 2));
+    let point: Vec<_> = run.point.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    assert_eq!(point, [("traffic.short.size", "10 kB"), ("switch.mark.k", "20 pkt")]);
+    let setup = run.setup().unwrap();
+    assert_eq!(setup.seed, 2);
+    assert_eq!(setup.flows[2].size, Some(Bytes::new(10_000)));
+    let hashes: std::collections::BTreeSet<_> = plan.runs.iter().map(|r| &r.hash).collect();
+    assert_eq!(hashes.len(), 24, "every run has its own hash");
+    assert!(plan.runs.iter().all(|r| r.hash.len() == 16));
+}
+
+#[test]
+fn a_group_keeps_its_own_scheme_and_an_override_wins_over_all() {
+    let text = with("[compare]\nschemes = [\"sack\", \"ecn\"]\n").replace(
+        "[hosts.receivers]",
+        "[hosts.old]\ncount = 1\nscheme = \"sack\"\n[hosts.receivers]",
+    );
+    let plan_of = |s: Scenario| s.expand().unwrap_or_else(|e| panic!("{e}"));
+    let plan = plan_of(Scenario::parse(&text, "t.toml").unwrap());
+    let ecn = plan.runs[1].setup().unwrap();
+    assert_eq!(plan.runs[1].scheme, "ecn");
+    assert_eq!(ecn.hosts[0].config.ecn, EcnWish::Rfc3168);
+    assert_eq!(ecn.hosts[3].config.ecn, EcnWish::Off, "its own scheme");
+    assert_eq!(ecn.hosts[0].config.ack, "rfc3168");
+
+    let scenario = Scenario::parse(&text, "t.toml")
+        .unwrap()
+        .with_override("transport.connection.ecn", "off")
+        .unwrap();
+    let plan = plan_of(scenario);
+    assert!(plan.runs[1].setup().unwrap().hosts.iter().all(|h| h.config.ecn == EcnWish::Off));
+}
+
+#[test]
+fn the_file_itself_is_below_the_compared_scheme_and_above_the_profile() {
+    let text =
+        with("[transport.connection]\necn = \"off\"\nmtu = 4000\n[compare]\nschemes = [\"ecn\"]\n");
+    let setup = only(&text);
+    assert!(setup.hosts.iter().all(|h| h.config.ecn == EcnWish::Rfc3168 && h.config.mtu == 4000));
+    let text = text.replace(
+        "[hosts.receivers]",
+        "[hosts.senders.connection]\necn = \"passive\"\n[hosts.receivers]",
+    );
+    let setup = only(&text);
+    assert_eq!(setup.hosts[0].config.ecn, EcnWish::Passive);
+    assert_eq!(setup.hosts[3].config.ecn, EcnWish::Rfc3168);
+}
+
+#[test]
+fn bundles_are_schemes_of_the_file() {
+    let text = with(
+        "[compare]\nschemes = [\"ecn\", \"patient\"]\n\
+         [compare.bundles.patient]\nbase = \"ecn\"\nreceiver = { delack-segments = 4 }\n",
+    );
+    let plan = plan(&text);
+    let (ecn, patient) = (plan.runs[0].setup().unwrap(), plan.runs[1].setup().unwrap());
+    assert_eq!(ecn.hosts[0].config.delack_segments, 2);
+    assert_eq!(patient.hosts[0].config.delack_segments, 4);
+    assert_eq!(patient.hosts[0].config.ecn, EcnWish::Rfc3168);
+}
+
+#[test]
+fn an_override_ends_the_sweep_of_its_key_and_a_new_sweep_takes_its_place() {
+    let text = with(
+        "[sweep]\ntraffic.short.size = [\"10 kB\", \"20 kB\"]\n\"run.duration\" = [\"3 s\", \"4 s\"]\n",
+    );
+    let fixed = Scenario::parse(&text, "t.toml")
+        .unwrap()
+        .with_override("traffic.short.size", "800 kB")
+        .unwrap()
+        .expand()
+        .unwrap();
+    assert_eq!(
+        fixed.points,
+        [[("run.duration".into(), "3 s".into())], [("run.duration".into(), "4 s".into())]]
+    );
+    assert_eq!(fixed.runs[0].setup().unwrap().flows[2].size, Some(Bytes::new(800_000)));
+    let values = ["1 MB".to_owned(), "2 MB".to_owned()];
+    let other = Scenario::parse(&text, "t.toml")
+        .unwrap()
+        .with_sweep("traffic.short.size", &values)
+        .unwrap()
+        .expand()
+        .unwrap();
+    assert_eq!(
+        other.points[0],
+        [("traffic.short.size".into(), "1 MB".into()), ("run.duration".into(), "3 s".into())]
+    );
+    assert_eq!(other.points.len(), 4);
+}
+
+#[test]
+fn a_resolved_run_reads_back_as_the_same_run() {
+    let text = with(
+        "[probes]\ninterval = \"off\"\ngroups = [\"short\"]\n\
+         [compare]\nschemes = [\"sack\", \"patient\"]\n\
+         [compare.bundles.patient]\nbase = \"ecn\"\nreceiver = { delack-segments = 4 }\n\
+         [sweep]\n\"traffic.short.size\" = [\"10 kB\", \"20 kB\"]\n",
+    )
+    .replace(
+        "[hosts.receivers]",
+        "[hosts.old]\ncount = 2\nscheme = \"patient\"\nprofile = \"rfc\"\n[hosts.receivers]",
+    );
+    for run in plan(&text).runs {
+        let resolved = run.resolved_toml();
+        let again = plan(&resolved);
+        assert_eq!(again.runs.len(), 1, "{resolved}");
+        assert_eq!(again.runs[0].setup().unwrap(), run.setup().unwrap());
+        assert_eq!(again.runs[0].scheme, run.scheme);
+        assert_eq!(again.runs[0].resolved_toml(), resolved, "written out twice it stays the same");
+        assert_eq!(again.runs[0].hash, run.hash);
+    }
+}
+
+#[test]
+fn lists_of_an_override_are_separated_by_commas() {
+    let scenario = Scenario::parse(&with("[compare]\nschemes = [\"ecn\"]\n"), "t.toml").unwrap();
+    let plan =
+        scenario.clone().with_override("compare.schemes", "sack, ecn").unwrap().expand().unwrap();
+    assert_eq!(plan.schemes, ["sack", "ecn"]);
+    let plan = scenario.with_override("compare.schemes", "sack").unwrap().expand().unwrap();
+    assert_eq!(plan.schemes, ["sack"]);
+}
+
+#[test]
+fn hosts_may_send_among_themselves() {
+    let text = BASE.replace("to = \"receivers\"\ncount = 10", "to = \"senders\"\ncount = 10");
+    let setup = only(&text);
+    assert!(setup.flows.iter().all(|f| f.src != f.dst));
+    assert_eq!(setup.flows.len(), 12);
+}

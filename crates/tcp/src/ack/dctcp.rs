@@ -1,0 +1,178 @@
+//! The DCTCP receiver: an echo that changes with the marks, exact to the segment.
+//!
+//! ## What it does
+//! Keeps one bit, the CE state of the last ECN-capable data segment, and echoes it. When the bit
+//! flips while an ACK is being delayed, the delayed segments are acknowledged first, with the old
+//! echo, then everything with the new one; with nothing delayed the flip is acknowledged at once.
+//! Otherwise ACKs are delayed as usual, so a run of marks costs no more ACKs than none.
+//!
+//! ## Spec
+//! RFC 8257 §3.2; the DCTCP paper (SIGCOMM 2010) figure 10 for the ACK with the old echo.
+//!
+//! ## Deviations
+//! RFC 8257 §3.2 asks for one immediate ACK at a flip and leaves the split open: with the split no
+//! segment is reported under the wrong bit. A segment that is not ECN-capable (a retransmission,
+//! where only new data carries ECT) says nothing about the queue and leaves the bit alone, and so does
+//! a duplicate (RFC 3168 §6.1.5 has CE on packets outside the window ignored). CWR means nothing to
+//! this receiver.
+//!
+//! ## Kernel twin
+//! `tcp_dctcp.c` with the flip handling of `tcp_dctcp.h` in Linux 6.18: same states, same split.
+
+use alloc::boxed::Box;
+
+use lowtide_units::Instant;
+
+use super::{AckAction, AckPolicy, DelayedAck, Entry, RxSample, Setup};
+use crate::params::Params;
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "dctcp",
+    summary: "DCTCP receiver: ECE is the CE of the last segment, a flip is acknowledged at once",
+    spec: "RFC 8257 §3.2",
+    params: &[],
+    build,
+};
+
+fn build(_: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
+    Box::new(Dctcp { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false })
+}
+
+/// The two states.
+#[derive(Debug)]
+struct Dctcp {
+    delayed: DelayedAck,
+    ecn: bool,
+    /// DCTCP.CE of RFC 8257 §3.2.
+    ce: bool,
+}
+
+impl AckPolicy for Dctcp {
+    fn on_data(&mut self, rx: &RxSample) -> AckAction {
+        if self.ecn && rx.ect && !rx.duplicate && rx.ce != self.ce {
+            self.ce = rx.ce;
+            return if rx.ack_pending {
+                AckAction::SplitAt { prior: rx.rcv_nxt_before }
+            } else {
+                AckAction::Now
+            };
+        }
+        self.delayed.on_data(rx)
+    }
+    fn on_ack_sent(&mut self, _now: Instant) {
+        self.delayed.on_ack_sent();
+    }
+    fn echo(&self) -> bool {
+        self.ce
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_units::Duration;
+
+    use super::*;
+
+    const TIMER: Duration = Duration::from_ms(40);
+
+    fn policy(segments: u32) -> Box<dyn AckPolicy> {
+        build(&Params::new(), &Setup { segments, timer: TIMER, ecn: true })
+    }
+
+    fn data(ce: bool, ack_pending: bool) -> RxSample {
+        RxSample {
+            now: Instant::ZERO,
+            in_order: true,
+            duplicate: false,
+            segments: 1,
+            payload: 1000,
+            ect: true,
+            ce,
+            cwr: false,
+            ack_pending,
+            rcv_nxt_before: 7000,
+        }
+    }
+
+    #[test]
+    fn a_flip_with_an_ack_pending_splits_and_without_one_acknowledges_at_once() {
+        let mut p = policy(2);
+        assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
+        assert_eq!(p.on_data(&data(true, true)), AckAction::SplitAt { prior: 7000 });
+        assert!(p.echo());
+        p.on_ack_sent(Instant::ZERO);
+        assert_eq!(p.on_data(&data(false, false)), AckAction::Now);
+        assert!(!p.echo());
+    }
+
+    #[test]
+    fn a_run_of_marks_is_acknowledged_every_m_segments() {
+        for m in [1, 2, 4] {
+            let mut p = policy(m);
+            assert_eq!(p.on_data(&data(true, false)), AckAction::Now);
+            p.on_ack_sent(Instant::ZERO);
+            for i in 1..=12 {
+                let action = p.on_data(&data(true, true));
+                assert!(p.echo());
+                if i % m == 0 {
+                    assert_eq!(action, AckAction::Now, "segment {i}, m {m}");
+                    p.on_ack_sent(Instant::ZERO);
+                } else {
+                    assert_eq!(action, AckAction::Delay(TIMER), "segment {i}, m {m}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pitfall_3_with_a_window_of_one_no_flip_waits_for_the_timer() {
+        // The sender waits for each ACK: segments that alternate never meet the delay.
+        let mut p = policy(2);
+        for i in 0..20 {
+            assert_eq!(p.on_data(&data(i % 2 == 0, false)), AckAction::Now);
+            p.on_ack_sent(Instant::ZERO);
+        }
+        // And the segment after a split counts anew: the split has acknowledged all before it.
+        assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
+        assert_eq!(p.on_data(&data(true, true)), AckAction::SplitAt { prior: 7000 });
+        p.on_ack_sent(Instant::ZERO);
+        p.on_ack_sent(Instant::ZERO);
+        assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
+        assert_eq!(p.on_data(&data(true, true)), AckAction::Now);
+    }
+
+    #[test]
+    fn segments_that_are_not_ecn_capable_leave_the_state_alone() {
+        let mut p = policy(2);
+        let _ = p.on_data(&data(true, false));
+        p.on_ack_sent(Instant::ZERO);
+        let plain = RxSample { ect: false, ..data(false, false) };
+        assert_eq!(p.on_data(&plain), AckAction::Delay(TIMER));
+        assert!(p.echo());
+    }
+
+    #[test]
+    fn cwr_does_not_matter() {
+        let mut p = policy(2);
+        let _ = p.on_data(&data(true, false));
+        p.on_ack_sent(Instant::ZERO);
+        let _ = p.on_data(&RxSample { cwr: true, ..data(true, false) });
+        assert!(p.echo());
+    }
+
+    #[test]
+    fn pitfall_10_ce_on_a_duplicate_changes_nothing() {
+        let mut p = policy(2);
+        let duplicate = RxSample { duplicate: true, in_order: false, ..data(true, false) };
+        assert_eq!(p.on_data(&duplicate), AckAction::Delay(TIMER));
+        assert!(!p.echo());
+    }
+
+    #[test]
+    fn without_ecn_agreed_there_is_no_echo() {
+        let mut p = build(&Params::new(), &Setup { segments: 2, timer: TIMER, ecn: false });
+        assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
+        assert!(!p.echo());
+    }
+}

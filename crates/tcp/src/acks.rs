@@ -1,0 +1,308 @@
+//! What an ACK does to the sender: the scoreboard, recovery, the round trip, ECN, the window.
+
+use lowtide_units::{Bytes, Instant, Rate};
+use lowtide_wire::{Flags, Segment};
+
+use crate::cc::{AckSample, CongestionEvent, Reaction};
+use crate::connection::Connection;
+use crate::event::SegmentError;
+use crate::feedback::{AckView, CeFeedback};
+use crate::recovery::{Acked, Phase};
+use crate::sender::LimitedBy;
+
+/// Duplicate ACKs that make a loss (RFC 5681 §3.2).
+const DUP_THRESH: u32 = 3;
+
+impl Connection {
+    /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states.
+    pub(crate) fn process_ack(&mut self, now: Instant, seg: &Segment) -> Result<(), SegmentError> {
+        let ack = self.snd.offset(seg.ack);
+        self.take_probe_answer(now, ack);
+        if ack > self.snd.nxt as i64 {
+            self.rcv.owe_ack_now();
+            return Err(SegmentError::AckOfUnsent);
+        }
+        if ack < self.snd.una as i64 {
+            // Old, reordered: nothing in it is news for the sender, but its payload may be.
+            return Ok(());
+        }
+        let ack = ack as u64;
+        let window_moved = self.update_window(seg, ack > self.snd.una);
+
+        let prior_in_flight = self.snd.board.pipe();
+        let prior_flight_size = self.snd.board.flight_size();
+        let mut acked = Acked::default();
+        let advanced = ack > self.snd.una;
+        self.snd.board.ack(ack, &mut acked);
+        self.snd.una = ack;
+        let sack_news = self.sack_ok && self.take_sack_blocks(seg, &mut acked);
+        if advanced {
+            self.timeouts = 0;
+            self.persists = 0;
+            let unacked = self.snd.end.saturating_sub(ack);
+            if self.snd.blocked && unacked < self.config.send_buffer.as_u64() {
+                self.snd.blocked = false;
+                self.pending.writable = true;
+            }
+        }
+        self.snd.delivered += acked.delivered_bytes;
+        if acked.delivered_bytes > 0 {
+            self.snd.delivered_at = now;
+        }
+
+        let duplicate = !advanced
+            && !window_moved
+            && prior_flight_size > 0
+            && seg.payload_len == 0
+            && !seg.flags.intersects(Flags::SYN | Flags::FIN);
+        let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
+        let after_rto = self.snd.episode.after_timeout();
+        let (lost_bytes, lost_segments) = self.recover(now, &acked, advanced, duplicate, sack_news);
+
+        let rtt = self.measure_round_trip(now, seg, &acked, advanced);
+        let feedback = self.decode(seg, &acked);
+        self.counters.delivered_ce += feedback.bytes;
+        let round_ended = advanced && ack >= self.snd.round_end;
+        if round_ended {
+            self.snd.round_end = self.snd.nxt;
+        }
+        let recovering = was_frozen_by_recovery || self.snd.episode.in_fast_recovery();
+        let may_reduce = feedback.congested && !recovering && self.ecn.may_reduce(ack);
+        let sample = AckSample {
+            now,
+            snd_una: ack,
+            snd_nxt: self.snd.nxt,
+            acked_bytes: acked.acked_bytes,
+            acked_segments: acked.acked_segments,
+            sacked_bytes: acked.sacked_bytes,
+            sacked_segments: acked.sacked_segments,
+            delivered_bytes: acked.delivered_bytes,
+            delivered_segments: acked.delivered_segments,
+            lost_bytes,
+            lost_segments,
+            ce_bytes: feedback.bytes,
+            ce_segments: feedback.segments,
+            ece: feedback.congested,
+            rtt,
+            queueing_delay: None,
+            in_flight: self.snd.board.pipe(),
+            prior_in_flight,
+            delivery_rate: self.delivery_rate(now, &acked),
+            app_limited: self.snd.limited_by != LimitedBy::Cwnd,
+            round_ended,
+            may_reduce,
+            may_grow: advanced
+                && !recovering
+                && self.snd.limited_by == LimitedBy::Cwnd
+                && !self.ecn.frozen(ack, feedback.congested),
+            after_rto,
+            delack_suspected: false,
+        };
+        let reaction = self.cc.as_mut().map_or(Reaction::None, |cc| cc.on_ack(&sample));
+        if reaction == Reaction::Reduced {
+            self.counters.ecn_reductions += 1;
+            self.ecn.on_reduced(self.snd.nxt);
+        }
+        self.restart_timer(now, advanced);
+        Ok(())
+    }
+
+    /// The byte of a window probe may be acknowledged: then it counts as sent.
+    fn take_probe_answer(&mut self, now: Instant, ack: i64) {
+        let Some(end) = self.snd.probe_end else { return };
+        if ack > self.snd.nxt as i64 && ack <= end as i64 {
+            let (start, delivered, at) = (self.snd.nxt, self.snd.delivered, self.snd.delivered_at);
+            self.snd.board.push(start, (end - start) as u32, now, delivered, at, true);
+            self.snd.nxt = end;
+            self.snd.probe_end = None;
+        }
+    }
+
+    /// SND.WND from a segment that is not older than the last one used. True when it changed.
+    ///
+    /// RFC 9293 §3.10.7.4 calls a segment newer by its sequence number. By that rule a retransmission
+    /// could acknowledge new data without bringing its window along, and the old window would count
+    /// from the new SND.UNA: beyond what the peer offers. So an acknowledgement of new data is always
+    /// newer, as in Linux (tcp_may_update_window).
+    fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
+        let newer = advances
+            || self.snd.wl1.before(seg.seq)
+            || (self.snd.wl1 == seg.seq && !seg.ack.before(self.snd.wl2));
+        if !newer {
+            return false;
+        }
+        let wnd = u64::from(seg.window) << self.snd.shift;
+        let moved = wnd != self.snd.wnd;
+        self.snd.take_window(wnd, seg.seq, seg.ack);
+        if moved {
+            // A window that opened ends probing; one that is still closed was an answer.
+            self.timers.persist = Instant::FAR_FUTURE;
+        }
+        self.persists = 0;
+        moved
+    }
+
+    /// Marks what the blocks report. Blocks that cannot be true are ignored (RFC 2018 §5), so is the
+    /// DSACK, which is at or below SND.UNA or inside the second block (RFC 2883 §4).
+    fn take_sack_blocks(&mut self, seg: &Segment, acked: &mut Acked) -> bool {
+        let mut news = false;
+        for &(start, end) in seg.options.sack.as_slice() {
+            let (start, end) = (self.snd.offset(start), self.snd.offset(end));
+            let sane = start < end && start >= self.snd.una as i64 && end <= self.snd.nxt as i64;
+            if sane {
+                news |= self.snd.board.sack(start as u64, end as u64, acked);
+            }
+        }
+        news
+    }
+
+    /// Moves loss recovery on; returns what was newly judged lost.
+    fn recover(
+        &mut self,
+        now: Instant,
+        acked: &Acked,
+        advanced: bool,
+        duplicate: bool,
+        sack_news: bool,
+    ) -> (u64, u32) {
+        let mss = self.snd.mss;
+        let una = self.snd.una;
+        match self.snd.episode.phase {
+            Phase::FastRecovery { point, .. } if una >= point => {
+                self.snd.episode.end();
+                let in_flight = self.snd.board.flight_size();
+                self.tell(&CongestionEvent::Recovered { now, in_flight });
+            }
+            Phase::Timeout { point } if una >= point => self.snd.episode.end(),
+            _ => {}
+        }
+        if advanced {
+            if !self.snd.episode.in_fast_recovery() {
+                self.snd.episode.dup_acks = 0;
+                self.snd.limited_bytes = 0;
+            }
+        } else if (self.sack_ok && sack_news) || (!self.sack_ok && duplicate) {
+            self.snd.episode.dup_acks += 1;
+        }
+        let use_sack = self.sack_ok && self.config.recovery == crate::config::RecoveryRule::Sack;
+        match self.snd.episode.phase {
+            Phase::Open => self.maybe_begin_recovery(now, use_sack, sack_news),
+            Phase::FastRecovery { sack: true, .. } | Phase::Timeout { .. } => {
+                if sack_news {
+                    self.snd.board.detect_losses(mss)
+                } else {
+                    (0, 0)
+                }
+            }
+            Phase::FastRecovery { sack: false, .. } => {
+                let mss = u64::from(mss);
+                if advanced {
+                    // Partial ACK (RFC 6582 §3.2 step 3): the next hole is lost too; deflate.
+                    let episode = &mut self.snd.episode;
+                    episode.inflation = episode.inflation.saturating_sub(acked.acked_bytes);
+                    if acked.acked_bytes >= mss {
+                        episode.inflation += mss;
+                    }
+                    episode.force_one = true;
+                    self.snd.board.mark_front_lost()
+                } else {
+                    if duplicate {
+                        self.snd.episode.inflation += mss;
+                    }
+                    (0, 0)
+                }
+            }
+        }
+    }
+
+    fn maybe_begin_recovery(
+        &mut self,
+        now: Instant,
+        use_sack: bool,
+        sack_news: bool,
+    ) -> (u64, u32) {
+        let mut lost = (0, 0);
+        if use_sack && sack_news {
+            lost = self.snd.board.detect_losses(self.snd.mss);
+        }
+        let enough =
+            self.snd.episode.dup_acks >= DUP_THRESH || (use_sack && self.snd.board.front_is_lost());
+        if !enough || self.snd.board.is_empty() || !self.snd.episode.may_begin(self.snd.una) {
+            return lost;
+        }
+        if !self.snd.board.front_is_lost() {
+            let more = self.snd.board.mark_front_lost();
+            lost = (lost.0 + more.0, lost.1 + more.1);
+        }
+        let already_reduced = self.ecn.in_reaction(self.snd.una);
+        // FlightSize without what limited transmit added (RFC 3042 §2, RFC 5681 §3.2 step 2).
+        let in_flight = self.snd.board.flight_size().saturating_sub(self.snd.limited_bytes);
+        self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced });
+        self.counters.fast_retransmits += 1;
+        self.snd.board.begin_episode(self.snd.una);
+        self.snd.episode.begin(self.snd.nxt, use_sack);
+        self.snd.limited_bytes = 0;
+        if !use_sack {
+            self.snd.episode.inflation = u64::from(DUP_THRESH) * u64::from(self.snd.mss);
+        }
+        self.ecn.on_reduced(self.snd.nxt);
+        lost
+    }
+
+    pub(crate) fn tell(&mut self, event: &CongestionEvent) {
+        if let Some(cc) = self.cc.as_mut() {
+            cc.on_event(event);
+        }
+    }
+
+    /// One sample per ACK: from the newest segment that was sent only once, else from the
+    /// timestamps (RFC 7323 §4), which also judge retransmissions.
+    fn measure_round_trip(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        acked: &Acked,
+        advanced: bool,
+    ) -> Option<lowtide_units::Duration> {
+        let measured = match (&acked.newest, &self.ts, seg.options.timestamps) {
+            (Some(newest), _, _) => Some(now.saturating_since(newest.at)),
+            (None, Some(ts), Some(option)) if advanced => ts.rtt(now, option.echo),
+            _ => None,
+        };
+        match measured {
+            Some(rtt) => self.rtt.sample(rtt),
+            None if advanced => self.rtt.progress(),
+            None => {}
+        }
+        measured
+    }
+
+    fn decode(&mut self, seg: &Segment, acked: &Acked) -> CeFeedback {
+        let Some(decoder) = self.decoder.as_mut() else { return CeFeedback::default() };
+        decoder.on_ack(&AckView {
+            ece: seg.flags.contains(Flags::ECE),
+            delivered_bytes: acked.delivered_bytes,
+            delivered_segments: acked.delivered_segments,
+            acked_bytes: acked.acked_bytes,
+            mss: self.snd.mss,
+        })
+    }
+
+    /// Bytes delivered since the newest acknowledged segment left, over the time that took.
+    fn delivery_rate(&self, now: Instant, acked: &Acked) -> Option<Rate> {
+        let newest = acked.newest.filter(|n| !n.app_limited)?;
+        let span = now.saturating_since(newest.delivered_at).as_ps();
+        let bytes = self.snd.delivered.saturating_sub(newest.delivered);
+        let bits = u128::from(Bytes::new(bytes).as_u64()) * 8_000_000_000_000;
+        Rate::from_bps(u64::try_from(bits.checked_div(u128::from(span))?).ok()?)
+    }
+
+    /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on.
+    fn restart_timer(&mut self, now: Instant, advanced: bool) {
+        if self.snd.board.is_empty() {
+            self.timers.retransmit = Instant::FAR_FUTURE;
+        } else if advanced {
+            self.timers.retransmit = now + self.rtt.rto();
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! CUBIC: the window follows a cubic function of the time since the last reduction.
+//!
+//! ## What it does
+//! Grows fast after a reduction, slowly near the window at which it happened, then fast again, and
+//! at least as fast as Reno would. A loss or the first mark of a window of data leaves seven tenths.
+//!
+//! ## Spec
+//! RFC 9438: §4.2 growth function, §4.3 Reno-friendly region, §4.4 and §4.5 concave and convex regions,
+//! §4.6 decrease, §4.7 fast convergence, §4.8 timeout, §4.9 spurious events, §4.10 slow start.
+//!
+//! ## Deviations
+//! Integers throughout: time in microseconds, windows in bytes. A loss takes FlightSize, an ECN cut
+//! takes cwnd (§4.6 allows it where cwnd cannot grow while it is not the limit). In the Reno-friendly
+//! region cwnd is raised to the estimate and never lowered to it. The floor of both reactions is the
+//! switch `window-floor` (§4.6 has two segments for a loss and one for ECN). No HyStart++ (§4.10).
+//!
+//! ## Kernel twin
+//! `tcp_cubic.c` in Linux counts time in 1/1024 s and windows in segments, and has HyStart.
+
+use alloc::boxed::Box;
+
+use lowtide_units::{Duration, Instant, Probe, Unit};
+
+use super::{
+    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Factor, Path,
+    Reaction, Signal, Wants, Window,
+};
+use crate::params::{Param, Params};
+use crate::value::{Kind, Value};
+
+const NAME: &str = "cubic";
+
+/// beta_cubic (RFC 9438 §4.6).
+const BETA: Factor = Factor { num: 7, den: 10 };
+/// (1 + beta_cubic) / 2 (RFC 9438 §4.7).
+const FAST_CONVERGENCE: Factor = Factor { num: 17, den: 20 };
+/// alpha_cubic = 3 (1 - beta) / (1 + beta) (RFC 9438 §4.3).
+const ALPHA: Factor = Factor { num: 9, den: 17 };
+/// C = 0.4 segments per cubic second, as 4/10.
+const C_NUM: u128 = 4;
+const C_DEN: u128 = 10;
+/// Cubic microseconds in a cubic second.
+const CUBIC_US: u128 = 1_000_000_000_000_000_000;
+/// Longest time from the plateau that is told apart, about 19 hours; keeps the cube in 128 bits.
+const T_MAX_US: u64 = 1 << 36;
+/// Fraction bits of the Reno estimate.
+const EST_BITS: u32 = 16;
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: NAME,
+    summary: "cubic growth over time since the last reduction, beta 0.7",
+    spec: "RFC 9438",
+    params: &[Param {
+        name: "fast-convergence",
+        kind: Kind::Bool,
+        default: "true",
+        doc: "Give up more of the plateau when it was not reached again.",
+        source: "RFC 9438 §4.7",
+    }],
+    declares: Declares {
+        reacts_to: &[Signal::Loss, Signal::Ecn],
+        floor_segments: 2,
+        proportional: false,
+        exemptions: &[
+            Exemption { rule: "loss-halves", source: "RFC 9438 §4.6: beta_cubic is 0.7" },
+            Exemption { rule: "ecn-halves", source: "RFC 9438 §4.6: beta_cubic is 0.7" },
+            Exemption { rule: "additive-increase", source: "RFC 9438 §4.4, §4.5" },
+        ],
+    },
+    wants: Wants { ecn: false, host_stamps: false },
+    build,
+};
+
+fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    Box::new(Cubic {
+        window: Window::new(path, BETA),
+        fast_convergence: params.get(NAME, "fast-convergence") != Some(&Value::Bool(false)),
+        curve: Curve { w_max: 0, prior: 0, flat: true, stage: None },
+        before_loss: None,
+        srtt: None,
+        last_ack: path.now,
+        quiet: false,
+        credit: 0,
+    })
+}
+
+/// What reductions leave behind and the present stage grows by.
+#[derive(Clone, Copy, Debug)]
+struct Curve {
+    /// W_max, bytes.
+    w_max: u64,
+    /// cwnd_prior, bytes.
+    prior: u64,
+    /// The next stage starts at its own plateau: after slow start without a loss or after a timeout.
+    flat: bool,
+    /// The congestion avoidance stage, from its first ACK.
+    stage: Option<Stage>,
+}
+
+/// One congestion avoidance stage.
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    /// When it began, later by the time in which the application was the limit.
+    start: Instant,
+    /// K, microseconds.
+    k_us: u64,
+    /// W_max of this stage, bytes.
+    plateau: u64,
+    /// W_est in bytes, with [`EST_BITS`] fraction bits.
+    estimate: u128,
+}
+
+#[derive(Debug)]
+struct Cubic {
+    window: Window,
+    fast_convergence: bool,
+    curve: Curve,
+    /// The curve before the last loss reaction, for undo (RFC 9438 §4.9).
+    before_loss: Option<Curve>,
+    srtt: Option<Duration>,
+    last_ack: Instant,
+    /// Nothing was in flight after the last ACK.
+    quiet: bool,
+    /// Growth in units of 1/cwnd byte that has not made a whole byte yet.
+    credit: u128,
+}
+
+impl Cubic {
+    /// RFC 9438 §4.6 and §4.7, before the window comes down from `cwnd`.
+    fn note_reduction(&mut self) {
+        let cwnd = self.window.cwnd();
+        self.curve.w_max = if self.fast_convergence && cwnd < self.curve.w_max {
+            FAST_CONVERGENCE.of(cwnd)
+        } else {
+            cwnd
+        };
+        self.curve.prior = cwnd;
+        self.curve.flat = false;
+        self.curve.stage = None;
+        self.credit = 0;
+    }
+
+    /// RFC 9438 §4.3 to §4.5 for `acked` bytes in congestion avoidance.
+    fn avoid(&mut self, now: Instant, acked: u64) {
+        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        let mut stage = match self.curve.stage {
+            Some(stage) => stage,
+            None => self.begin_stage(now),
+        };
+        let t = now.saturating_since(stage.start);
+        let step = ((u128::from(acked) * u128::from(mss)) << EST_BITS) / u128::from(cwnd.max(1));
+        let reno_again = stage.estimate >> EST_BITS >= u128::from(self.curve.prior);
+        let step =
+            if reno_again { step } else { step * u128::from(ALPHA.num) / u128::from(ALPHA.den) };
+        stage.estimate = stage.estimate.saturating_add(step);
+        self.curve.stage = Some(stage);
+
+        let estimate = u64::try_from(stage.estimate >> EST_BITS).unwrap_or(u64::MAX);
+        if w_cubic(&stage, mss, t) < estimate {
+            self.window.raise_to(estimate);
+            return;
+        }
+        let rtt = self.srtt.unwrap_or(Duration::ZERO);
+        let most = cwnd.saturating_add(cwnd / 2);
+        let target = w_cubic(&stage, mss, t + rtt).clamp(cwnd, most);
+        self.credit += u128::from(target - cwnd) * u128::from(acked);
+        let grown = self.credit / u128::from(cwnd.max(1));
+        self.credit %= u128::from(cwnd.max(1));
+        let grown = u64::try_from(grown).unwrap_or(u64::MAX);
+        self.window.raise_to(cwnd.saturating_add(grown).min(target));
+    }
+
+    /// A stage begins with the window as it is (RFC 9438 §4.2, §4.8).
+    fn begin_stage(&mut self, now: Instant) -> Stage {
+        let cwnd = self.window.cwnd();
+        if self.curve.flat || self.curve.w_max < cwnd {
+            self.curve.w_max = cwnd;
+        }
+        self.curve.flat = false;
+        let plateau = self.curve.w_max;
+        Stage {
+            start: now,
+            k_us: k_us(plateau - cwnd, self.window.mss()),
+            plateau,
+            estimate: u128::from(cwnd) << EST_BITS,
+        }
+    }
+
+    /// Time in which the application was the limit does not count (RFC 9438 §4.2, §5.8).
+    fn skip_idle(&mut self, ack: &AckSample) {
+        let since_last = ack.now.saturating_since(self.last_ack);
+        if !ack.may_grow && ack.app_limited {
+            self.skip(since_last);
+        } else if self.quiet {
+            // All but the round trip of the segment that ended the pause.
+            self.skip(since_last - ack.rtt.or(self.srtt).unwrap_or(since_last));
+        }
+        self.last_ack = ack.now;
+        self.quiet = ack.in_flight == 0;
+    }
+
+    fn skip(&mut self, span: Duration) {
+        if let Some(stage) = &mut self.curve.stage {
+            stage.start += span;
+        }
+    }
+}
+
+/// K = cbrt((W_max - cwnd_epoch) / C), microseconds, rounded down (RFC 9438 §4.2 figure 2).
+fn k_us(below_plateau: u64, mss: u64) -> u64 {
+    let segments_over_c = u128::from(below_plateau) * C_DEN * CUBIC_US;
+    cube_root(segments_over_c / (C_NUM * u128::from(mss.max(1))))
+}
+
+/// W_cubic(t) = C (t - K)^3 + W_max, bytes (RFC 9438 §4.2 figure 1); never negative.
+fn w_cubic(stage: &Stage, mss: u64, t: Duration) -> u64 {
+    let t_us = t.as_us();
+    let distance = u128::from(t_us.abs_diff(stage.k_us).min(T_MAX_US));
+    let cube = distance * distance * distance;
+    let bytes = cube.saturating_mul(C_NUM * u128::from(mss)) / (C_DEN * CUBIC_US);
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    if t_us < stage.k_us {
+        stage.plateau.saturating_sub(bytes)
+    } else {
+        stage.plateau.saturating_add(bytes)
+    }
+}
+
+/// The largest integer whose cube is at most `n`.
+fn cube_root(n: u128) -> u64 {
+    let mut root: u128 = 0;
+    for bit in (0..43).rev() {
+        let try_root = root | (1 << bit);
+        let cube = try_root.checked_mul(try_root).and_then(|s| s.checked_mul(try_root));
+        if cube.is_some_and(|c| c <= n) {
+            root = try_root;
+        }
+    }
+    root as u64
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, ack: &AckSample) -> Reaction {
+        self.skip_idle(ack);
+        if let Some(rtt) = ack.rtt {
+            // The smoothed round-trip time of RFC 6298 §2.3.
+            self.srtt = Some(self.srtt.map_or(rtt, |s| s - s / 8 + rtt / 8));
+        }
+        if ack.ece && ack.may_reduce && self.window.ecn() {
+            self.note_reduction();
+            self.window.cut_to(BETA.of(self.window.cwnd()));
+            return Reaction::Reduced;
+        }
+        if ack.may_grow {
+            let rest = self.window.slow_start(ack);
+            if rest > 0 {
+                self.avoid(ack.now, rest);
+            }
+        }
+        Reaction::None
+    }
+
+    fn on_event(&mut self, event: &CongestionEvent) {
+        match *event {
+            CongestionEvent::Loss { already_reduced, .. } => {
+                self.before_loss = Some(self.curve);
+                if !already_reduced {
+                    self.note_reduction();
+                }
+            }
+            CongestionEvent::Rto { first, .. } => {
+                if first {
+                    self.before_loss = Some(self.curve);
+                    self.note_reduction();
+                }
+                self.curve.flat = true;
+                self.curve.stage = None;
+            }
+            CongestionEvent::IdleRestart { now, idle } => {
+                self.skip(idle);
+                self.last_ack = now;
+            }
+            CongestionEvent::Undo { .. } => {
+                if let Some(curve) = self.before_loss.take().filter(|_| self.window.can_undo()) {
+                    self.curve = curve;
+                }
+            }
+            CongestionEvent::Recovered { .. } => {}
+        }
+        self.window.on_event(event);
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+    fn probe(&self, out: &mut dyn Probe) {
+        out.value("w_max", Unit::Bytes, self.curve.w_max);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+use super::*;
+
+const MSS: u64 = 1000;
+
+fn path() -> Path {
+    Path {
+        mss: 1000,
+        initial_window: 100 * MSS,
+        floor: 2 * MSS,
+        abc_limit: 2 * MSS,
+        ecn: true,
+        now: Instant::ZERO,
+    }
+}
+
+/// A sender that always has data: one ACK per segment, spread evenly over the round trip.
+struct Flow {
+    cc: Box<dyn CongestionControl>,
+    now: Instant,
+    rtt: Duration,
+}
+
+impl Flow {
+    fn new(rtt: Duration) -> Self {
+        Self { cc: build(&Params::new(), &path()), now: Instant::ZERO, rtt }
+    }
+    fn cwnd(&self) -> u64 {
+        self.cc.cwnd()
+    }
+    fn sample(&self) -> AckSample {
+        AckSample {
+            now: self.now,
+            acked_bytes: MSS,
+            acked_segments: 1,
+            rtt: Some(self.rtt),
+            in_flight: self.cwnd(),
+            prior_in_flight: self.cwnd(),
+            may_grow: true,
+            may_reduce: true,
+            ..AckSample::default()
+        }
+    }
+    fn round(&mut self) {
+        let segments = (self.cwnd() / MSS).max(1);
+        let start = self.now;
+        for i in 1..=segments {
+            self.now = start + self.rtt * i / segments;
+            let _ = self.cc.on_ack(&self.sample());
+        }
+    }
+    fn run(&mut self, span: Duration) {
+        let end = self.now + span;
+        while self.now < end {
+            self.round();
+        }
+    }
+    fn lose(&mut self) {
+        let (now, in_flight) = (self.now, self.cwnd());
+        self.cc.on_event(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
+    }
+    fn mark(&mut self) -> Reaction {
+        self.cc.on_ack(&AckSample { ece: true, ..self.sample() })
+    }
+    fn w_max(&self) -> u64 {
+        struct Seen(u64);
+        impl Probe for Seen {
+            fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
+                assert_eq!((name, unit), ("w_max", Unit::Bytes));
+                self.0 = value;
+            }
+        }
+        let mut seen = Seen(u64::MAX);
+        self.cc.probe(&mut seen);
+        seen.0
+    }
+}
+
+/// `value` lies within `percent` of `ideal`.
+fn near(value: u64, ideal: u64, percent: u64) -> bool {
+    value.abs_diff(ideal) * 100 <= ideal * percent
+}
+
+#[test]
+fn the_cube_root_is_exact() {
+    for root in [1_u64, 2, 3, 10, 1000, 4_217_163, 1 << 40, (1 << 42) + 12345] {
+        let cube = u128::from(root).pow(3);
+        assert_eq!(cube_root(cube), root);
+        assert_eq!(cube_root(cube - 1), root - 1);
+        assert_eq!(cube_root(cube + 1), root);
+    }
+    assert_eq!(cube_root(0), 0);
+    let most = u128::from(cube_root(u128::MAX));
+    assert!(most.checked_pow(3).is_some() && (most + 1).checked_pow(3).is_none());
+}
+
+#[test]
+fn k_and_the_curve_are_those_of_the_rfc() {
+    // (100 - 70) / 0.4 = 75 segments; its cube root is 4.217163 s.
+    let k = k_us(30 * MSS, MSS);
+    assert_eq!(k, 4_217_163);
+    let stage = Stage { start: Instant::ZERO, k_us: k, plateau: 100 * MSS, estimate: 0 };
+    let at = |us| w_cubic(&stage, MSS, Duration::from_us(us));
+    assert_eq!(at(0).abs_diff(70 * MSS), 1, "W_cubic(0) = cwnd_epoch, but for rounding");
+    assert_eq!(at(k), 100 * MSS);
+    assert_eq!(at(2 * k), 100 * MSS + 29_999);
+    // 0.4 segments per cubic second, one second on both sides of the plateau.
+    assert_eq!((at(k - 1_000_000), at(k + 1_000_000)), (99_600, 100_400));
+}
+
+#[test]
+fn a_long_path_returns_to_the_plateau_after_k_and_leaves_it_again() {
+    let mut flow = Flow::new(Duration::from_ms(200));
+    flow.lose();
+    assert_eq!(flow.cwnd(), 70 * MSS);
+    flow.run(Duration::from_ms(1_000));
+    // W_cubic(1.2 s) = 100 - 0.4 * 3.017^3 = 89.0 segments.
+    assert!(near(flow.cwnd(), 89 * MSS, 3), "{}", flow.cwnd());
+    flow.run(Duration::from_ms(3_200));
+    assert!(near(flow.cwnd(), 100 * MSS, 1), "{}", flow.cwnd());
+    flow.run(Duration::from_ms(4_200));
+    assert!(near(flow.cwnd(), 130 * MSS, 4), "{}", flow.cwnd());
+}
+
+#[test]
+fn a_short_path_grows_as_reno_would() {
+    let mut flow = Flow::new(Duration::from_ms(1));
+    flow.lose();
+    // 9/17 of a segment per round trip up to the window of before: 30 segments in 57 round trips.
+    flow.run(Duration::from_ms(34));
+    assert!(near(flow.cwnd(), 88 * MSS, 1), "{}", flow.cwnd());
+    flow.run(Duration::from_ms(23));
+    assert!(near(flow.cwnd(), 100 * MSS, 1), "{}", flow.cwnd());
+    // From there one segment per round trip.
+    flow.run(Duration::from_ms(50));
+    assert!(near(flow.cwnd(), 150 * MSS, 1), "{}", flow.cwnd());
+}
+
+#[test]
+fn growth_is_at_most_half_a_window_per_round_trip() {
+    let mut flow = Flow::new(Duration::from_ms(200));
+    flow.lose();
+    flow.round();
+    // A long silence on the wire that is no pause of the application: the curve runs far ahead.
+    flow.now += Duration::from_secs(100);
+    let before = flow.cwnd();
+    for _ in 0..before / MSS {
+        let _ = flow.cc.on_ack(&flow.sample());
+    }
+    // Each ACK aims at 1.5 windows, so each segment acknowledged adds half a segment.
+    assert!(near(flow.cwnd(), before * 3 / 2, 1), "{}", flow.cwnd());
+}
+
+#[test]
+fn losses_and_marks_leave_seven_tenths_and_do_not_add_up() {
+    let mut flow = Flow::new(Duration::from_ms(10));
+    assert_eq!(flow.mark(), Reaction::Reduced);
+    assert_eq!((flow.cwnd(), flow.cc.ssthresh()), (70 * MSS, 70 * MSS));
+    let now = flow.now;
+    let in_flight = 95 * MSS;
+    flow.cc.on_event(&CongestionEvent::Loss { now, in_flight, already_reduced: true });
+    assert_eq!((flow.cwnd(), flow.w_max()), (70 * MSS, 100 * MSS));
+    flow.cc.on_event(&CongestionEvent::Loss { now, in_flight: 60 * MSS, already_reduced: false });
+    assert_eq!(flow.cwnd(), 42 * MSS, "a loss counts what is in flight");
+}
+
+#[test]
+fn fast_convergence_lowers_the_plateau_unless_it_is_switched_off() {
+    for (on, plateau) in [(true, 59_500), (false, 70_000)] {
+        let mut flow = Flow::new(Duration::from_ms(10));
+        let mut params = Params::new();
+        params.set(NAME, "fast-convergence", Value::Bool(on));
+        flow.cc = build(&params, &path());
+        flow.lose();
+        assert_eq!(flow.w_max(), 100 * MSS);
+        flow.lose();
+        assert_eq!(flow.w_max(), plateau);
+    }
+}
+
+#[test]
+fn after_a_timeout_the_curve_starts_at_the_window_where_slow_start_ended() {
+    let mut flow = Flow::new(Duration::from_ms(200));
+    let rto = CongestionEvent::Rto { now: flow.now, first: true, in_flight: 100 * MSS };
+    flow.cc.on_event(&rto);
+    assert_eq!((flow.cwnd(), flow.cc.ssthresh()), (MSS, 70 * MSS));
+    while flow.cwnd() < 70 * MSS {
+        flow.round();
+    }
+    let start = flow.cwnd();
+    flow.run(Duration::from_ms(2_000));
+    // K = 0: 0.4 * 2.2^3 = 4.3 segments after two seconds, where K > 0 would give twenty. Reno's
+    // estimate adds 9/17 of a segment per round trip, 5.3 in all: that is the larger one.
+    let grown = flow.cwnd() - start;
+    assert!(grown > 4 * MSS && grown < 7 * MSS, "{grown}");
+    assert!(flow.w_max() < 72 * MSS, "{}", flow.w_max());
+}
+
+#[test]
+fn undo_restores_window_and_curve() {
+    let mut flow = Flow::new(Duration::from_ms(10));
+    flow.lose();
+    flow.run(Duration::from_ms(500));
+    let before = (flow.cwnd(), flow.cc.ssthresh(), flow.w_max());
+    let now = flow.now;
+    let undo = CongestionEvent::Undo { now };
+    flow.lose();
+    assert_ne!(flow.w_max(), before.2);
+    flow.cc.on_event(&undo);
+    assert_eq!((flow.cwnd(), flow.cc.ssthresh(), flow.w_max()), before);
+    for first in [true, false] {
+        flow.cc.on_event(&CongestionEvent::Rto { now, first, in_flight: flow.cwnd() });
+    }
+    flow.cc.on_event(&undo);
+    assert_eq!((flow.cwnd(), flow.cc.ssthresh(), flow.w_max()), before);
+    // It goes on along the old curve, not from a new one.
+    flow.run(Duration::from_ms(100));
+    assert!(flow.cwnd() > before.0);
+}
+
+#[test]
+fn time_without_data_does_not_count() {
+    let grown = |pause: &dyn Fn(&mut Flow)| {
+        let mut flow = Flow::new(Duration::from_ms(200));
+        flow.lose();
+        for _ in 0..10 {
+            flow.round();
+        }
+        pause(&mut flow);
+        for _ in 0..10 {
+            flow.round();
+        }
+        flow.cwnd()
+    };
+    let steady = grown(&|_| {});
+    // The application stops with nothing in flight, and later sends again.
+    let silent = grown(&|flow| {
+        let _ = flow.cc.on_ack(&AckSample { in_flight: 0, acked_bytes: 0, ..flow.sample() });
+        flow.now += Duration::from_secs(10) + flow.rtt;
+        let _ = flow.cc.on_ack(&AckSample { acked_bytes: 0, ..flow.sample() });
+    });
+    // It trickles, so that the window is not the limit.
+    let trickle = grown(&|flow| {
+        for _ in 0..100 {
+            flow.now += Duration::from_ms(100);
+            let limited = AckSample { may_grow: false, app_limited: true, ..flow.sample() };
+            let _ = flow.cc.on_ack(&limited);
+        }
+    });
+    // It pauses for more than an RTO with idle restart on and a large initial window.
+    let restart = grown(&|flow| {
+        let idle = Duration::from_secs(10);
+        flow.now += idle;
+        flow.cc.on_event(&CongestionEvent::IdleRestart { now: flow.now, idle });
+    });
+    for (name, cwnd) in [("silent", silent), ("trickle", trickle), ("restart", restart)] {
+        assert!(near(cwnd, steady, 2), "{name}: {cwnd} against {steady}");
+    }
+}

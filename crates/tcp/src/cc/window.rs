@@ -1,0 +1,185 @@
+//! The window that most controls share: slow start, additive increase, loss, timeout, idle, undo.
+//!
+//! A helper for controls, not a control: it never looks at ECN by itself. What differs between
+//! controls (how far a reaction goes down, how the window grows beyond slow start) is a factor here
+//! or stays in their own file.
+
+use super::{AckSample, CongestionEvent, Path};
+
+/// A factor below one, as a fraction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Factor {
+    /// Numerator.
+    pub num: u32,
+    /// Denominator; must not be zero.
+    pub den: u32,
+}
+
+impl Factor {
+    /// One half (RFC 5681 eq. 4).
+    pub const HALF: Self = Self { num: 1, den: 2 };
+
+    /// `bytes` times the factor, rounded down.
+    pub const fn of(self, bytes: u64) -> u64 {
+        // The factor is below one, so the result fits.
+        (bytes as u128 * self.num as u128 / self.den as u128) as u64
+    }
+}
+
+/// cwnd and ssthresh with the reactions of RFC 5681.
+#[derive(Clone, Debug)]
+pub struct Window {
+    path: Path,
+    beta: Factor,
+    cwnd: u64,
+    ssthresh: u64,
+    /// Bytes acknowledged since cwnd last grew in congestion avoidance (RFC 3465 §2.1).
+    counted: u64,
+    /// cwnd before the last ECN cut, for a loss in the same window of data.
+    cut_from: Option<u64>,
+    /// cwnd and ssthresh before the last loss reaction.
+    undo: Option<(u64, u64)>,
+}
+
+impl Window {
+    /// The window of a new connection; a loss leaves `beta` of what was in flight.
+    pub const fn new(path: &Path, beta: Factor) -> Self {
+        Self {
+            path: *path,
+            beta,
+            cwnd: path.initial_window,
+            ssthresh: u64::MAX,
+            counted: 0,
+            cut_from: None,
+            undo: None,
+        }
+    }
+    /// Congestion window, bytes.
+    pub const fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+    /// Slow-start threshold, bytes; `u64::MAX` before the first reaction.
+    pub const fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+    /// Payload bytes of a full segment.
+    pub fn mss(&self) -> u64 {
+        u64::from(self.path.mss)
+    }
+    /// The least window after a reaction, bytes.
+    pub const fn floor(&self) -> u64 {
+        self.path.floor
+    }
+    /// ECN was agreed with the peer.
+    pub const fn ecn(&self) -> bool {
+        self.path.ecn
+    }
+    /// What a loss leaves of a window.
+    pub const fn beta(&self) -> Factor {
+        self.beta
+    }
+    /// [`CongestionEvent::Undo`] would restore something.
+    pub const fn can_undo(&self) -> bool {
+        self.undo.is_some()
+    }
+
+    /// Growth of RFC 5681 with the byte counting of RFC 3465, if this ACK may grow the window.
+    pub fn grow(&mut self, ack: &AckSample) {
+        if ack.may_grow {
+            let rest = self.slow_start(ack);
+            self.avoid(rest);
+        }
+    }
+
+    /// Slow start; returns the bytes of this ACK that are left for congestion avoidance.
+    ///
+    /// At most L bytes of an ACK count, one segment while a timeout is repaired (RFC 3465 §2.3).
+    /// cwnd stops at ssthresh and the rest of the ACK counts beyond it, so that the window after
+    /// slow start does not depend on how the receiver bundles its ACKs.
+    pub fn slow_start(&mut self, ack: &AckSample) -> u64 {
+        if self.cwnd >= self.ssthresh {
+            return ack.acked_bytes;
+        }
+        let limit = if ack.after_rto { self.mss() } else { self.path.abc_limit };
+        let counted = ack.acked_bytes.min(limit);
+        let room = self.ssthresh - self.cwnd;
+        self.cwnd = self.cwnd.saturating_add(counted.min(room));
+        counted.saturating_sub(room)
+    }
+
+    /// Additive increase: one segment per window of acknowledged bytes (RFC 3465 §2.1).
+    pub fn avoid(&mut self, acked_bytes: u64) {
+        self.counted = self.counted.saturating_add(acked_bytes);
+        if self.counted >= self.cwnd {
+            self.counted -= self.cwnd;
+            self.cwnd = self.cwnd.saturating_add(self.mss());
+        }
+    }
+
+    /// Raises cwnd to `bytes`, never lowers it.
+    pub fn raise_to(&mut self, bytes: u64) {
+        self.cwnd = self.cwnd.max(bytes);
+    }
+
+    /// An ECN cut to `target` bytes, or to the floor.
+    ///
+    /// A window that stands below the floor (after a timeout) is not raised by a cut. A loss
+    /// reaction before it can no longer be undone: the congestion was real.
+    pub fn cut_to(&mut self, target: u64) {
+        self.cut_from = Some(self.cwnd);
+        self.undo = None;
+        self.lower_to(target.max(self.path.floor));
+    }
+
+    /// Loss, timeout, end of recovery, idle restart and undo.
+    pub fn on_event(&mut self, event: &CongestionEvent) {
+        match *event {
+            CongestionEvent::Loss { in_flight, already_reduced, .. } => {
+                self.save();
+                // RFC 3168 §6.1.2: one reduction per window of data. Where ECN already cut, the loss
+                // takes the window down to what it alone would have left, and no further.
+                let cut_from = self.cut_from.take().filter(|_| already_reduced);
+                let before = cut_from.unwrap_or(in_flight);
+                let target = self.beta.of(before).max(self.path.floor);
+                self.lower_to(target);
+            }
+            CongestionEvent::Recovered { in_flight, .. } => {
+                // RFC 6582 §3.2 step 3 (1): no burst when little is in flight.
+                let bound = in_flight.max(self.mss()).saturating_add(self.mss());
+                self.cwnd = self.cwnd.min(bound);
+            }
+            CongestionEvent::Rto { first, in_flight, .. } => {
+                if first {
+                    self.save();
+                    self.ssthresh = self.beta.of(in_flight).max(self.path.floor);
+                }
+                self.cwnd = self.mss();
+                self.counted = 0;
+                self.cut_from = None;
+            }
+            CongestionEvent::IdleRestart { .. } => {
+                self.cwnd = self.cwnd.min(self.path.initial_window);
+                self.counted = 0;
+                self.cut_from = None;
+                self.undo = None;
+            }
+            CongestionEvent::Undo { .. } => {
+                if let Some((cwnd, ssthresh)) = self.undo.take() {
+                    self.cwnd = self.cwnd.max(cwnd);
+                    self.ssthresh = self.ssthresh.max(ssthresh);
+                }
+            }
+        }
+    }
+
+    /// Both cwnd and ssthresh come down to `target` in one step.
+    fn lower_to(&mut self, target: u64) {
+        self.ssthresh = target;
+        self.cwnd = self.cwnd.min(target);
+        self.counted = 0;
+    }
+
+    const fn save(&mut self) {
+        self.undo = Some((self.cwnd, self.ssthresh));
+    }
+}

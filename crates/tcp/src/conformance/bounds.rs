@@ -1,0 +1,115 @@
+//! Rules that hold whatever happens.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use lowtide_units::{Duration, Instant};
+
+use super::flow::{Flow, MSS, Mix, PATH, anything};
+use super::{Broken, Subject};
+use crate::cc::{AckSample, CongestionEvent, Path, Reaction};
+
+pub(super) fn floor(subject: Subject<'_>) -> Broken {
+    for segments in [1, 2] {
+        let path = Path { floor: segments * MSS, ..PATH };
+        let least = path.floor.min(u64::from(subject.entry.declares.floor_segments) * MSS);
+        let mut flow = Flow::new(subject, &path);
+        let mut mix = Mix::new(segments);
+        for i in 0..5000 {
+            // Many marks and losses in a row as well as a mixture.
+            if i % 100 < 20 {
+                let _ = flow.marked(MSS, true);
+                let in_flight = flow.cwnd();
+                flow.lose(in_flight);
+            } else {
+                let _ = anything(&mut flow, &mut mix, false);
+            }
+            let (cwnd, ssthresh) = (flow.cwnd(), flow.cc.ssthresh());
+            if cwnd < least || ssthresh < least {
+                return Some(format!(
+                    "step {i}: cwnd {cwnd}, ssthresh {ssthresh}, floor {least} B"
+                ));
+            }
+        }
+        // Below the floor after a timeout, a cut keeps the one segment.
+        let in_flight = flow.cwnd();
+        flow.rto(true, in_flight);
+        let _ = flow.marked(MSS, true);
+        if flow.cwnd() < MSS {
+            return Some(format!("a mark after a timeout leaves {} B", flow.cwnd()));
+        }
+    }
+    None
+}
+
+pub(super) fn limits(subject: Subject<'_>) -> Broken {
+    const HUGE: u64 = u64::MAX;
+    for (mss, initial_window) in [(1448, 14_480), (65_495, HUGE - 1), (1, 2)] {
+        let path = Path { mss, initial_window, floor: 2 * u64::from(mss), abc_limit: HUGE, ..PATH };
+        let mut flow = Flow::new(subject, &path);
+        for i in 0_u32..60 {
+            let huge = i % 2 == 0;
+            let bytes = if huge { HUGE } else { u64::from(i) };
+            let segments = if huge { u32::MAX } else { i };
+            let marked = i % 5 == 0;
+            let now = Instant::from_ps(if i < 30 { u64::from(i) } else { HUGE });
+            let sample = AckSample {
+                now,
+                snd_una: bytes,
+                snd_nxt: HUGE,
+                acked_bytes: bytes,
+                acked_segments: segments,
+                sacked_bytes: bytes,
+                sacked_segments: segments,
+                delivered_bytes: bytes,
+                delivered_segments: segments,
+                ce_bytes: if marked { bytes } else { 0 },
+                ce_segments: if marked { segments } else { 0 },
+                ece: marked,
+                rtt: Some(if huge { Duration::MAX } else { Duration::ZERO }),
+                in_flight: HUGE,
+                prior_in_flight: HUGE,
+                may_reduce: true,
+                may_grow: true,
+                ..AckSample::default()
+            };
+            let step = flow.give(&sample);
+            let wrapped = step.reaction == Reaction::None && step.after < step.before;
+            let cut_too_far = step.after < step.before / 3;
+            if wrapped || cut_too_far {
+                return Some(format!("ACK {i} of {bytes} B: {} -> {} B", step.before, step.after));
+            }
+            let in_flight = bytes;
+            match i % 15 {
+                5 => flow.event(&CongestionEvent::Loss { now, in_flight, already_reduced: huge }),
+                8 => flow.event(&CongestionEvent::Recovered { now, in_flight }),
+                10 => flow.event(&CongestionEvent::Rto { now, first: huge, in_flight }),
+                11 => flow.event(&CongestionEvent::IdleRestart { now, idle: Duration::MAX }),
+                12 => flow.event(&CongestionEvent::Undo { now }),
+                _ => {}
+            }
+            if flow.cwnd() < u64::from(mss) || flow.cc.ssthresh() < u64::from(mss) {
+                return Some(format!(
+                    "step {i}: cwnd {}, ssthresh {} with an MSS of {mss} B",
+                    flow.cwnd(),
+                    flow.cc.ssthresh()
+                ));
+            }
+        }
+    }
+    None
+}
+
+pub(super) fn deterministic(subject: Subject<'_>) -> Broken {
+    let [a, b] = [0, 1].map(|_| {
+        let (mut flow, mut mix) = (Flow::new(subject, &PATH), Mix::new(3));
+        (0..2000)
+            .map(|_| {
+                let step = anything(&mut flow, &mut mix, true);
+                (step, flow.cwnd(), flow.cc.ssthresh(), flow.cc.pacing_rate())
+            })
+            .collect::<Vec<_>>()
+    });
+    let differ = a.iter().zip(&b).position(|(x, y)| x != y)?;
+    Some(format!("step {differ}: {:?} and {:?}", a[differ], b[differ]))
+}

@@ -1,0 +1,197 @@
+//! The synthetic sender that drives a control: always full, one ACK per segment unless told else.
+
+use alloc::boxed::Box;
+
+use lowtide_units::{Duration, Instant};
+
+use super::Subject;
+use crate::cc::{AckSample, CongestionControl, CongestionEvent, Path, Reaction, Signal};
+
+/// Segment size, bytes: a full Ethernet frame with timestamps.
+pub(super) const MSS: u64 = 1448;
+/// Round-trip time: long enough that controls with a clock differ from those that count ACKs.
+pub(super) const RTT: Duration = Duration::from_ms(100);
+
+/// The path that rules start from.
+pub(super) const PATH: Path = Path {
+    mss: MSS as u32,
+    initial_window: 10 * MSS,
+    floor: 2 * MSS,
+    abc_limit: 2 * MSS,
+    ecn: true,
+    now: Instant::ZERO,
+};
+
+/// What one ACK did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Step {
+    pub(super) before: u64,
+    pub(super) after: u64,
+    pub(super) reaction: Reaction,
+}
+
+/// A control and the sequence space and clock around it.
+pub(super) struct Flow {
+    pub(super) cc: Box<dyn CongestionControl>,
+    pub(super) now: Instant,
+    una: u64,
+    nxt: u64,
+}
+
+impl Flow {
+    pub(super) fn new(subject: Subject<'_>, path: &Path) -> Self {
+        Self { cc: (subject.entry.build)(subject.params, path), now: path.now, una: 0, nxt: 0 }
+    }
+
+    /// In congestion avoidance, with a window of about `segments`; `None` when a loss does not get
+    /// the control there.
+    pub(super) fn avoiding(subject: Subject<'_>, path: &Path, segments: u64) -> Option<Self> {
+        let mut flow = Self::new(subject, path);
+        let mut acks = 0;
+        while flow.cwnd() < 2 * segments * MSS {
+            let _ = flow.clean();
+            acks += 1;
+            if acks > 100 * segments {
+                return None;
+            }
+        }
+        flow.lose(2 * segments * MSS);
+        (flow.cc.cwnd() >= flow.cc.ssthresh()).then_some(flow)
+    }
+
+    pub(super) fn cwnd(&self) -> u64 {
+        self.cc.cwnd()
+    }
+
+    /// The next ACK of `bytes` on a full, clean path.
+    pub(super) fn sample(&mut self, bytes: u64) -> AckSample {
+        let cwnd = self.cwnd().max(1);
+        self.nxt = self.nxt.max(self.una.saturating_add(cwnd));
+        let prior_in_flight = self.nxt - self.una;
+        let bytes = bytes.min(prior_in_flight);
+        self.una += bytes;
+        self.now += RTT * bytes / cwnd;
+        let segments = bytes.div_ceil(MSS) as u32;
+        AckSample {
+            now: self.now,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            acked_bytes: bytes,
+            acked_segments: segments,
+            delivered_bytes: bytes,
+            delivered_segments: segments,
+            rtt: Some(RTT),
+            queueing_delay: Some(Duration::ZERO),
+            in_flight: self.nxt - self.una,
+            prior_in_flight,
+            may_reduce: true,
+            may_grow: true,
+            ..AckSample::default()
+        }
+    }
+
+    /// Hands `sample` to the control.
+    pub(super) fn give(&mut self, sample: &AckSample) -> Step {
+        let before = self.cwnd();
+        let reaction = self.cc.on_ack(sample);
+        Step { before, after: self.cwnd(), reaction }
+    }
+
+    /// One clean ACK of one segment.
+    pub(super) fn clean(&mut self) -> Step {
+        let sample = self.sample(MSS);
+        self.give(&sample)
+    }
+
+    /// One ACK of `bytes` that reports a mark; `may_reduce` as the cut rule would say.
+    pub(super) fn marked(&mut self, bytes: u64, may_reduce: bool) -> Step {
+        let sample = self.sample(bytes);
+        let sample = AckSample {
+            ece: true,
+            ce_bytes: sample.delivered_bytes,
+            ce_segments: sample.delivered_segments,
+            may_reduce,
+            ..sample
+        };
+        self.give(&sample)
+    }
+
+    /// As many ACKs of one segment as the window holds, `marks` of every ten of them marked and
+    /// none of them free to move the window; a thousand at most, should it move all the same.
+    pub(super) fn observe_round(&mut self, marks: u64) {
+        for i in 0..(self.cwnd() / MSS).clamp(1, 1000) {
+            let sample = self.sample(MSS);
+            let marked = i % 10 < marks;
+            let sample = AckSample {
+                ece: marked,
+                ce_bytes: if marked { sample.delivered_bytes } else { 0 },
+                ce_segments: u32::from(marked),
+                may_grow: false,
+                may_reduce: false,
+                ..sample
+            };
+            let _ = self.give(&sample);
+        }
+    }
+
+    /// A fast retransmit with `in_flight` bytes outstanding.
+    pub(super) fn lose(&mut self, in_flight: u64) {
+        let now = self.now;
+        self.event(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
+    }
+
+    pub(super) fn event(&mut self, event: &CongestionEvent) {
+        self.cc.on_event(event);
+    }
+
+    pub(super) fn rto(&mut self, first: bool, in_flight: u64) {
+        let now = self.now;
+        self.event(&CongestionEvent::Rto { now, first, in_flight });
+    }
+}
+
+/// The control declares to react to `signal`.
+pub(super) fn declares(subject: Subject<'_>, signal: Signal) -> bool {
+    subject.entry.declares.reacts_to.contains(&signal)
+}
+
+/// `value` is within `slack` of `ideal`.
+pub(super) fn near(value: u64, ideal: u64, slack: u64) -> bool {
+    value.abs_diff(ideal) <= slack
+}
+
+/// A fixed sequence of pseudo-random numbers, to mix ACKs and events.
+pub(super) struct Mix(u64);
+
+impl Mix {
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+    /// A number below `n`, by the high half of a 64-bit linear congruence.
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % n
+    }
+}
+
+/// One step of a mixture of everything that can happen; timeouts only with `timeouts`.
+pub(super) fn anything(flow: &mut Flow, mix: &mut Mix, timeouts: bool) -> Option<Step> {
+    let in_flight = flow.cwnd();
+    let now = flow.now;
+    match mix.below(40) {
+        0 => flow.lose(in_flight),
+        1 => flow.event(&CongestionEvent::Loss { now, in_flight, already_reduced: true }),
+        2 => flow.event(&CongestionEvent::Recovered { now, in_flight: in_flight / 2 }),
+        3 => flow.event(&CongestionEvent::Undo { now }),
+        4 => flow.event(&CongestionEvent::IdleRestart { now, idle: RTT * 10 }),
+        5 if timeouts => flow.rto(mix.below(2) == 0, in_flight),
+        6..=15 => return Some(flow.marked(MSS, mix.below(2) == 0)),
+        _ => {
+            let sample = flow.sample(MSS * (1 + mix.below(3)));
+            let may_grow = mix.below(4) > 0;
+            let sample = AckSample { may_grow, app_limited: !may_grow, ..sample };
+            return Some(flow.give(&sample));
+        }
+    }
+    None
+}

@@ -1,0 +1,235 @@
+//! The conformance kit: holds a congestion control to what it declares.
+//!
+//! Contract: [`check`] drives one registered control with synthetic ACK streams and events and
+//! returns every rule that it breaks. It runs over every registered control in the tests of this
+//! crate, and a control in a crate of one's own is checked the same way, with
+//! `assert_eq!(check(&ENTRY), [])`. A rule that a control breaks on purpose stands in
+//! [`Declares::exemptions`](crate::cc::Declares) with its source; an exemption whose rule is not
+//! really broken is itself a violation. Arithmetic that overflows panics where the build checks for
+//! that, so run the kit in such a build (the default of `cargo test`).
+
+mod bounds;
+mod events;
+mod flow;
+mod growth;
+mod reaction;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::cc::Entry;
+use crate::params::Params;
+
+/// One rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Name, as exemptions use it.
+    pub name: &'static str,
+    /// What it asks for.
+    pub says: &'static str,
+    /// Where that is written.
+    pub source: &'static str,
+    check: fn(Subject<'_>) -> Broken,
+}
+
+/// The control under test and its parameters.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    entry: &'a Entry,
+    params: &'a Params,
+}
+
+/// What broke the rule, if anything did.
+type Broken = Option<String>;
+
+/// One broken rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// Name of the rule, or `exemption`.
+    pub rule: &'static str,
+    /// What happened.
+    pub detail: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.detail)
+    }
+}
+
+/// Every rule.
+pub static RULES: &[Rule] = &[
+    rule(
+        "no-shrink",
+        "without any congestion signal the window does not shrink",
+        "RFC 5681 §3.1",
+        growth::no_shrink,
+    ),
+    rule(
+        "frozen",
+        "the window does not grow on an ACK on which it may not",
+        "RFC 5681 §3.2, RFC 7661 §4.2, RFC 3168 §6.1.2",
+        growth::frozen,
+    ),
+    rule(
+        "slow-start",
+        "slow start counts at most L bytes of an ACK, one segment after a timeout, and grows",
+        "RFC 3465 §2.2, §2.3",
+        growth::slow_start,
+    ),
+    rule(
+        "additive-increase",
+        "congestion avoidance adds one segment per round trip",
+        "RFC 5681 §3.1",
+        growth::additive_increase,
+    ),
+    rule(
+        "signals",
+        "it reacts to the signals that it declares, and to no other",
+        "its own declaration",
+        reaction::signals,
+    ),
+    rule(
+        "one-cut",
+        "a marked ACK does not cut the window where the cut rule does not allow it",
+        "RFC 3168 §6.1.2, RFC 8257 §3.3",
+        reaction::one_cut,
+    ),
+    rule(
+        "clean-ack",
+        "an ACK without a mark does not cut the window, whatever was marked before",
+        "RFC 3168 §6.1.2, RFC 8257 §3.3",
+        reaction::clean_ack,
+    ),
+    rule(
+        "cut-or-grow",
+        "an ACK that cuts the window does not grow it as well",
+        "RFC 3168 §6.1.2, RFC 8257 §3.4",
+        reaction::cut_or_grow,
+    ),
+    rule(
+        "reports-cuts",
+        "a window that shrinks on an ACK is reported as a reduction",
+        "RFC 3168 §6.1.2: CWR follows each reduction",
+        reaction::reports_cuts,
+    ),
+    rule(
+        "ecn-halves",
+        "a mark halves the window, unless the control declares a proportional cut",
+        "RFC 3168 §6.1.2",
+        reaction::ecn_halves,
+    ),
+    rule(
+        "proportional",
+        "a proportional cut is half when all is marked, a quarter at half, nearly none at rare marks",
+        "RFC 8257 §3.3",
+        reaction::proportional,
+    ),
+    rule(
+        "no-ecn",
+        "without ECN agreed the control behaves as if marks did not exist",
+        "RFC 3168 §6.1.1",
+        reaction::no_ecn,
+    ),
+    rule(
+        "loss-halves",
+        "a loss halves ssthresh from what is in flight, however rare marks were before",
+        "RFC 5681 §3.1 eq. 4, RFC 8257 §3.5",
+        events::loss_halves,
+    ),
+    rule(
+        "one-reduction",
+        "a mark and a loss in one window of data reduce as the loss alone",
+        "RFC 3168 §6.1.2",
+        events::one_reduction,
+    ),
+    rule(
+        "recovered-burst",
+        "the end of recovery leaves at most one segment more than is in flight",
+        "RFC 6582 §3.2 step 3 (1)",
+        events::recovered_burst,
+    ),
+    rule(
+        "rto",
+        "a timeout leaves one segment, and only the first one for the same data lowers ssthresh",
+        "RFC 5681 §3.1",
+        events::rto,
+    ),
+    rule(
+        "idle-restart",
+        "after idle the window is at most the initial one, never larger, and ssthresh stays",
+        "RFC 5681 §4.1",
+        events::idle_restart,
+    ),
+    rule(
+        "undo",
+        "undo restores what the last loss reaction took, once",
+        "RFC 4015 §3.2, RFC 3522",
+        events::undo,
+    ),
+    rule(
+        "floor",
+        "no reaction but a timeout takes the window or ssthresh below the declared floor",
+        "RFC 5681 §3.1 eq. 4, RFC 3168 §6.1.2",
+        bounds::floor,
+    ),
+    rule(
+        "limits",
+        "the largest numbers neither overflow nor wrap",
+        "the boundary of this crate",
+        bounds::limits,
+    ),
+    rule(
+        "deterministic",
+        "two of them that see the same do the same",
+        "the contract of this crate",
+        bounds::deterministic,
+    ),
+];
+
+const fn rule(
+    name: &'static str,
+    says: &'static str,
+    source: &'static str,
+    check: fn(Subject<'_>) -> Broken,
+) -> Rule {
+    Rule { name, says, source, check }
+}
+
+/// Every rule that `entry` breaks without an exemption, and every exemption that it does not need,
+/// with all parameters at their defaults.
+pub fn check(entry: &Entry) -> Vec<Violation> {
+    check_with(entry, &Params::new())
+}
+
+/// [`check`] with parameters.
+pub fn check_with(entry: &Entry, params: &Params) -> Vec<Violation> {
+    let subject = Subject { entry, params };
+    let exempt = |name| entry.declares.exemptions.iter().find(|e| e.rule == name);
+    let mut out = Vec::new();
+    for rule in RULES {
+        match ((rule.check)(subject), exempt(rule.name)) {
+            (Some(detail), None) => out.push(Violation { rule: rule.name, detail }),
+            (None, Some(_)) => out.push(Violation {
+                rule: EXEMPTION,
+                detail: format!("it is exempt from `{}` and keeps to it", rule.name),
+            }),
+            (Some(_), Some(_)) | (None, None) => {}
+        }
+    }
+    for e in entry.declares.exemptions {
+        if RULES.iter().all(|rule| rule.name != e.rule) {
+            let detail = format!("there is no rule `{}`", e.rule);
+            out.push(Violation { rule: EXEMPTION, detail });
+        }
+        if e.source.is_empty() {
+            let detail = format!("the exemption from `{}` has no source", e.rule);
+            out.push(Violation { rule: EXEMPTION, detail });
+        }
+    }
+    out
+}
+
+const EXEMPTION: &str = "exemption";

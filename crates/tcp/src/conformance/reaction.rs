@@ -1,0 +1,197 @@
+//! Rules of the reaction to marks and delay.
+
+use alloc::format;
+
+use lowtide_units::Duration;
+
+use super::flow::{Flow, MSS, Mix, PATH, RTT, anything, declares, near};
+use super::{Broken, Subject};
+use crate::cc::{AckSample, Path, Reaction, Signal};
+
+/// Rounds after which an estimate has settled.
+const SETTLE: usize = 400;
+
+/// A hundred ACKs, with the signal or without.
+type Drive<'a> = &'a dyn Fn(&mut Flow, bool);
+
+pub(super) fn signals(subject: Subject<'_>) -> Broken {
+    let ecn = |flow: &mut Flow, on: bool| {
+        for _ in 0..100 {
+            let _ = if on { flow.marked(MSS, true) } else { flow.clean() };
+        }
+    };
+    let delay = |flow: &mut Flow, on: bool| {
+        for _ in 0..100 {
+            let sample = flow.sample(MSS);
+            let queueing_delay = Some(if on { RTT } else { Duration::ZERO });
+            let _ = flow.give(&AckSample { queueing_delay, ..sample });
+        }
+    };
+    let loss = |flow: &mut Flow, on: bool| {
+        for _ in 0..100 {
+            let _ = flow.clean();
+        }
+        if on {
+            let in_flight = flow.cwnd();
+            flow.lose(in_flight);
+        }
+    };
+    let cases: [(Signal, Drive<'_>); 3] =
+        [(Signal::Ecn, &ecn), (Signal::Delay, &delay), (Signal::Loss, &loss)];
+    for (signal, drive) in cases {
+        let [with, without] = [true, false].map(|on| {
+            let mut flow = Flow::new(subject, &PATH);
+            drive(&mut flow, on);
+            flow.cwnd()
+        });
+        if declares(subject, signal) {
+            if with >= without {
+                return Some(format!("{signal:?} is declared and ignored: {with} B"));
+            }
+        } else if with != without {
+            return Some(format!(
+                "{signal:?} is not declared and changes the window: {with} against {without} B"
+            ));
+        }
+    }
+    None
+}
+
+pub(super) fn one_cut(subject: Subject<'_>) -> Broken {
+    let mut flow = Flow::new(subject, &PATH);
+    for _ in 0..100 {
+        let _ = flow.clean();
+    }
+    let _ = flow.marked(MSS, true);
+    for i in 0..100 {
+        let step = flow.marked(MSS, false);
+        if step.reaction == Reaction::Reduced || step.after < step.before {
+            return Some(format!(
+                "marked ACK {i} cuts without permission: {} -> {} B",
+                step.before, step.after
+            ));
+        }
+    }
+    None
+}
+
+pub(super) fn clean_ack(subject: Subject<'_>) -> Broken {
+    let mut flow = Flow::new(subject, &PATH);
+    for i in 0..200 {
+        // Marks on every tenth ACK, permission on every one.
+        let marked = i % 10 == 0;
+        let step = if marked { flow.marked(MSS, true) } else { flow.clean() };
+        if !marked && (step.reaction == Reaction::Reduced || step.after < step.before) {
+            return Some(format!(
+                "ACK {i} has no mark and cuts: {} -> {} B",
+                step.before, step.after
+            ));
+        }
+    }
+    None
+}
+
+pub(super) fn cut_or_grow(subject: Subject<'_>) -> Broken {
+    let grew = |what: &str, before: u64, after: u64| {
+        Some(format!("{what}: reduced, and {before} -> {after} B"))
+    };
+    // A long clean time first, so that an estimate is near zero and a cut small; then an ACK that
+    // alone is worth a segment of growth.
+    for mut flow in
+        [Some(Flow::new(subject, &PATH)), Flow::avoiding(subject, &PATH, 10)].into_iter().flatten()
+    {
+        for _ in 0..SETTLE {
+            flow.observe_round(0);
+        }
+        let step = flow.marked(flow.cwnd(), true);
+        if step.reaction == Reaction::Reduced && step.after > step.before {
+            return grew("a mark after a clean time", step.before, step.after);
+        }
+    }
+    let (mut flow, mut mix) = (Flow::new(subject, &PATH), Mix::new(7));
+    for i in 0..5000 {
+        if let Some(step) = anything(&mut flow, &mut mix, true)
+            && step.reaction == Reaction::Reduced
+            && step.after > step.before
+        {
+            return grew(&format!("mixture, step {i}"), step.before, step.after);
+        }
+    }
+    None
+}
+
+pub(super) fn reports_cuts(subject: Subject<'_>) -> Broken {
+    let (mut flow, mut mix) = (Flow::new(subject, &PATH), Mix::new(11));
+    for i in 0..5000 {
+        if let Some(step) = anything(&mut flow, &mut mix, true)
+            && step.reaction == Reaction::None
+            && step.after < step.before
+        {
+            return Some(format!("step {i}: {} -> {} B unreported", step.before, step.after));
+        }
+    }
+    None
+}
+
+pub(super) fn ecn_halves(subject: Subject<'_>) -> Broken {
+    if subject.entry.declares.proportional || !declares(subject, Signal::Ecn) {
+        return None;
+    }
+    for clean_rounds in [0, SETTLE] {
+        let mut flow = Flow::new(subject, &PATH);
+        for _ in 0..40 {
+            let _ = flow.clean();
+        }
+        for _ in 0..clean_rounds {
+            flow.observe_round(0);
+        }
+        let step = flow.marked(MSS, true);
+        if !near(step.after, step.before / 2, MSS) {
+            return Some(format!("a mark takes {} to {} B", step.before, step.after));
+        }
+    }
+    None
+}
+
+pub(super) fn proportional(subject: Subject<'_>) -> Broken {
+    if !subject.entry.declares.proportional {
+        return None;
+    }
+    // Marks of every ten ACKs, and the share of the window that a cut takes then, in 1/1000.
+    for (marks, least, most) in [(10, 480, 510), (5, 200, 300), (0, 0, 20)] {
+        let mut flow = Flow::new(subject, &PATH);
+        for _ in 0..190 {
+            let _ = flow.clean();
+        }
+        for _ in 0..SETTLE {
+            flow.observe_round(marks);
+        }
+        let step = flow.marked(MSS, true);
+        let taken = (step.before - step.after.min(step.before)) * 1000 / step.before;
+        if !(least..=most).contains(&taken) {
+            return Some(format!(
+                "with {marks} of 10 ACKs marked a cut takes {taken}/1000 of the window, \
+                 not {least} to {most}"
+            ));
+        }
+    }
+    None
+}
+
+pub(super) fn no_ecn(subject: Subject<'_>) -> Broken {
+    let path = Path { ecn: false, ..PATH };
+    let (mut told, mut plain) = (Flow::new(subject, &path), Flow::new(subject, &path));
+    for i in 0..500 {
+        let (a, b) =
+            (if i % 3 == 0 { told.marked(MSS, true) } else { told.clean() }, plain.clean());
+        if a != b {
+            return Some(format!("ACK {i}: {a:?} with a mark, {b:?} without"));
+        }
+        if i % 100 == 99 {
+            let in_flight = plain.cwnd();
+            told.lose(in_flight);
+            plain.lose(in_flight);
+        }
+    }
+    None
+}

@@ -1,0 +1,284 @@
+//! One connection: its public face. What arrives is handled in `input` and `acks`, what leaves in
+//! `output`, opening in `handshake`, timers in `expiry`.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use lowtide_units::{HostStamp, Instant, Probe};
+use lowtide_wire::{Segment, SeqNum};
+
+use crate::cc::CongestionControl;
+use crate::config::Config;
+use crate::ecn::EcnState;
+use crate::event::{CloseReason, Event, Pending, SegmentError};
+use crate::feedback::FeedbackDecoder;
+use crate::handshake::Handshake;
+use crate::info::{Counters, Info};
+use crate::receiver::{Accepted, Receiver};
+use crate::rtt::Rtt;
+use crate::sender::Sender;
+use crate::state::State;
+use crate::timers::Timers;
+use crate::transmit::{Transmit, TransmitId};
+
+/// A TCP connection without I/O.
+///
+/// The driver feeds segments and the time, and polls what to send, when to come back, and what
+/// happened. After any call that returned, poll [`Self::poll_transmit`] until `None`, then
+/// [`Self::poll_event`] until `None`, then ask [`Self::poll_timeout`].
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) config: Arc<Config>,
+    pub(crate) state: State,
+    pub(crate) local_port: u16,
+    pub(crate) remote_port: u16,
+    pub(crate) snd: Sender,
+    pub(crate) rcv: Receiver,
+    pub(crate) ecn: EcnState,
+    pub(crate) rtt: Rtt,
+    pub(crate) timers: Timers,
+    pub(crate) handshake: Handshake,
+    pub(crate) cc: Option<Box<dyn CongestionControl>>,
+    pub(crate) decoder: Option<Box<dyn FeedbackDecoder>>,
+    /// SACK and timestamps as agreed.
+    pub(crate) sack_ok: bool,
+    pub(crate) ts: Option<crate::timestamps::TimestampState>,
+    pub(crate) pending: Pending,
+    /// A RST to send: its sequence number, and its acknowledgement where it carries one.
+    pub(crate) reset: Option<SeqNum>,
+    pub(crate) counters: Counters,
+    /// Timeouts in a row without progress.
+    pub(crate) timeouts: u32,
+    pub(crate) persists: u32,
+    last_departure: Option<HostStamp>,
+    next_id: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(
+        config: Arc<Config>,
+        local_port: u16,
+        remote_port: u16,
+        isn: SeqNum,
+        state: State,
+    ) -> Self {
+        Self {
+            state,
+            local_port,
+            remote_port,
+            snd: Sender::new(isn),
+            rcv: Receiver::new(config.receive_buffer.as_u64(), config.dsack),
+            ecn: EcnState::new(&config),
+            rtt: Rtt::new(&config),
+            timers: Timers::OFF,
+            handshake: Handshake::default(),
+            cc: None,
+            decoder: None,
+            sack_ok: false,
+            ts: None,
+            pending: Pending::default(),
+            reset: None,
+            counters: Counters::default(),
+            timeouts: 0,
+            persists: 0,
+            last_departure: None,
+            next_id: 0,
+            config,
+        }
+    }
+
+    /// A segment for this connection arrived.
+    ///
+    /// `Ok` says which of its bytes to keep. An error says why it was not used; whatever the
+    /// specification wants in answer comes out of [`Self::poll_transmit`].
+    pub fn handle_segment(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+    ) -> Result<Accepted, SegmentError> {
+        let result = match self.state {
+            State::Closed => Err(SegmentError::Closed),
+            State::SynSent => self.segment_in_syn_sent(now, seg),
+            _ => self.segment_arrives(now, seg),
+        };
+        if result.is_err() {
+            self.counters.rejected += 1;
+        }
+        result
+    }
+
+    /// Takes note that the time is `now`; call when [`Self::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.expire(now);
+    }
+
+    /// The next thing to put on the wire; `None` when there is nothing to send now.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        self.next_transmit(now)
+    }
+
+    /// The segments of `id` left the host, at that reading of the host's clock.
+    pub fn on_transmitted(&mut self, id: TransmitId, stamp: HostStamp) {
+        let _ = id;
+        self.last_departure = Some(stamp);
+    }
+
+    /// When [`Self::handle_timeout`] wants to be called; `None` for never.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let mut at = self.timers.next().min(self.rcv.ack_deadline());
+        if self.pacing_blocks() {
+            at = at.min(self.snd.pace_at);
+        }
+        (at < Instant::FAR_FUTURE).then_some(at)
+    }
+
+    /// What the application should know next.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        let p = &mut self.pending;
+        if core::mem::take(&mut p.established) {
+            return Some(Event::Established);
+        }
+        if core::mem::take(&mut p.readable) {
+            return Some(Event::Readable { upto: self.rcv.readable_upto() });
+        }
+        if core::mem::take(&mut p.writable) {
+            return Some(Event::Writable);
+        }
+        if core::mem::take(&mut p.peer_closed) {
+            return Some(Event::PeerClosed);
+        }
+        p.closed.take().map(Event::Closed)
+    }
+
+    /// The application has `n` more bytes to send. They are taken even beyond the send buffer, which
+    /// bounds what may be sent and unacknowledged: a driver with real bytes asks
+    /// [`Self::send_space`] first. Ignored after [`Self::close`].
+    pub fn send(&mut self, n: u64) {
+        if !self.snd.closing {
+            self.snd.end = self.snd.end.saturating_add(n);
+        }
+    }
+
+    /// How many bytes fit into the send buffer; after a zero, [`Event::Writable`] follows.
+    pub fn send_space(&mut self) -> u64 {
+        let used = self.snd.end.saturating_sub(self.snd.una);
+        let space = self.config.send_buffer.as_u64().saturating_sub(used);
+        self.snd.blocked |= space == 0;
+        space
+    }
+
+    /// The application read `n` bytes; the window may open.
+    pub fn read(&mut self, n: u64) {
+        if self.rcv.read(n) && self.state.is_synchronised() {
+            self.rcv.owe_ack_now();
+        }
+    }
+
+    /// No more data from this side: FIN follows what was given.
+    pub fn close(&mut self) {
+        if self.snd.closing {
+            return;
+        }
+        self.snd.closing = true;
+        match self.state {
+            // Nothing was sent that the peer must hear of (RFC 9293 §3.10.4). Deviation: where data
+            // waits, the close waits with it, as in SYN-RECEIVED, instead of failing the send.
+            State::SynSent if self.snd.end == 0 => self.end(CloseReason::Normal),
+            State::Established => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            // In SYN-RECEIVED the close waits for ESTABLISHED; elsewhere it was done before.
+            _ => {}
+        }
+    }
+
+    /// Gives the connection up: RST, no waiting (RFC 9293 §3.10.5).
+    pub fn abort(&mut self) {
+        if self.state.is_synchronised() && self.state != State::TimeWait
+            || self.state == State::SynReceived
+        {
+            self.reset = Some(self.snd.seq(self.snd.nxt));
+        }
+        self.end(CloseReason::Aborted);
+    }
+
+    /// State.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// The settings it was opened with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Local and remote port.
+    pub const fn ports(&self) -> (u16, u16) {
+        (self.local_port, self.remote_port)
+    }
+
+    /// Bytes that arrived in order and were not read.
+    pub fn unread(&self) -> u64 {
+        self.rcv.unread()
+    }
+
+    /// SND.UNA: the driver may forget payload below this offset.
+    pub fn acked_upto(&self) -> u64 {
+        self.snd.una.min(self.snd.end)
+    }
+
+    /// One look at everything.
+    pub fn info(&self) -> Info {
+        let ssthresh = self.cc.as_ref().map(|c| c.ssthresh()).filter(|s| *s != u64::MAX);
+        Info {
+            state: self.state,
+            ecn: self.ecn.mode(),
+            snd_cwnd: self.cc.as_ref().map_or(0, |c| c.cwnd()),
+            snd_ssthresh: ssthresh,
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            min_rtt: self.rtt.min(),
+            rto: self.rtt.rto(),
+            in_flight: self.snd.board.pipe(),
+            bytes_acked: self.acked_upto(),
+            bytes_received: self.rcv.readable_upto(),
+            marked_bytes: self.rcv.marked_bytes,
+            received_bytes: self.rcv.received_bytes,
+            snd_wnd: self.snd.wnd,
+            mss: self.snd.mss,
+            limited_by: self.snd.limited_by,
+            in_recovery: self.snd.episode.repairing(),
+            last_departure: self.last_departure,
+            counters: self.counters,
+        }
+    }
+
+    /// Bytes of memory that it holds, its buffers of bookkeeping included (never payload).
+    pub fn memory(&self) -> usize {
+        let control = self.cc.as_deref().map_or(0, size_of_val);
+        let decoder = self.decoder.as_deref().map_or(0, size_of_val);
+        size_of::<Self>() + control + decoder + self.rcv.heap() + self.snd.board.heap()
+    }
+
+    /// Shows what the congestion control has to show beside its window.
+    pub fn probe(&self, out: &mut dyn Probe) {
+        if let Some(cc) = &self.cc {
+            cc.probe(out);
+        }
+    }
+
+    pub(crate) fn new_id(&mut self) -> TransmitId {
+        self.next_id += 1;
+        TransmitId(self.next_id)
+    }
+
+    /// The connection is over; timers stop, the application hears of it once.
+    pub(crate) fn end(&mut self, reason: CloseReason) {
+        if self.state != State::Closed && self.state != State::TimeWait {
+            self.pending.closed = Some(reason);
+        }
+        self.state = State::Closed;
+        self.timers = Timers::OFF;
+        self.rcv.owe_nothing();
+        self.snd.pacing_blocked = false;
+    }
+}

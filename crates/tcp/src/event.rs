@@ -1,0 +1,100 @@
+//! What a connection tells its application, and why it ended.
+
+use core::fmt;
+
+/// Why a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CloseReason {
+    /// Both sides closed and everything was acknowledged.
+    Normal,
+    /// The peer reset it.
+    Reset,
+    /// The peer refused it: RST in answer to SYN.
+    Refused,
+    /// No answer for too long.
+    TimedOut,
+    /// This side aborted it.
+    Aborted,
+}
+
+impl CloseReason {
+    /// The reason in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "closed",
+            Self::Reset => "reset by the peer",
+            Self::Refused => "refused by the peer",
+            Self::TimedOut => "timed out",
+            Self::Aborted => "aborted",
+        }
+    }
+}
+
+/// Something that the application should know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The handshake is over.
+    Established,
+    /// Bytes below this offset are contiguous and may be read.
+    Readable {
+        /// One past the last readable byte.
+        upto: u64,
+    },
+    /// There is room again in the send buffer.
+    Writable,
+    /// The peer sent FIN: no more bytes after the readable ones.
+    PeerClosed,
+    /// The connection is over; in TIME-WAIT this comes before the wait ends.
+    Closed(CloseReason),
+}
+
+/// Events that wait to be polled: each kind at most once, in a fixed order.
+#[expect(clippy::struct_excessive_bools, reason = "one flag per kind of event")]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pending {
+    pub(crate) established: bool,
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+    pub(crate) peer_closed: bool,
+    pub(crate) closed: Option<CloseReason>,
+}
+
+/// Why a segment was not used. It was dropped, and the connection is as it was but for an ACK or a
+/// RST that the specification wants in answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SegmentError {
+    /// The connection is closed.
+    Closed,
+    /// Outside the receive window (RFC 9293 §3.10.7.4, first check).
+    OutOfWindow,
+    /// Older than the timestamp seen last (PAWS, RFC 7323 §5).
+    Paws,
+    /// Acknowledges what was never sent.
+    AckOfUnsent,
+    /// SYN on a synchronised connection.
+    UnexpectedSyn,
+    /// No ACK where one is needed.
+    NoAck,
+    /// RST that is not acceptable.
+    BadReset,
+    /// The handshake cannot go on with it.
+    BadHandshake,
+}
+
+impl fmt::Display for SegmentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Closed => "the connection is closed",
+            Self::OutOfWindow => "outside the receive window",
+            Self::Paws => "older than the last timestamp (PAWS)",
+            Self::AckOfUnsent => "acknowledges what was never sent",
+            Self::UnexpectedSyn => "SYN on a synchronised connection",
+            Self::NoAck => "no ACK flag",
+            Self::BadReset => "unacceptable RST",
+            Self::BadHandshake => "does not fit the handshake",
+        })
+    }
+}
+
+impl core::error::Error for SegmentError {}

@@ -1,0 +1,73 @@
+//! What happens when a timer fires.
+
+use lowtide_units::Instant;
+
+use crate::cc::CongestionEvent;
+use crate::connection::Connection;
+use crate::event::CloseReason;
+use crate::state::State;
+
+impl Connection {
+    pub(crate) fn expire(&mut self, now: Instant) {
+        self.rcv.on_ack_timer(now);
+        if self.timers.time_wait <= now {
+            self.end(CloseReason::Normal);
+        }
+        if self.timers.retransmit <= now {
+            match self.state {
+                State::SynSent | State::SynReceived => self.syn_timeout(now),
+                _ => self.retransmission_timeout(now),
+            }
+        }
+        if self.timers.persist <= now {
+            self.persist_timeout(now);
+        }
+    }
+
+    fn syn_timeout(&mut self, now: Instant) {
+        if self.handshake.retransmissions >= self.config.syn_retries {
+            self.end(CloseReason::TimedOut);
+            return;
+        }
+        self.handshake.retransmissions += 1;
+        self.counters.rto_count += 1;
+        self.handshake.syn_due = true;
+        self.rtt.back_off();
+        self.timers.retransmit = now + self.rtt.rto();
+    }
+
+    /// RFC 6298 §5.4 to §5.6 and RFC 5681 §3.1.
+    fn retransmission_timeout(&mut self, now: Instant) {
+        if self.snd.board.is_empty() {
+            self.timers.retransmit = Instant::FAR_FUTURE;
+            return;
+        }
+        if self.timeouts >= self.config.retries {
+            self.end(CloseReason::TimedOut);
+            return;
+        }
+        self.timeouts += 1;
+        self.counters.rto_count += 1;
+        let in_flight = self.snd.board.flight_size();
+        let first = self.timeouts == 1;
+        self.tell(&CongestionEvent::Rto { now, first, in_flight });
+        self.snd.board.mark_all_lost();
+        self.snd.episode.time_out(self.snd.nxt);
+        self.snd.limited_bytes = 0;
+        self.ecn.on_reduced(self.snd.nxt);
+        self.rtt.back_off();
+        self.timers.retransmit = now + self.rtt.rto();
+    }
+
+    /// RFC 9293 §3.8.6.1: probe, with backoff, for as long as the peer answers.
+    fn persist_timeout(&mut self, now: Instant) {
+        if self.persists > self.config.retries {
+            self.end(CloseReason::TimedOut);
+            return;
+        }
+        self.persists += 1;
+        self.snd.probe_due = true;
+        self.rtt.back_off();
+        self.timers.persist = now + self.rtt.rto();
+    }
+}

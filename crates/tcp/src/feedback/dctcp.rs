@@ -1,0 +1,65 @@
+//! The DCTCP echo: each ACK says whether the segments that it covers met CE.
+//!
+//! ## What it does
+//! Counts all that an ACK with ECE delivers as marked and all that an ACK without delivers as clean.
+//!
+//! ## Spec
+//! RFC 8257 §3.3 (bytes marked), against the receiver of §3.2.
+//!
+//! ## Deviations
+//! Counts what was delivered, SACKed segments included; RFC 8257 §3.3 ignores SACK. A control that
+//! follows the text to the letter scales by the bytes acknowledged cumulatively.
+//!
+//! ## Kernel twin
+//! `tp->delivered_ce` in Linux: the segments delivered by ACKs that carry ECE.
+
+use alloc::boxed::Box;
+
+use super::{AckView, CeFeedback, Entry, FeedbackDecoder};
+use crate::params::Params;
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "dctcp",
+    summary: "exact echo: what an ACK with ECE delivers was marked, nothing else",
+    spec: "RFC 8257 §3.3",
+    params: &[],
+    understands: &["dctcp"],
+    build,
+};
+
+fn build(_: &Params) -> Box<dyn FeedbackDecoder> {
+    Box::new(Runs)
+}
+
+#[derive(Debug)]
+struct Runs;
+
+impl FeedbackDecoder for Runs {
+    fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
+        if !ack.ece {
+            return CeFeedback::default();
+        }
+        CeFeedback { bytes: ack.delivered_bytes, segments: ack.delivered_segments, congested: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_an_ack_with_ece_delivers_is_marked_and_nothing_else() {
+        let view = |ece| AckView {
+            ece,
+            delivered_bytes: 2500,
+            delivered_segments: 3,
+            acked_bytes: 1000,
+            mss: 1000,
+        };
+        let mut decoder = build(&Params::new());
+        let marked = CeFeedback { bytes: 2500, segments: 3, congested: true };
+        let seen = [true, false, true].map(|ece| decoder.on_ack(&view(ece)));
+        assert_eq!(seen, [marked, CeFeedback::default(), marked]);
+    }
+}

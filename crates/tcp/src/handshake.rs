@@ -1,0 +1,219 @@
+//! Opening: active, passive and simultaneous (RFC 9293 §3.5, §3.10.7.3), and what the options agree.
+//!
+//! Deviation: payload or FIN on a SYN or SYN-ACK is not taken; the peer sends it again (RFC 9293
+//! §3.10.7.2 allows queueing, most stacks do not either).
+
+use alloc::sync::Arc;
+
+use lowtide_units::Instant;
+use lowtide_wire::{Flags, Options, Segment, SeqNum, Timestamps};
+
+use crate::ack;
+use crate::cc::{self, Path};
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::event::{CloseReason, SegmentError};
+use crate::feedback;
+use crate::receiver::{Accepted, Receiver};
+use crate::state::State;
+use crate::timestamps::{TimestampState, tick};
+
+/// What is only needed until the handshake is over.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Handshake {
+    /// SYN or SYN-ACK must go out.
+    pub(crate) syn_due: bool,
+    pub(crate) sent_at: Option<Instant>,
+    pub(crate) retransmissions: u32,
+    /// It began with the peer's SYN on a listener.
+    pub(crate) passive: bool,
+    peer: PeerOptions,
+    ts_base: u32,
+}
+
+/// What the peer's SYN carried.
+#[derive(Clone, Copy, Debug, Default)]
+struct PeerOptions {
+    mss: Option<u16>,
+    window_scale: Option<u8>,
+    sack_permitted: bool,
+}
+
+/// Bytes of IPv4 and TCP headers without options.
+const HEADERS: u32 = 40;
+/// Bytes of the timestamps option with its padding.
+const TIMESTAMPS: u32 = 12;
+/// Without an MSS option (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u16 = 536;
+
+impl Connection {
+    /// Opens actively: the SYN comes out of [`Self::poll_transmit`].
+    ///
+    /// `isn` and `ts_base` are the driver's: initial sequence number and offset of TSval.
+    pub fn connect(
+        config: Arc<Config>,
+        local_port: u16,
+        remote_port: u16,
+        isn: SeqNum,
+        ts_base: u32,
+    ) -> Self {
+        let mut c = Self::new(config, local_port, remote_port, isn, State::SynSent);
+        c.handshake.syn_due = true;
+        c.handshake.ts_base = ts_base;
+        c
+    }
+
+    /// Opens passively on an acceptable SYN (SYN set, ACK and RST clear).
+    pub fn accept(
+        config: Arc<Config>,
+        now: Instant,
+        syn: &Segment,
+        isn: SeqNum,
+        ts_base: u32,
+    ) -> Self {
+        let mut c = Self::new(config, syn.dst_port, syn.src_port, isn, State::SynReceived);
+        c.handshake.syn_due = true;
+        c.handshake.passive = true;
+        c.handshake.ts_base = ts_base;
+        c.ecn.on_syn(syn.flags);
+        c.take_peer_syn(now, syn);
+        c
+    }
+
+    fn take_peer_syn(&mut self, now: Instant, syn: &Segment) {
+        self.rcv.synchronise(syn.seq);
+        let o = &syn.options;
+        self.handshake.peer = PeerOptions {
+            mss: o.mss,
+            window_scale: o.window_scale,
+            sack_permitted: o.sack_permitted,
+        };
+        self.ts = match (self.config.timestamps, o.timestamps) {
+            (true, Some(t)) => {
+                let granularity = self.config.timestamp_granularity;
+                Some(TimestampState::new(granularity, self.handshake.ts_base, t.value, now))
+            }
+            _ => None,
+        };
+        // The window of a SYN is not scaled (RFC 7323 §2.2).
+        self.snd.take_window(u64::from(syn.window), syn.seq, syn.ack);
+    }
+
+    /// The options of our SYN (everything that is wished) or SYN-ACK (what the peer offered too).
+    pub(crate) fn syn_options(&self, now: Instant) -> Options {
+        let answering = self.state == State::SynReceived;
+        let peer = &self.handshake.peer;
+        let mss = (self.config.mtu - HEADERS).min(u32::from(u16::MAX)) as u16;
+        let scale = Receiver::scale_for(self.config.receive_buffer.as_u64());
+        let window_scale =
+            self.config.window_scaling && (!answering || peer.window_scale.is_some());
+        let timestamps = match (&self.ts, answering) {
+            (Some(ts), true) => Some(ts.stamp(now)),
+            (None, true) => None,
+            (_, false) => self.config.timestamps.then(|| Timestamps {
+                value: tick(now, self.config.timestamp_granularity, self.handshake.ts_base),
+                echo: 0,
+            }),
+        };
+        Options {
+            mss: Some(mss),
+            window_scale: window_scale.then_some(scale),
+            sack_permitted: self.config.sack && (!answering || peer.sack_permitted),
+            timestamps,
+            ..Options::default()
+        }
+    }
+
+    /// A segment in SYN-SENT (RFC 9293 §3.10.7.3).
+    pub(crate) fn segment_in_syn_sent(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+    ) -> Result<Accepted, SegmentError> {
+        let acks = seg.flags.contains(Flags::ACK);
+        if acks && seg.ack != self.snd.seq(0) {
+            if !seg.flags.contains(Flags::RST) {
+                self.reset = Some(seg.ack);
+            }
+            return Err(SegmentError::AckOfUnsent);
+        }
+        if seg.flags.contains(Flags::RST) {
+            if !acks {
+                return Err(SegmentError::BadReset);
+            }
+            self.end(CloseReason::Refused);
+            return Ok(Accepted::default());
+        }
+        if !seg.flags.contains(Flags::SYN) {
+            return Err(SegmentError::BadHandshake);
+        }
+        self.take_peer_syn(now, seg);
+        if acks {
+            self.ecn.on_syn_ack(seg.flags);
+            self.establish(now);
+            self.rcv.owe_ack_now();
+        } else {
+            // Simultaneous open: both sent ECN-setup SYNs, or one did; decide as a server would.
+            self.ecn.on_syn(seg.flags);
+            self.state = State::SynReceived;
+            self.handshake.syn_due = true;
+        }
+        Ok(Accepted::default())
+    }
+
+    /// The peer acknowledged our SYN and we have the peer's: both sides are synchronised.
+    pub(crate) fn establish(&mut self, now: Instant) {
+        let config = Arc::clone(&self.config);
+        let peer = self.handshake.peer;
+        let scaling = config.window_scaling && peer.window_scale.is_some();
+        let shift = if scaling { Receiver::scale_for(config.receive_buffer.as_u64()) } else { 0 };
+        // A shift above 14 is a peer's mistake: use 14 (RFC 7323 §2.3).
+        self.snd.shift = if scaling { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
+        self.sack_ok = config.sack && peer.sack_permitted;
+        let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 };
+        let segment = u32::from(peer.mss.unwrap_or(DEFAULT_MSS)).min(config.mtu - HEADERS);
+        // A hostile MSS must not make segments without payload (Linux: least 48 B with options).
+        self.snd.mss = segment.saturating_sub(option_bytes).max(36);
+
+        if self.handshake.retransmissions == 0 {
+            if let Some(sent_at) = self.handshake.sent_at {
+                self.rtt.sample(now.saturating_since(sent_at));
+            }
+        } else {
+            self.rtt.syn_was_retransmitted(&config);
+        }
+
+        let mss = self.snd.mss;
+        let initial_window = if self.handshake.retransmissions == 0 {
+            config.initial_window.bytes(mss)
+        } else {
+            // A lost SYN or SYN-ACK: one segment (RFC 5681 §3.1).
+            u64::from(mss)
+        };
+        let path = Path {
+            mss,
+            initial_window,
+            floor: u64::from(config.window_floor) * u64::from(mss),
+            abc_limit: u64::from(config.abc_limit) * u64::from(mss),
+            ecn: self.ecn.is_on(),
+            now,
+        };
+        let control = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
+        self.cc = Some((control.build)(&config.params, &path));
+        let decoder = feedback::find(config.feedback).unwrap_or(&feedback::rfc3168::ENTRY);
+        self.decoder = self.ecn.is_on().then(|| (decoder.build)(&config.params));
+        let policy = ack::find(config.ack).unwrap_or(&ack::rfc3168::ENTRY);
+        let setup = ack::Setup {
+            segments: config.delack_segments.max(1),
+            timer: config.delack_timer,
+            ecn: self.ecn.is_on(),
+        };
+        self.rcv.establish(shift, mss, (policy.build)(&config.params, &setup));
+
+        self.snd.delivered_at = now;
+        self.timers.retransmit = Instant::FAR_FUTURE;
+        self.timeouts = 0;
+        self.pending.established = true;
+        self.state = if self.snd.closing { State::FinWait1 } else { State::Established };
+    }
+}

@@ -1,0 +1,69 @@
+//! What a connection shows of itself, with the names of `tcp_info` where one exists.
+
+use lowtide_units::{Duration, HostStamp};
+
+use crate::ecn::EcnMode;
+use crate::sender::LimitedBy;
+use crate::state::State;
+
+/// Counters since the connection was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Payload bytes sent more than once.
+    pub bytes_retrans: u64,
+    /// Data segments sent, retransmissions included.
+    pub data_segs_out: u64,
+    /// Retransmission timeouts.
+    pub rto_count: u64,
+    /// Fast-recovery episodes.
+    pub fast_retransmits: u64,
+    /// Reductions because of ECN.
+    pub ecn_reductions: u64,
+    /// Payload bytes that the decoder counted as CE.
+    pub delivered_ce: u64,
+    /// Segments that were not used.
+    pub rejected: u64,
+}
+
+/// One look at a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Info {
+    /// State.
+    pub state: State,
+    /// ECN as agreed.
+    pub ecn: EcnMode,
+    /// Congestion window, bytes; zero before ESTABLISHED.
+    pub snd_cwnd: u64,
+    /// Slow-start threshold, bytes.
+    pub snd_ssthresh: Option<u64>,
+    /// Smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// Its mean deviation.
+    pub rttvar: Duration,
+    /// The least round-trip time seen.
+    pub min_rtt: Option<Duration>,
+    /// Retransmission timeout, backoff included.
+    pub rto: Duration,
+    /// Bytes in the network (RFC 6675 pipe).
+    pub in_flight: u64,
+    /// Payload bytes acknowledged.
+    pub bytes_acked: u64,
+    /// Payload bytes received in order.
+    pub bytes_received: u64,
+    /// Of all payload bytes that came, those with CE.
+    pub marked_bytes: u64,
+    /// All payload bytes that came, duplicates included.
+    pub received_bytes: u64,
+    /// The peer's window, bytes.
+    pub snd_wnd: u64,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// What limits the sender.
+    pub limited_by: LimitedBy,
+    /// In loss recovery.
+    pub in_recovery: bool,
+    /// The host's clock when the last segment really left, where the driver stamps.
+    pub last_departure: Option<HostStamp>,
+    /// Counters.
+    pub counters: Counters,
+}

@@ -1,0 +1,424 @@
+//! What may be sent now, and the segments that carry it.
+
+use lowtide_units::{Bytes, Instant};
+use lowtide_wire::{Flags, Segment, SeqNum};
+
+use crate::cc::CongestionEvent;
+use crate::connection::Connection;
+use crate::ecn::PacketClass;
+use crate::recovery::{Phase, Sent};
+use crate::sender::LimitedBy;
+use crate::state::State;
+use crate::transmit::Transmit;
+
+/// One decision: which sequence range, and as what.
+#[derive(Clone, Copy, Debug)]
+enum Plan {
+    /// New payload (`len` bytes in `segments` segments), with FIN or without.
+    New { len: u64, segments: u32, fin: bool },
+    /// A segment that was sent before.
+    Again(Sent),
+    /// One byte (or the FIN) beyond a closed window.
+    Probe,
+}
+
+impl Connection {
+    /// In the order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks,
+    /// data, a plain ACK.
+    pub(crate) fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(seq) = self.reset.take() {
+            return Some(self.reset_segment(now, seq));
+        }
+        match self.state {
+            State::Closed => return None,
+            State::SynSent | State::SynReceived => return self.syn_segment(now),
+            _ => {}
+        }
+        if let Some(split) = self.rcv.take_split() {
+            return Some(self.older_ack(now, split.upto, split.echo));
+        }
+        // SACK blocks go on a segment of their own: a full data segment has no room for them.
+        if self.rcv.must_ack_now() && self.sack_ok && self.rcv.has_blocks() {
+            return Some(self.pure_ack(now));
+        }
+        if self.state.can_send()
+            && let Some(plan) = self.plan(now)
+        {
+            return Some(match plan {
+                Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin),
+                Plan::Again(sent) => self.retransmission(now, &sent),
+                Plan::Probe => self.window_probe(now),
+            });
+        }
+        self.rcv.must_ack_now().then(|| self.pure_ack(now))
+    }
+
+    /// A paced sender waits although it may send.
+    pub(crate) const fn pacing_blocks(&self) -> bool {
+        self.snd.pacing_blocked
+    }
+
+    fn plan(&mut self, now: Instant) -> Option<Plan> {
+        self.snd.pacing_blocked = false;
+        if core::mem::take(&mut self.snd.probe_due)
+            && self.snd.board.is_empty()
+            && self.snd.has_unsent()
+        {
+            return Some(self.plan_probe());
+        }
+        let plan = self.plan_unpaced(now);
+        self.arm_persist(now, plan.is_some());
+        if plan.is_some()
+            && self.config.pacing
+            && now < self.snd.pace_at
+            && self.cc.as_ref().is_some_and(|c| c.pacing_rate().is_some())
+        {
+            self.snd.pacing_blocked = true;
+            self.snd.limited_by = LimitedBy::Cwnd;
+            return None;
+        }
+        plan
+    }
+
+    fn plan_unpaced(&mut self, now: Instant) -> Option<Plan> {
+        let cwnd = self.cc.as_ref()?.cwnd() + self.snd.episode.inflation;
+        let counting = matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+        let in_flight = if counting { self.snd.board.flight_size() } else { self.snd.board.pipe() };
+        if self.snd.episode.repairing()
+            && let Some(lost) = self.snd.board.next_lost()
+        {
+            if self.snd.episode.force_one || in_flight + u64::from(lost.len) <= cwnd {
+                return Some(Plan::Again(lost));
+            }
+            self.snd.limited_by = LimitedBy::Cwnd;
+            return None;
+        }
+        let plan = self.plan_new(now, cwnd, in_flight);
+        if plan.is_none()
+            && self.snd.limited_by != LimitedBy::Cwnd
+            && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: true, .. })
+        {
+            return self.plan_hole(cwnd, in_flight);
+        }
+        plan
+    }
+
+    /// NextSeg rules 3 and 4 of RFC 6675 §4, when there is nothing new to send. Rule 4 is applied
+    /// once per episode.
+    fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
+        let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
+        if let Some(hole) = self.snd.board.next_hole().filter(fits) {
+            return Some(Plan::Again(hole));
+        }
+        if self.snd.episode.rescued {
+            return None;
+        }
+        let last = self.snd.board.last_unsacked().filter(fits)?;
+        self.snd.episode.rescued = true;
+        Some(Plan::Again(last))
+    }
+
+    fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64) -> Option<Plan> {
+        let mss = u64::from(self.snd.mss);
+        let flight_size = self.snd.board.flight_size();
+        let buffer_edge = self.snd.una.saturating_add(self.config.send_buffer.as_u64());
+        let available = self.snd.end.min(buffer_edge).saturating_sub(self.snd.nxt);
+        let fin_alone = self.snd.nxt == self.snd.end && self.snd.closing && !self.snd.fin_sent;
+        if available == 0 && !fin_alone {
+            let waiting = self.snd.nxt < self.snd.end;
+            self.snd.limited_by =
+                if waiting { LimitedBy::SendBuffer } else { LimitedBy::Application };
+            return None;
+        }
+        let window = (self.snd.una + self.snd.wnd).saturating_sub(self.snd.nxt);
+        if fin_alone {
+            if window == 0 {
+                self.snd.limited_by = LimitedBy::ReceiveWindow;
+                return None;
+            }
+            return Some(Plan::New { len: 0, segments: 1, fin: true });
+        }
+
+        let want = available.min(mss);
+        let len = want.min(window);
+        // Silly-window avoidance (RFC 9293 §3.8.6.2.1 rule 3): less than asked for only when it is
+        // half of what the peer ever offered.
+        if len < want && (len == 0 || len < self.snd.max_wnd / 2 || flight_size > 0) {
+            self.snd.limited_by = LimitedBy::ReceiveWindow;
+            return None;
+        }
+        let last = self.snd.nxt + len == self.snd.end;
+        if len < mss && flight_size > 0 && self.config.nagle && !(last && self.snd.closing) {
+            self.snd.limited_by = LimitedBy::Application;
+            return None;
+        }
+        self.restart_after_idle(now);
+        let room = self.cwnd_room(cwnd, in_flight, flight_size);
+        if room < len {
+            self.snd.limited_by = LimitedBy::Cwnd;
+            return None;
+        }
+        let whole = available.min(window).min(room) / mss;
+        let segments = whole.min(u64::from(self.config.tso_segments)).max(1) as u32;
+        let len = if segments > 1 { u64::from(segments) * mss } else { len };
+        let fin = self.snd.closing && self.snd.nxt + len == self.snd.end && window > len;
+        Some(Plan::New { len, segments, fin })
+    }
+
+    /// Bytes of new data that the congestion window lets go.
+    fn cwnd_room(&self, cwnd: u64, in_flight: u64, flight_size: u64) -> u64 {
+        let duplicates = self.snd.episode.dup_acks;
+        let (cwnd, in_flight) =
+            match (self.snd.episode.phase, duplicates, self.config.limited_transmit) {
+                (Phase::Open, 1.., false) => (cwnd, flight_size),
+                // Without SACK each of the first two duplicates lets one segment go (RFC 3042 §2);
+                // with SACK the pipe shrinks by itself.
+                (Phase::Open, 1.., true) if !self.sack_ok => {
+                    (cwnd + u64::from(duplicates.min(2)) * u64::from(self.snd.mss), flight_size)
+                }
+                _ => (cwnd, in_flight),
+            };
+        cwnd.saturating_sub(in_flight)
+    }
+
+    /// RFC 5681 §4.1: after an RTO without sending, the window is no longer known to fit.
+    fn restart_after_idle(&mut self, now: Instant) {
+        let Some(last) = self.snd.last_sent_at else { return };
+        let idle = now.saturating_since(last);
+        if self.config.idle_restart && self.snd.board.is_empty() && idle > self.rtt.rto() {
+            self.tell(&CongestionEvent::IdleRestart { now, idle });
+            self.snd.last_sent_at = Some(now);
+        }
+    }
+
+    /// The window is (as good as) closed and nothing in flight will tell when it opens.
+    fn arm_persist(&mut self, now: Instant, sending: bool) {
+        let stuck = !sending
+            && self.snd.board.is_empty()
+            && self.snd.has_unsent()
+            && self.snd.limited_by == LimitedBy::ReceiveWindow;
+        if !stuck {
+            self.timers.persist = Instant::FAR_FUTURE;
+        } else if self.timers.persist == Instant::FAR_FUTURE {
+            self.timers.persist = now + self.rtt.rto();
+        }
+    }
+
+    /// The persist timer fired: what the window takes, however little, else one byte beyond it.
+    fn plan_probe(&self) -> Plan {
+        let window = (self.snd.una + self.snd.wnd).saturating_sub(self.snd.nxt);
+        let len =
+            window.min(self.snd.end - self.snd.nxt.min(self.snd.end)).min(u64::from(self.snd.mss));
+        if len > 0 { Plan::New { len, segments: 1, fin: false } } else { Plan::Probe }
+    }
+
+    fn new_data(&mut self, now: Instant, len: u64, segments: u32, fin: bool) -> Transmit {
+        let start = self.snd.nxt;
+        let end = start + len;
+        let last = end == self.snd.end;
+        let mut header = self.segment(now, self.snd.seq(start), PacketClass::NewData);
+        header.payload_len = len as u32;
+        if last && len > 0 {
+            header.flags |= Flags::PSH;
+        }
+        if fin {
+            header.flags |= Flags::FIN;
+        }
+        if len > 0 && self.ecn.take_cwr() {
+            header.flags |= Flags::CWR;
+            if let Some(decoder) = self.decoder.as_mut() {
+                decoder.on_cwr_sent(end);
+            }
+        }
+        let (delivered, delivered_at) = (self.snd.delivered, self.snd.delivered_at);
+        if self.snd.board.is_empty() {
+            // A new flight: the rate is measured from its first segment.
+            self.snd.delivered_at = now;
+        }
+        let mss = u64::from(self.snd.mss);
+        let mut at = start;
+        while at < end || at == start {
+            let piece = (end - at).min(mss);
+            let with_fin = u64::from(fin && at + piece == end);
+            let delivered_at = if self.snd.board.is_empty() { now } else { delivered_at };
+            self.snd.board.push(at, (piece + with_fin) as u32, now, delivered, delivered_at, last);
+            at += piece;
+            self.counters.data_segs_out += 1;
+            if piece == 0 {
+                break;
+            }
+        }
+        self.snd.nxt = end + u64::from(fin);
+        self.snd.fin_sent |= fin;
+        if self.snd.episode.dup_acks > 0 && !self.snd.episode.repairing() {
+            self.snd.limited_bytes += len;
+        }
+        self.snd.probe_end = None;
+        self.sent_data(now, header.payload_len);
+        Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments }
+    }
+
+    fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
+        let payload_end = sent.end().min(self.snd.end);
+        let len = payload_end.saturating_sub(sent.start);
+        let mut header = self.segment(now, self.snd.seq(sent.start), PacketClass::Retransmission);
+        header.payload_len = len as u32;
+        if sent.end() > self.snd.end {
+            header.flags |= Flags::FIN;
+        }
+        if payload_end == self.snd.end && len > 0 {
+            header.flags |= Flags::PSH;
+        }
+        self.snd.board.on_retransmit(sent.start, sent.end(), now);
+        self.snd.episode.force_one = false;
+        self.counters.data_segs_out += 1;
+        self.counters.bytes_retrans += len;
+        self.sent_data(now, header.payload_len);
+        Transmit {
+            id: self.new_id(),
+            header,
+            stream: sent.start..payload_end,
+            mss: self.snd.mss,
+            segments: 1,
+        }
+    }
+
+    /// One byte of new data beyond the window, or the FIN (RFC 9293 §3.8.6.1). SND.NXT stays: the
+    /// byte counts as sent only if the peer takes it.
+    fn window_probe(&mut self, now: Instant) -> Transmit {
+        let start = self.snd.nxt;
+        let mut header = self.segment(now, self.snd.seq(start), PacketClass::Control);
+        let payload = start < self.snd.end;
+        header.payload_len = u32::from(payload);
+        if !payload {
+            header.flags |= Flags::FIN;
+        }
+        let end = start + u64::from(payload);
+        self.snd.probe_end = payload.then_some(end);
+        if !payload {
+            // The FIN itself is the probe: it counts as sent and is repeated by its own timer.
+            let (delivered, at) = (self.snd.delivered, self.snd.delivered_at);
+            self.snd.board.push(start, 1, now, delivered, at, true);
+            self.snd.fin_sent = true;
+            self.snd.nxt = start + 1;
+            self.sent_data(now, 0);
+        }
+        Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments: 1 }
+    }
+
+    /// Data left: the retransmission timer runs (RFC 6298 §5.1) and the pacer moves on.
+    fn sent_data(&mut self, now: Instant, payload: u32) {
+        self.snd.last_sent_at = Some(now);
+        self.snd.limited_by = LimitedBy::Application;
+        if self.timers.retransmit == Instant::FAR_FUTURE {
+            self.timers.retransmit = now + self.rtt.rto();
+        }
+        let rate = self.cc.as_ref().and_then(|c| c.pacing_rate());
+        if let Some(rate) = rate.filter(|_| self.config.pacing) {
+            let wire = Bytes::new(u64::from(payload) + 40);
+            self.snd.pace_at = self.snd.pace_at.max(now) + rate.serialization(wire);
+        }
+    }
+
+    /// A header with everything that every segment of a synchronised connection carries. It
+    /// acknowledges all that arrived, so nothing is owed afterwards.
+    fn segment(&mut self, now: Instant, seq: SeqNum, class: PacketClass) -> Segment {
+        let mut seg = Segment {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq,
+            ack: self.rcv.seq(self.rcv.nxt),
+            flags: Flags::ACK,
+            window: self.rcv.offer(false),
+            ecn: self.ecn.codepoint(class),
+            ..Segment::default()
+        };
+        if self.ecn.is_on() && self.rcv.echo() {
+            seg.flags |= Flags::ECE;
+        }
+        seg.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
+        self.rcv.on_ack_sent(now);
+        seg
+    }
+
+    fn pure_ack(&mut self, now: Instant) -> Transmit {
+        let at = self.snd.nxt;
+        let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control);
+        if self.sack_ok {
+            let room = if self.ts.is_some() { 3 } else { 4 };
+            header.options.sack = self.rcv.sack_blocks(room);
+        }
+        self.control(header)
+    }
+
+    /// The ACK that must go first when the echo flips (RFC 8257 §3.2): an older number with the older
+    /// echo. What arrived since stays owed.
+    fn older_ack(&mut self, now: Instant, upto: u64, echo: bool) -> Transmit {
+        let mut header = Segment {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq: self.snd.seq(self.snd.nxt),
+            ack: self.rcv.seq(upto),
+            flags: if echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
+            window: self.rcv.offer_from(upto, false),
+            ecn: self.ecn.codepoint(PacketClass::Control),
+            ..Segment::default()
+        };
+        header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
+        self.control(header)
+    }
+
+    fn syn_segment(&mut self, now: Instant) -> Option<Transmit> {
+        if !core::mem::take(&mut self.handshake.syn_due) {
+            return None;
+        }
+        let answering = self.state == State::SynReceived;
+        let mut header = Segment {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq: self.snd.isn,
+            flags: Flags::SYN,
+            window: self.rcv.offer(true),
+            ecn: self.ecn.codepoint(PacketClass::Syn),
+            options: self.syn_options(now),
+            ..Segment::default()
+        };
+        if answering {
+            header.ack = self.rcv.seq(0);
+            header.flags |= Flags::ACK | self.ecn.syn_ack_flags();
+        } else {
+            header.flags |= self.ecn.syn_flags();
+        }
+        if self.handshake.sent_at.is_some() && self.timers.retransmit == Instant::FAR_FUTURE {
+            // Sent again because the peer asked again, not because our timer fired.
+            self.handshake.retransmissions = self.handshake.retransmissions.max(1);
+        }
+        self.handshake.sent_at = Some(now);
+        if self.timers.retransmit == Instant::FAR_FUTURE {
+            self.timers.retransmit = now + self.rtt.rto();
+        }
+        Some(self.control(header))
+    }
+
+    fn reset_segment(&mut self, now: Instant, seq: SeqNum) -> Transmit {
+        let mut header = Segment {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq,
+            flags: Flags::RST,
+            ..Segment::default()
+        };
+        if self.rcv.nxt > 0 || self.cc.is_some() {
+            header.ack = self.rcv.seq(self.rcv.nxt);
+            header.flags |= Flags::ACK;
+            header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
+        }
+        self.control(header)
+    }
+
+    fn control(&mut self, header: Segment) -> Transmit {
+        // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
+        let at = self.snd.nxt.min(self.snd.end);
+        Transmit { id: self.new_id(), header, stream: at..at, mss: self.snd.mss, segments: 1 }
+    }
+}

@@ -1,0 +1,75 @@
+use std::string::ToString;
+use std::vec::Vec;
+
+use super::*;
+use crate::scheme::SCHEMES;
+
+#[test]
+fn the_rfc_profile_is_the_default_and_cites_every_field_it_states() {
+    let rfc = find_profile("rfc").unwrap();
+    assert_eq!(rfc.config().unwrap(), Config::default());
+    for a in rfc.settings {
+        let text = switches::get_text(&Config::default(), a.switch).unwrap();
+        assert_eq!(text, a.value, "{}", a.switch);
+    }
+    // Whatever a profile sets, `rfc` sets back: it states every field but the pacing.
+    for profile in PROFILES {
+        let mut config = profile.config().unwrap();
+        rfc.apply(&mut config).unwrap();
+        assert_eq!(config, Config::default(), "{}", profile.name);
+    }
+}
+
+#[test]
+fn profiles_and_schemes_name_each_switch_once_and_give_a_source() {
+    let lists = PROFILES.iter().map(|p| (p.name, p.settings));
+    for (name, settings) in lists.chain(SCHEMES.iter().map(|s| (s.name, s.settings))) {
+        for (i, a) in settings.iter().enumerate() {
+            assert!(!a.source.is_empty(), "{name}: {}", a.switch);
+            assert!(settings[..i].iter().all(|b| b.switch != a.switch), "{name}: {}", a.switch);
+        }
+    }
+}
+
+#[test]
+fn the_linux_profile_says_what_is_known_of_linux() {
+    let linux = find_profile("linux").unwrap().config().unwrap();
+    for (switch, value) in [
+        ("cc", "cubic"),
+        ("rto-min", "200 ms"),
+        ("rto-min-applies", "variance"),
+        ("delack-timer", "40 ms"),
+        ("window-floor", "2"),
+        ("recut", "past-point"),
+        ("freeze-growth", "round"),
+        ("initial-window", "10"),
+        ("abc-limit", "none"),
+        ("ecn", "passive"),
+    ] {
+        assert_eq!(switches::get_text(&linux, switch).unwrap(), value, "{switch}");
+    }
+}
+
+#[test]
+fn diff_lists_exactly_the_settings_that_differ() {
+    let rfc = Config::default();
+    assert_eq!(diff(&rfc, &rfc), Vec::new());
+    let mut other = rfc.clone();
+    switches::set_text(&mut other, "window-floor", "1").unwrap();
+    switches::set_text(&mut other, "dctcp.shift-g", "5").unwrap();
+    let rows = diff(&rfc, &other);
+    assert_eq!(
+        rows,
+        [("window-floor", "2", "1"), ("dctcp.shift-g", "4", "5")].map(|(switch, a, b)| DiffRow {
+            switch: switch.to_string(),
+            a: a.to_string(),
+            b: b.to_string()
+        })
+    );
+    // A parameter that is set to its default is no difference.
+    switches::set_text(&mut other, "dctcp.shift-g", "4").unwrap();
+    assert_eq!(diff(&rfc, &other).len(), 1);
+    let profile = find_profile("rfc").unwrap();
+    assert_eq!(profile.source("window-floor"), Some("RFC 5681 §3.1 eq. 4"));
+    assert_eq!(profile.source("pacing"), None);
+}

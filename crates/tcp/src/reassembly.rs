@@ -1,0 +1,175 @@
+//! Reassembly: which byte ranges have arrived, in order and beyond (RFC 9293 §3.10.7.4, RFC 2018).
+//!
+//! Ranges of offsets only, no bytes. The number of ranges is bounded by the window and, against an
+//! adversary that sends every second byte, by [`MAX_RANGES`].
+
+use alloc::vec::Vec;
+
+/// Most separate ranges kept; further ones are dropped as if they had not arrived.
+pub(crate) const MAX_RANGES: usize = 1024;
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    start: u64,
+    end: u64,
+    /// Greater means touched later: SACK reports the latest first (RFC 2018 §4).
+    touched: u64,
+}
+
+/// What became of an arriving range.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one arrival")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Placed {
+    /// It moved the in-order edge.
+    pub(crate) advanced: bool,
+    /// It filled a gap, all or part of one, below data already held.
+    pub(crate) filled: bool,
+    /// All of it was there before.
+    pub(crate) duplicate: bool,
+    /// It was refused for want of room for another range.
+    pub(crate) refused: bool,
+}
+
+/// Arrived ranges.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reassembly {
+    held: Vec<Held>,
+    clock: u64,
+}
+
+impl Reassembly {
+    /// Bytes held outside of this struct.
+    pub(crate) const fn heap(&self) -> usize {
+        self.held.capacity() * size_of::<Held>()
+    }
+
+    pub(crate) fn has_gap(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// `[start, end)` arrived with `start >= *edge`; moves the in-order `edge` as far as it goes.
+    pub(crate) fn insert(&mut self, edge: &mut u64, start: u64, end: u64) -> Placed {
+        let mut placed =
+            Placed { advanced: false, filled: false, duplicate: false, refused: false };
+        self.clock += 1;
+        if start == *edge && self.held.is_empty() {
+            *edge = end;
+            placed.advanced = true;
+            return placed;
+        }
+        // Those that touch or overlap [start, end) are folded into one.
+        let first = self.held.partition_point(|h| h.end < start);
+        let last = self.held.partition_point(|h| h.start <= end);
+        let overlapped = self.held.get(first..last).unwrap_or(&[]);
+        if overlapped.iter().any(|h| h.start <= start && end <= h.end) {
+            placed.duplicate = true;
+            if let Some(h) = self.held.get_mut(first) {
+                h.touched = self.clock;
+            }
+            return placed;
+        }
+        let merged_start = overlapped.first().map_or(start, |h| h.start.min(start));
+        let merged_end = overlapped.last().map_or(end, |h| h.end.max(end));
+        placed.filled = !self.held.is_empty() && self.held.last().is_some_and(|h| start < h.end);
+        if merged_start == *edge {
+            self.held.drain(first..last);
+            *edge = merged_end;
+            placed.advanced = true;
+            return placed;
+        }
+        if first == last && self.held.len() >= MAX_RANGES {
+            placed.refused = true;
+            return placed;
+        }
+        let whole = Held { start: merged_start, end: merged_end, touched: self.clock };
+        self.held.splice(first..last, [whole]);
+        placed
+    }
+
+    /// The range that holds `offset`, when there is one.
+    pub(crate) fn covering(&self, offset: u64) -> Option<(u64, u64)> {
+        self.held.iter().find(|h| h.start <= offset && offset < h.end).map(|h| (h.start, h.end))
+    }
+
+    /// Up to `room` ranges beyond the edge, the one touched last first.
+    pub(crate) fn blocks(&self, room: usize, mut take: impl FnMut(u64, u64)) {
+        let mut below = u64::MAX;
+        for _ in 0..room {
+            let next = self.held.iter().filter(|h| h.touched < below).max_by_key(|h| h.touched);
+            let Some(next) = next else { break };
+            take(next.start, next.end);
+            below = next.touched;
+        }
+    }
+
+    /// The highest offset held, plus one.
+    pub(crate) fn top(&self) -> Option<u64> {
+        self.held.last().map(|h| h.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec;
+
+    #[test]
+    fn latest_block_comes_first() {
+        let mut edge = 0;
+        let mut r = Reassembly::default();
+        r.insert(&mut edge, 10, 20);
+        r.insert(&mut edge, 30, 40);
+        r.insert(&mut edge, 50, 60);
+        r.insert(&mut edge, 20, 25);
+        let mut blocks = vec![];
+        r.blocks(3, |a, b| blocks.push((a, b)));
+        assert_eq!(blocks, [(10, 25), (50, 60), (30, 40)]);
+        assert_eq!(edge, 0);
+    }
+
+    #[test]
+    fn a_hostile_comb_is_bounded() {
+        let mut edge = 0;
+        let mut r = Reassembly::default();
+        for i in 0..5_000_u64 {
+            let placed = r.insert(&mut edge, 2 * i + 1, 2 * i + 2);
+            assert_eq!(placed.refused, i >= MAX_RANGES as u64);
+        }
+        assert!(r.held.len() <= MAX_RANGES);
+        assert_eq!(
+            r.insert(&mut edge, 0, 20_000),
+            Placed { advanced: true, filled: true, duplicate: false, refused: false }
+        );
+        assert_eq!(edge, 20_000);
+        assert!(!r.has_gap());
+    }
+
+    proptest! {
+        /// Against a map of single bytes.
+        #[test]
+        fn agrees_with_a_byte_map(pieces in prop::collection::vec((0_u64..200, 1_u64..40), 1..60)) {
+            let mut map = vec![false; 300];
+            let mut edge = 0;
+            let mut r = Reassembly::default();
+            for (start, len) in pieces {
+                let (start, end) = (start.max(edge), (start + len).max(edge));
+                if start == end {
+                    continue;
+                }
+                let before = map.clone();
+                let placed = r.insert(&mut edge, start, end);
+                map[start as usize..end as usize].fill(true);
+                let naive = map.iter().position(|b| !b).unwrap_or(map.len()) as u64;
+                prop_assert_eq!(edge, naive);
+                let all_there = before[start as usize..end as usize].iter().all(|b| *b);
+                prop_assert_eq!(placed.duplicate, all_there);
+                let mut seen = vec![false; 300];
+                r.blocks(1000, |a, b| seen[a as usize..b as usize].fill(true));
+                for (i, there) in map.iter().enumerate().skip(edge as usize) {
+                    prop_assert_eq!(*there, seen[i], "byte {}", i);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The receiving half: RCV.NXT, the window that is offered, SACK blocks, and the ACK that is owed.
+//!
+//! Decides what must be acknowledged at once (a gap, the filling of one, a duplicate, FIN, a window
+//! that opens); an [`AckPolicy`] may ask for sooner. Offsets count payload bytes; the FIN counts one.
+
+use alloc::boxed::Box;
+use core::ops::Range;
+
+use lowtide_units::Instant;
+use lowtide_wire::{Ecn, Flags, SackBlocks, Segment, SeqNum};
+
+use crate::ack::{AckAction, AckPolicy, RxSample};
+use crate::reassembly::Reassembly;
+
+/// Which of an arriving segment's bytes are new, and where they belong.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Accepted {
+    /// Offsets in the stream of the bytes to keep; empty when there is nothing to keep.
+    pub stream: Range<u64>,
+    /// How many leading payload bytes of the segment to skip.
+    pub skip: u32,
+}
+
+/// An acknowledgement with an older number and echo that must go out first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SplitAck {
+    pub(crate) upto: u64,
+    pub(crate) echo: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    irs: SeqNum,
+    /// RCV.NXT.
+    pub(crate) nxt: u64,
+    consumed: u64,
+    /// Last.ACK.sent of RFC 7323 §4.3.
+    pub(crate) last_ack_sent: u64,
+    buffer: u64,
+    /// The right edge that was promised; it never moves left.
+    right_edge: u64,
+    shift: u8,
+    mss: u32,
+    reassembly: Reassembly,
+    dsack_on: bool,
+    dsack: Option<(u64, u64)>,
+    /// Offset of the peer's FIN, once seen, in order or not.
+    fin_at: Option<u64>,
+    policy: Option<Box<dyn AckPolicy>>,
+    ack_owed: bool,
+    ack_now: bool,
+    ack_deadline: Instant,
+    split: Option<SplitAck>,
+    /// Payload bytes that came with CE; all payload bytes that came, duplicates included.
+    pub(crate) marked_bytes: u64,
+    pub(crate) received_bytes: u64,
+}
+
+impl Receiver {
+    pub(crate) fn new(buffer: u64, dsack_on: bool) -> Self {
+        Self {
+            irs: SeqNum::new(0),
+            nxt: 0,
+            consumed: 0,
+            last_ack_sent: 0,
+            buffer,
+            right_edge: 0,
+            shift: 0,
+            mss: 536,
+            reassembly: Reassembly::default(),
+            dsack_on,
+            dsack: None,
+            fin_at: None,
+            policy: None,
+            ack_owed: false,
+            ack_now: false,
+            ack_deadline: Instant::FAR_FUTURE,
+            split: None,
+            marked_bytes: 0,
+            received_bytes: 0,
+        }
+    }
+
+    /// The shift that lets 16 bits offer the whole buffer, at most 14 (RFC 7323 §2.3).
+    pub(crate) const fn scale_for(buffer: u64) -> u8 {
+        let mut shift = 0;
+        while shift < 14 && (buffer >> shift) > 65_535 {
+            shift += 1;
+        }
+        shift
+    }
+
+    /// The peer's SYN arrived.
+    pub(crate) const fn synchronise(&mut self, irs: SeqNum) {
+        self.irs = irs;
+    }
+
+    /// The handshake is over.
+    pub(crate) fn establish(&mut self, shift: u8, mss: u32, policy: Box<dyn AckPolicy>) {
+        self.shift = shift;
+        self.mss = mss;
+        self.policy = Some(policy);
+    }
+
+    /// Sequence number of a payload offset.
+    pub(crate) const fn seq(&self, offset: u64) -> SeqNum {
+        self.irs.add(1).add(offset)
+    }
+
+    /// Payload offset of a sequence number, taken as near RCV.NXT as it can be; negative before the
+    /// stream.
+    pub(crate) fn offset(&self, seq: SeqNum) -> i64 {
+        self.nxt as i64 + i64::from(seq.diff(self.seq(self.nxt)))
+    }
+
+    /// The field to put on the wire now, and the promise that goes with it.
+    ///
+    /// Silly-window avoidance: the edge moves by at least one segment or half the buffer
+    /// (RFC 9293 §3.8.6.2.2).
+    pub(crate) fn offer(&mut self, on_syn: bool) -> u16 {
+        self.offer_from(self.nxt, on_syn)
+    }
+
+    /// The same on a segment that acknowledges up to `ack` only.
+    pub(crate) fn offer_from(&mut self, ack: u64, on_syn: bool) -> u16 {
+        let target = self.nxt + self.buffer.saturating_sub(self.nxt - self.consumed.min(self.nxt));
+        if target >= self.right_edge + (self.buffer / 2).min(u64::from(self.mss)).max(1) {
+            self.right_edge = target;
+        }
+        let window = self.right_edge.saturating_sub(ack);
+        // The window of a SYN is never scaled (RFC 7323 §2.2).
+        let shift = if on_syn { 0 } else { self.shift };
+        let field = (window >> shift).min(65_535) as u16;
+        if on_syn {
+            self.right_edge = self.nxt + u64::from(field);
+        }
+        field
+    }
+
+    fn window(&self) -> u64 {
+        self.right_edge.saturating_sub(self.nxt)
+    }
+
+    /// The acceptability test of RFC 9293 §3.4 over `[start, start + len)`.
+    pub(crate) fn acceptable(&self, start: i64, len: u32) -> bool {
+        let (nxt, wnd) = (self.nxt as i64, self.window() as i64);
+        let end = start + i64::from(len);
+        match (len, wnd) {
+            (0, 0) => start == nxt,
+            (0, _) => (nxt..nxt + wnd).contains(&start),
+            // Nothing fits, but an ACK on such a segment still counts; the caller keeps that.
+            (_, 0) => false,
+            _ => (nxt..nxt + wnd).contains(&start) || (nxt..nxt + wnd).contains(&(end - 1)),
+        }
+    }
+
+    /// Takes the payload (and FIN) of an acceptable segment.
+    pub(crate) fn on_segment(&mut self, now: Instant, seg: &Segment) -> Accepted {
+        let start = self.offset(seg.seq);
+        let len = i64::from(seg.payload_len);
+        let fin = seg.flags.contains(Flags::FIN);
+        if len == 0 && !fin {
+            return Accepted::default();
+        }
+        self.received_bytes += u64::from(seg.payload_len);
+        if seg.ecn == Ecn::Ce {
+            self.marked_bytes += u64::from(seg.payload_len);
+        }
+        let before = self.nxt;
+        // Trim to the window: what is below RCV.NXT is old, what is beyond the edge does not fit.
+        let fin_offset = start + len;
+        let new_start = start.max(before as i64) as u64;
+        let mut new_end = (start + len).max(before as i64) as u64;
+        // Nothing may follow a FIN.
+        let limit = self.fin_at.map_or(self.right_edge, |f| f.min(self.right_edge));
+        new_end = new_end.min(limit.max(before));
+        let has_new = new_end > new_start;
+        let immediate;
+        let mut duplicate = len > 0 && !has_new;
+        let mut in_order = false;
+        if len > 0 && start < before as i64 && self.dsack_on {
+            let old_start = start.max(0) as u64;
+            let old_end = (start + len).clamp(0, before as i64) as u64;
+            self.dsack = (old_start < old_end).then_some((old_start, old_end));
+        }
+        let mut accepted = Accepted::default();
+        if has_new {
+            let had_gap = self.reassembly.has_gap();
+            let placed = self.reassembly.insert(&mut self.nxt, new_start, new_end);
+            in_order = placed.advanced;
+            duplicate = placed.duplicate;
+            // RFC 5681 §4.2: at once for out-of-order data and for data that fills a gap.
+            immediate = had_gap || !placed.advanced;
+            if placed.duplicate {
+                if self.dsack_on {
+                    self.dsack = Some((new_start, new_end));
+                }
+            } else if !placed.refused {
+                accepted = Accepted {
+                    stream: new_start..new_end,
+                    skip: (new_start as i64 - start) as u32,
+                };
+            }
+        } else {
+            immediate = true;
+        }
+        if fin
+            && fin_offset >= before as i64
+            && self.fin_at.is_none()
+            && fin_offset as u64 <= self.right_edge
+        {
+            // Bytes held beyond a FIN cannot be: such a FIN is a lie and is ignored.
+            if self.reassembly.top().is_none_or(|top| top <= fin_offset as u64) {
+                self.fin_at = Some(fin_offset as u64);
+            }
+        }
+        let fin_now = self.fin_at == Some(self.nxt);
+        if fin_now {
+            self.nxt += 1;
+            self.right_edge = self.right_edge.max(self.nxt);
+        }
+        let prior_echo = self.echo();
+        let sample = RxSample {
+            now,
+            in_order,
+            duplicate,
+            segments: seg.segments(),
+            payload: seg.payload_len,
+            ect: seg.ecn.is_capable(),
+            // Data outside the window says nothing of the path now (RFC 3168 §6.1.5).
+            ce: seg.ecn == Ecn::Ce && has_new,
+            cwr: seg.flags.contains(Flags::CWR),
+            ack_pending: self.ack_owed,
+            rcv_nxt_before: before,
+        };
+        let action = self.policy.as_mut().map_or(AckAction::Now, |p| p.on_data(&sample));
+        match action {
+            AckAction::Delay(wait) if !immediate && !fin_now => self.owe_ack(now, wait),
+            AckAction::SplitAt { prior } if self.ack_owed => {
+                self.split = Some(SplitAck { upto: prior, echo: prior_echo });
+                self.owe_ack_now();
+            }
+            _ => self.owe_ack_now(),
+        }
+        accepted
+    }
+
+    fn owe_ack(&mut self, now: Instant, wait: lowtide_units::Duration) {
+        if !self.ack_owed {
+            self.ack_deadline = now + wait;
+        }
+        self.ack_owed = true;
+    }
+
+    pub(crate) const fn owe_ack_now(&mut self) {
+        self.ack_owed = true;
+        self.ack_now = true;
+    }
+
+    /// The connection is over: no ACK goes out any more.
+    pub(crate) const fn owe_nothing(&mut self) {
+        self.ack_owed = false;
+        self.ack_now = false;
+        self.ack_deadline = Instant::FAR_FUTURE;
+        self.split = None;
+    }
+
+    /// A wholly old segment came: say so (RFC 2883 §4).
+    pub(crate) fn note_duplicate(&mut self, seg: &Segment) {
+        let start = self.offset(seg.seq).max(0) as u64;
+        let end = (self.offset(seg.seq) + i64::from(seg.payload_len)).max(0) as u64;
+        if self.dsack_on && start < end && end <= self.nxt {
+            self.dsack = Some((start, end));
+        }
+    }
+
+    /// The peer's FIN and all data before it have arrived.
+    pub(crate) fn finished(&self) -> bool {
+        self.fin_at.is_some_and(|f| self.nxt > f)
+    }
+
+    /// In-order payload bytes that the application may have.
+    pub(crate) fn readable_upto(&self) -> u64 {
+        if self.finished() { self.nxt - 1 } else { self.nxt }
+    }
+
+    /// The application read up to `consumed + n`. True when the window opened enough to say so.
+    pub(crate) fn read(&mut self, n: u64) -> bool {
+        self.consumed = (self.consumed + n).min(self.readable_upto());
+        let target = self.nxt + self.buffer.saturating_sub(self.nxt - self.consumed);
+        let gain = target.saturating_sub(self.right_edge);
+        let starved = self.window() < u64::from(self.mss).min(self.buffer / 2);
+        gain > 0
+            && (gain >= self.buffer / 2
+                || (starved && gain >= u64::from(self.mss).min(self.buffer / 2)))
+    }
+
+    pub(crate) fn unread(&self) -> u64 {
+        self.readable_upto().saturating_sub(self.consumed)
+    }
+
+    pub(crate) fn echo(&self) -> bool {
+        self.policy.as_ref().is_some_and(|p| p.echo())
+    }
+
+    pub(crate) const fn take_split(&mut self) -> Option<SplitAck> {
+        self.split.take()
+    }
+
+    pub(crate) const fn must_ack_now(&self) -> bool {
+        self.ack_now
+    }
+
+    pub(crate) const fn ack_deadline(&self) -> Instant {
+        self.ack_deadline
+    }
+
+    /// The delayed-ACK timer fired.
+    pub(crate) fn on_ack_timer(&mut self, now: Instant) {
+        if self.ack_owed && self.ack_deadline <= now {
+            self.ack_now = true;
+        }
+    }
+
+    /// A segment that acknowledges everything up to RCV.NXT is going out.
+    pub(crate) fn on_ack_sent(&mut self, now: Instant) {
+        self.last_ack_sent = self.nxt;
+        self.owe_nothing();
+        if let Some(policy) = self.policy.as_mut() {
+            policy.on_ack_sent(now);
+        }
+    }
+
+    /// Bytes held outside of this struct.
+    pub(crate) fn heap(&self) -> usize {
+        self.policy.as_deref().map_or(0, size_of_val) + self.reassembly.heap()
+    }
+
+    /// There is something to say in a SACK option.
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.dsack.is_some() || self.reassembly.has_gap()
+    }
+
+    /// SACK blocks for the next ACK: a DSACK first, then the ranges held (RFC 2018 §4, RFC 2883 §4).
+    pub(crate) fn sack_blocks(&mut self, room: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::EMPTY;
+        let room = room.min(SackBlocks::MAX);
+        if room == 0 || !self.has_blocks() {
+            return blocks;
+        }
+        let mut left = room;
+        if let Some((start, end)) = self.dsack.take() {
+            blocks.push(self.seq(start), self.seq(end));
+            left -= 1;
+            // A duplicate inside a held range is followed by that range (RFC 2883 §4.1.2).
+            if let Some((a, b)) = self.reassembly.covering(start)
+                && left > 0
+            {
+                blocks.push(self.seq(a), self.seq(b));
+                left -= 1;
+                self.reassembly.blocks(left + 1, |s, e| {
+                    if s != a && left > 0 {
+                        blocks.push(self.irs.add(1).add(s), self.irs.add(1).add(e));
+                        left -= 1;
+                    }
+                });
+                return blocks;
+            }
+        }
+        self.reassembly.blocks(left, |s, e| {
+            blocks.push(self.irs.add(1).add(s), self.irs.add(1).add(e));
+        });
+        blocks
+    }
+}

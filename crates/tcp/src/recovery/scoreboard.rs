@@ -1,0 +1,364 @@
+//! The scoreboard: every segment in flight, and what is known of it (RFC 6675 §3, §4).
+//!
+//! Pure bookkeeping: decides what is lost and how much is in the pipe. Does not send, does not time
+//! anything, does not touch cwnd. Offsets count sequence space from the first payload byte; all
+//! ranges are half open.
+//!
+//! Deviation from RFC 6675: it judges whole segments as they were sent, not single bytes. A SACK
+//! block that covers part of a segment does not count until it covers all of it.
+
+use alloc::collections::VecDeque;
+
+use lowtide_units::Instant;
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// A retransmission of it is in flight.
+const RETRANSMITTED: u8 = 4;
+/// It was sent more than once at some time (Karn).
+const AMBIGUOUS: u8 = 8;
+/// The sender had no more data when it sent this.
+const APP_LIMITED: u8 = 16;
+
+/// One segment in flight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// First offset.
+    pub(crate) start: u64,
+    /// Length in sequence space (a FIN counts one).
+    pub(crate) len: u32,
+    flags: u8,
+    /// When it was last sent.
+    pub(crate) at: Instant,
+    /// Bytes delivered on the connection when it was sent.
+    pub(crate) delivered: u64,
+    /// When the last of those was delivered.
+    pub(crate) delivered_at: Instant,
+}
+
+impl Sent {
+    pub(crate) const fn end(&self) -> u64 {
+        self.start + self.len as u64
+    }
+    const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// What one ACK newly delivered.
+#[expect(clippy::struct_field_names, reason = "the names of AckSample")]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Acked {
+    /// Cumulatively acknowledged, bytes.
+    pub(crate) acked_bytes: u64,
+    /// Cumulatively acknowledged, segments.
+    pub(crate) acked_segments: u32,
+    /// Newly SACKed, bytes.
+    pub(crate) sacked_bytes: u64,
+    /// Newly SACKed, segments.
+    pub(crate) sacked_segments: u32,
+    /// Delivered for the first time, bytes.
+    pub(crate) delivered_bytes: u64,
+    /// Delivered for the first time, segments.
+    pub(crate) delivered_segments: u32,
+    /// The most recently sent of the newly delivered segments that was sent only once.
+    pub(crate) newest: Option<Newest>,
+}
+
+/// The segment from which round trip and delivery rate are measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Newest {
+    pub(crate) at: Instant,
+    pub(crate) delivered: u64,
+    pub(crate) delivered_at: Instant,
+    pub(crate) app_limited: bool,
+}
+
+impl Acked {
+    fn deliver(&mut self, sent: &Sent) {
+        self.delivered_bytes += u64::from(sent.len);
+        self.delivered_segments += 1;
+        if !sent.has(AMBIGUOUS) && self.newest.is_none_or(|n| n.at <= sent.at) {
+            self.newest = Some(Newest {
+                at: sent.at,
+                delivered: sent.delivered,
+                delivered_at: sent.delivered_at,
+                app_limited: sent.has(APP_LIMITED),
+            });
+        }
+    }
+}
+
+/// All segments between SND.UNA and SND.NXT, in order and without gaps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    sent: VecDeque<Sent>,
+    out_bytes: u64,
+    sacked_bytes: u64,
+    lost_bytes: u64,
+    retransmitted_bytes: u64,
+    /// One past the highest offset that was SACKed.
+    high_sacked: u64,
+    /// Everything below is either SACKed or judged lost.
+    loss_edge: u64,
+    /// No lost segment below this waits for its retransmission.
+    cursor: u64,
+    /// One past the highest offset retransmitted in this episode (HighRxt).
+    high_rxt: u64,
+}
+
+impl Scoreboard {
+    /// A new segment left. `start` must be the end of the last one.
+    pub(crate) fn push(
+        &mut self,
+        start: u64,
+        len: u32,
+        at: Instant,
+        delivered: u64,
+        delivered_at: Instant,
+        app_limited: bool,
+    ) {
+        let flags = if app_limited { APP_LIMITED } else { 0 };
+        self.sent.push_back(Sent { start, len, flags, at, delivered, delivered_at });
+        self.out_bytes += u64::from(len);
+    }
+
+    /// Bytes held outside of this struct.
+    pub(crate) fn heap(&self) -> usize {
+        self.sent.capacity() * size_of::<Sent>()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
+    pub(crate) const fn flight_size(&self) -> u64 {
+        self.out_bytes
+    }
+
+    /// Bytes believed to be in the network (RFC 6675 SetPipe).
+    pub(crate) const fn pipe(&self) -> u64 {
+        self.out_bytes - self.sacked_bytes - self.lost_bytes + self.retransmitted_bytes
+    }
+
+    /// The peer has everything below `una`.
+    pub(crate) fn ack(&mut self, una: u64, out: &mut Acked) {
+        while let Some(front) = self.sent.front_mut() {
+            if front.start >= una {
+                break;
+            }
+            if front.end() > una {
+                // The peer acknowledged part of a segment: the rest stays as one of its own.
+                let head = (una - front.start) as u32;
+                let mut part = *front;
+                part.len = head;
+                front.start = una;
+                front.len -= head;
+                self.forget(&part);
+                let segments = out.delivered_segments;
+                Self::count_acked(&part, out);
+                // Its last byte is still missing: as a segment it has not been delivered.
+                out.delivered_segments = segments;
+                break;
+            }
+            let whole = *front;
+            self.sent.pop_front();
+            self.forget(&whole);
+            Self::count_acked(&whole, out);
+            out.acked_segments += 1;
+        }
+        self.cursor = self.cursor.max(una);
+    }
+
+    fn count_acked(part: &Sent, out: &mut Acked) {
+        out.acked_bytes += u64::from(part.len);
+        if !part.has(SACKED) {
+            out.deliver(part);
+        }
+    }
+
+    /// Takes a segment (or a part) out of the counters.
+    fn forget(&mut self, sent: &Sent) {
+        let len = u64::from(sent.len);
+        self.out_bytes -= len;
+        if sent.has(SACKED) {
+            self.sacked_bytes -= len;
+        } else if sent.has(LOST) {
+            self.lost_bytes -= len;
+        }
+        if sent.has(RETRANSMITTED) {
+            self.retransmitted_bytes -= len;
+        }
+    }
+
+    /// The peer holds `[start, end)` beyond SND.UNA. Returns true when any of it was news.
+    pub(crate) fn sack(&mut self, start: u64, end: u64, out: &mut Acked) -> bool {
+        let first = self.sent.partition_point(|s| s.start < start);
+        let mut news = false;
+        for sent in self.sent.range_mut(first..) {
+            if sent.end() > end {
+                break;
+            }
+            if sent.has(SACKED) {
+                continue;
+            }
+            let len = u64::from(sent.len);
+            if sent.has(LOST) {
+                self.lost_bytes -= len;
+            }
+            if sent.has(RETRANSMITTED) {
+                self.retransmitted_bytes -= len;
+            }
+            out.deliver(sent);
+            sent.flags = (sent.flags | SACKED) & !(LOST | RETRANSMITTED);
+            self.sacked_bytes += len;
+            out.sacked_bytes += len;
+            out.sacked_segments += 1;
+            self.high_sacked = self.high_sacked.max(sent.end());
+            news = true;
+        }
+        news
+    }
+
+    /// Marks as lost what RFC 6675 IsLost says is: below three separate SACKed runs, or below more
+    /// than two segments' worth of SACKed bytes. Returns bytes and segments newly lost.
+    pub(crate) fn detect_losses(&mut self, mss: u32) -> (u64, u32) {
+        let mut above_bytes = 0_u64;
+        let mut above_runs = 0_u32;
+        let mut in_run = false;
+        let mut edge = None;
+        let top = self.sent.partition_point(|s| s.start < self.high_sacked);
+        for (index, sent) in self.sent.range(..top).enumerate().rev() {
+            if sent.end() <= self.loss_edge {
+                return (0, 0);
+            }
+            if sent.has(SACKED) {
+                above_bytes += u64::from(sent.len);
+                above_runs += u32::from(!in_run);
+                in_run = true;
+            } else {
+                in_run = false;
+                if above_runs >= 3 || above_bytes > 2 * u64::from(mss) {
+                    edge = Some((index, sent.end()));
+                    break;
+                }
+            }
+        }
+        let Some((index, end)) = edge else { return (0, 0) };
+        let from = self.sent.partition_point(|s| s.end() <= self.loss_edge);
+        self.loss_edge = end;
+        self.mark_lost(from, index + 1)
+    }
+
+    /// The oldest segment is lost (third duplicate ACK or partial ACK without SACK).
+    pub(crate) fn mark_front_lost(&mut self) -> (u64, u32) {
+        let end = self.sent.len().min(1);
+        if let Some(front) = self.sent.front_mut() {
+            // A partial ACK says that this one never arrived, whatever was sent before.
+            if front.has(RETRANSMITTED) {
+                front.flags &= !RETRANSMITTED;
+                self.retransmitted_bytes -= u64::from(front.len);
+            }
+            self.cursor = self.cursor.min(front.start);
+        }
+        self.mark_lost(0, end)
+    }
+
+    /// The retransmission timer fired: nothing that was not SACKed is in the network any more.
+    ///
+    /// SACK information is kept (RFC 6675 §5.1), unless the peer has reneged: the first segment can
+    /// only be SACKed when it took that back (RFC 2018 §8).
+    pub(crate) fn mark_all_lost(&mut self) {
+        if self.sent.front().is_some_and(|s| s.has(SACKED)) {
+            self.sacked_bytes = 0;
+            self.high_sacked = 0;
+            for sent in &mut self.sent {
+                sent.flags &= !SACKED;
+            }
+        }
+        self.lost_bytes = 0;
+        for sent in &mut self.sent {
+            sent.flags &= !RETRANSMITTED;
+            if !sent.has(SACKED) {
+                sent.flags |= LOST;
+                self.lost_bytes += u64::from(sent.len);
+            }
+        }
+        self.retransmitted_bytes = 0;
+        self.cursor = self.sent.front().map_or(self.cursor, |s| s.start);
+        self.high_rxt = self.cursor;
+        self.loss_edge = self.sent.back().map_or(self.loss_edge, Sent::end);
+    }
+
+    fn mark_lost(&mut self, from: usize, to: usize) -> (u64, u32) {
+        let (mut bytes, mut segments) = (0, 0);
+        for sent in self.sent.range_mut(from..to) {
+            if sent.flags & (SACKED | LOST) == 0 {
+                sent.flags |= LOST;
+                bytes += u64::from(sent.len);
+                segments += 1;
+                self.cursor = self.cursor.min(sent.start);
+            }
+        }
+        self.lost_bytes += bytes;
+        (bytes, segments)
+    }
+
+    /// The lowest lost segment that was not sent again yet (RFC 6675 NextSeg rule 1).
+    pub(crate) fn next_lost(&mut self) -> Option<Sent> {
+        if self.lost_bytes == 0 {
+            return None;
+        }
+        let from = self.sent.partition_point(|s| s.end() <= self.cursor);
+        let found = self
+            .sent
+            .range(from..)
+            .find(|s| s.has(LOST) && s.flags & (SACKED | RETRANSMITTED) == 0)
+            .copied();
+        self.cursor =
+            found.map_or_else(|| self.sent.back().map_or(self.cursor, Sent::end), |s| s.start);
+        found
+    }
+
+    /// A hole below the highest SACK that is not judged lost yet (NextSeg rule 3).
+    pub(crate) fn next_hole(&self) -> Option<Sent> {
+        let from = self.sent.partition_point(|s| s.start < self.high_rxt);
+        self.sent
+            .range(from..)
+            .take_while(|s| s.end() <= self.high_sacked)
+            .find(|s| s.flags & (SACKED | RETRANSMITTED | LOST) == 0)
+            .copied()
+    }
+
+    /// The highest segment that was not SACKed (NextSeg rule 4).
+    pub(crate) fn last_unsacked(&self) -> Option<Sent> {
+        self.sent.iter().rev().find(|s| !s.has(SACKED)).copied()
+    }
+
+    /// `[start, end)` was sent again.
+    pub(crate) fn on_retransmit(&mut self, start: u64, end: u64, at: Instant) {
+        let from = self.sent.partition_point(|s| s.end() <= start);
+        for sent in self.sent.range_mut(from..).take_while(|s| s.start < end) {
+            if !sent.has(RETRANSMITTED) {
+                self.retransmitted_bytes += u64::from(sent.len);
+            }
+            sent.flags |= RETRANSMITTED | AMBIGUOUS;
+            sent.at = at;
+        }
+        self.high_rxt = self.high_rxt.max(end);
+    }
+
+    /// A new episode begins: HighRxt starts at SND.UNA.
+    pub(crate) fn begin_episode(&mut self, una: u64) {
+        self.high_rxt = una;
+    }
+
+    /// Something below the highest SACK is missing: RFC 6675 entry condition (2).
+    pub(crate) fn front_is_lost(&self) -> bool {
+        self.sent.front().is_some_and(|s| s.has(LOST) && !s.has(SACKED))
+    }
+}
+
+#[cfg(test)]
+mod tests;

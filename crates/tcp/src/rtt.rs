@@ -1,0 +1,182 @@
+//! Round-trip estimation and the retransmission timeout (RFC 6298).
+//!
+//! Does not time anything: it turns samples into a timeout. Karn's rule is the caller's (no sample
+//! from a retransmitted segment without timestamps).
+
+use lowtide_units::Duration;
+
+use crate::config::{Config, RtoMinApplies};
+
+/// SRTT, RTTVAR and the timeout made of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Rtt {
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    min: Duration,
+    base: Duration,
+    backoff: u32,
+    floor: Duration,
+    floor_applies: RtoMinApplies,
+    ceiling: Duration,
+    granularity: Duration,
+}
+
+impl Rtt {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            srtt: None,
+            rttvar: Duration::ZERO,
+            min: Duration::MAX,
+            base: config.rto_initial,
+            backoff: 0,
+            floor: config.rto_min,
+            floor_applies: config.rto_min_applies,
+            ceiling: config.rto_max,
+            granularity: config.rto_granularity,
+        }
+    }
+
+    /// Takes one sample R (RFC 6298 §2.2, §2.3) and ends any backoff.
+    pub(crate) fn sample(&mut self, r: Duration) {
+        self.min = self.min.min(r);
+        let srtt = match self.srtt {
+            None => {
+                self.rttvar = r / 2;
+                r
+            }
+            Some(srtt) => {
+                // RTTVAR first, with the old SRTT: alpha = 1/8, beta = 1/4.
+                self.rttvar = Duration::from_ps(
+                    self.rttvar.as_ps() - self.rttvar.as_ps() / 4 + srtt.abs_diff(r).as_ps() / 4,
+                );
+                Duration::from_ps(srtt.as_ps() - srtt.as_ps() / 8 + r.as_ps() / 8)
+            }
+        };
+        self.srtt = Some(srtt);
+        let variance = self.granularity.max(self.rttvar * 4);
+        let timeout = match self.floor_applies {
+            RtoMinApplies::Timeout => (srtt + variance).max(self.floor),
+            RtoMinApplies::Variance => srtt + variance.max(self.floor),
+        };
+        self.base = timeout.round_up_to(self.granularity).min(self.ceiling);
+        self.backoff = 0;
+    }
+
+    /// Doubles the timeout after an expiry (RFC 6298 §5.5).
+    pub(crate) const fn back_off(&mut self) {
+        self.backoff = self.backoff.saturating_add(1);
+    }
+
+    /// An ACK of new data ended the backoff although it gave no sample.
+    ///
+    /// RFC 6298 leaves this open (it waits for a sample, Karn's second half); Linux and FreeBSD reset
+    /// at the first new ACK, and so does this.
+    pub(crate) const fn progress(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// The SYN was retransmitted, so there is no sample from the handshake: start data with at
+    /// least 3 s (RFC 6298 §5.7), when the configured initial timeout is the standard one.
+    pub(crate) fn syn_was_retransmitted(&mut self, config: &Config) {
+        self.backoff = 0;
+        if self.srtt.is_none() && config.rto_initial >= Duration::from_secs(1) {
+            self.base = Duration::from_secs(3).min(self.ceiling);
+        }
+    }
+
+    /// The timeout, backoff included.
+    pub(crate) fn rto(&self) -> Duration {
+        let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
+        (self.base * factor).min(self.ceiling)
+    }
+
+    pub(crate) const fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    pub(crate) const fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
+    /// The least sample so far.
+    pub(crate) fn min(&self) -> Option<Duration> {
+        self.srtt.map(|_| self.min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator(change: impl FnOnce(&mut Config)) -> Rtt {
+        let mut config = Config::default();
+        change(&mut config);
+        Rtt::new(&config)
+    }
+
+    #[test]
+    fn initial_timeout_is_one_second() {
+        assert_eq!(estimator(|_| ()).rto(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn first_and_second_sample_follow_rfc_6298() {
+        let mut rtt = estimator(|c| c.rto_min = Duration::from_ms(1));
+        rtt.sample(Duration::from_ms(100));
+        assert_eq!(rtt.srtt(), Some(Duration::from_ms(100)));
+        assert_eq!(rtt.rttvar(), Duration::from_ms(50));
+        assert_eq!(rtt.rto(), Duration::from_ms(300));
+        rtt.sample(Duration::from_ms(180));
+        assert_eq!(rtt.srtt(), Some(Duration::from_ms(110)));
+        // 3/4 of 50 + 1/4 of 80 = 57.5 ms; 110 + 230 = 340 ms.
+        assert_eq!(rtt.rto(), Duration::from_ms(340));
+        assert_eq!(rtt.min(), Some(Duration::from_ms(100)));
+    }
+
+    #[test]
+    fn the_minimum_bounds_the_timeout_or_the_variance() {
+        let mut whole = estimator(|c| c.rto_min = Duration::from_ms(200));
+        whole.sample(Duration::from_us(100));
+        assert_eq!(whole.rto(), Duration::from_ms(200));
+        let mut variance = estimator(|c| {
+            c.rto_min = Duration::from_ms(200);
+            c.rto_min_applies = RtoMinApplies::Variance;
+        });
+        variance.sample(Duration::from_us(100));
+        assert_eq!(variance.rto(), Duration::from_ms(201), "200.1 ms rounded up to the 1 ms tick");
+    }
+
+    #[test]
+    fn granularity_bounds_the_variance_and_rounds_up() {
+        let mut rtt = estimator(|c| {
+            c.rto_min = Duration::ZERO;
+            c.rto_granularity = Duration::from_ms(10);
+        });
+        rtt.sample(Duration::from_us(100));
+        assert_eq!(rtt.rto(), Duration::from_ms(20), "100 us + G, rounded up to G");
+    }
+
+    #[test]
+    fn backoff_doubles_up_to_the_ceiling_and_ends_with_a_sample() {
+        let mut rtt = estimator(|_| ());
+        for seconds in [2, 4, 8, 16, 32, 60, 60] {
+            rtt.back_off();
+            assert_eq!(rtt.rto(), Duration::from_secs(seconds));
+        }
+        for _ in 0..200 {
+            rtt.back_off();
+        }
+        assert_eq!(rtt.rto(), Duration::from_secs(60));
+        rtt.sample(Duration::from_ms(1));
+        assert_eq!(rtt.rto(), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_retransmitted_syn_starts_data_with_three_seconds() {
+        let config = Config::default();
+        let mut rtt = Rtt::new(&config);
+        rtt.back_off();
+        rtt.syn_was_retransmitted(&config);
+        assert_eq!(rtt.rto(), Duration::from_secs(3));
+    }
+}

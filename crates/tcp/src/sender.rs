@@ -1,0 +1,126 @@
+//! The sending half's state: SND.UNA, SND.NXT, the peer's window, what is in flight, and what limits.
+
+use lowtide_units::Instant;
+use lowtide_wire::SeqNum;
+
+use crate::recovery::{Episode, Scoreboard};
+
+/// What kept the sender from sending more when it last tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LimitedBy {
+    /// No more data from the application.
+    Application,
+    /// The congestion window (or its pacing).
+    Cwnd,
+    /// The peer's window.
+    ReceiveWindow,
+    /// The send buffer.
+    SendBuffer,
+}
+
+/// Offsets count payload bytes from zero; a FIN counts one.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub(crate) isn: SeqNum,
+    /// SND.UNA.
+    pub(crate) una: u64,
+    /// SND.NXT: the highest offset ever sent. Retransmission does not move it back.
+    pub(crate) nxt: u64,
+    /// How far the application has given data.
+    pub(crate) end: u64,
+    /// The application closed: FIN follows the last byte.
+    pub(crate) closing: bool,
+    pub(crate) fin_sent: bool,
+    /// SND.WND, bytes.
+    pub(crate) wnd: u64,
+    /// SND.WL1 and SND.WL2.
+    pub(crate) wl1: SeqNum,
+    pub(crate) wl2: SeqNum,
+    /// The largest window that the peer ever offered (RFC 9293 §3.8.6.2.1).
+    pub(crate) max_wnd: u64,
+    /// The peer's window shift.
+    pub(crate) shift: u8,
+    /// Payload bytes of a full segment.
+    pub(crate) mss: u32,
+    pub(crate) board: Scoreboard,
+    pub(crate) episode: Episode,
+    /// New data sent by limited transmit in this run of duplicates; not part of FlightSize.
+    pub(crate) limited_bytes: u64,
+    /// End of the current round trip.
+    pub(crate) round_end: u64,
+    pub(crate) limited_by: LimitedBy,
+    /// The application was told that the buffer is full.
+    pub(crate) blocked: bool,
+    pub(crate) last_sent_at: Option<Instant>,
+    /// One past a window probe's byte, while unanswered.
+    pub(crate) probe_end: Option<u64>,
+    /// The next transmission ignores the peer's window (persist timer).
+    pub(crate) probe_due: bool,
+    pub(crate) pace_at: Instant,
+    /// The last attempt to send was stopped by the pacer alone.
+    pub(crate) pacing_blocked: bool,
+    /// Bytes delivered so far, and when the last of them was.
+    pub(crate) delivered: u64,
+    pub(crate) delivered_at: Instant,
+}
+
+impl Sender {
+    pub(crate) fn new(isn: SeqNum) -> Self {
+        Self {
+            isn,
+            una: 0,
+            nxt: 0,
+            end: 0,
+            closing: false,
+            fin_sent: false,
+            wnd: 0,
+            wl1: SeqNum::new(0),
+            wl2: SeqNum::new(0),
+            max_wnd: 0,
+            shift: 0,
+            mss: 536,
+            board: Scoreboard::default(),
+            episode: Episode::default(),
+            limited_bytes: 0,
+            round_end: 0,
+            limited_by: LimitedBy::Application,
+            blocked: false,
+            last_sent_at: None,
+            probe_end: None,
+            probe_due: false,
+            pace_at: Instant::ZERO,
+            pacing_blocked: false,
+            delivered: 0,
+            delivered_at: Instant::ZERO,
+        }
+    }
+
+    /// Sequence number of a payload offset.
+    pub(crate) const fn seq(&self, offset: u64) -> SeqNum {
+        self.isn.add(1).add(offset)
+    }
+
+    /// Payload offset of an acknowledgement number, relative to SND.UNA; negative when old.
+    pub(crate) const fn offset(&self, ack: SeqNum) -> i64 {
+        self.una as i64 + ack.diff(self.seq(self.una)) as i64
+    }
+
+    /// New data or a FIN waits to be sent.
+    pub(crate) const fn has_unsent(&self) -> bool {
+        self.nxt < self.end || (self.closing && !self.fin_sent)
+    }
+
+    /// Our FIN was acknowledged.
+    pub(crate) const fn fin_acked(&self) -> bool {
+        self.fin_sent && self.una > self.end
+    }
+
+    /// The peer's window field arrived, scaled.
+    pub(crate) fn take_window(&mut self, wnd: u64, seq: SeqNum, ack: SeqNum) {
+        self.wnd = wnd;
+        self.wl1 = seq;
+        self.wl2 = ack;
+        self.max_wnd = self.max_wnd.max(wnd);
+    }
+}

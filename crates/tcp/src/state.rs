@@ -1,0 +1,44 @@
+//! The states of RFC 9293 §3.3.2. LISTEN belongs to the endpoint: a listener holds no connection.
+
+/// State of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// SYN sent, nothing heard.
+    SynSent,
+    /// SYN received, SYN-ACK sent.
+    SynReceived,
+    /// Open both ways.
+    Established,
+    /// We closed; our FIN is not acknowledged.
+    FinWait1,
+    /// Our FIN is acknowledged; the peer may still send.
+    FinWait2,
+    /// The peer closed; we may still send.
+    CloseWait,
+    /// Both closed at the same time; our FIN is not acknowledged.
+    Closing,
+    /// The peer closed first, then we; our FIN is not acknowledged.
+    LastAck,
+    /// Both closed; old segments are waited out.
+    TimeWait,
+    /// Gone.
+    Closed,
+}
+
+impl State {
+    /// The handshake is over.
+    pub const fn is_synchronised(self) -> bool {
+        !matches!(self, Self::SynSent | Self::SynReceived | Self::Closed)
+    }
+    /// The peer may still send data.
+    pub const fn can_receive(self) -> bool {
+        matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
+    }
+    /// We may still send data (or send it again).
+    pub const fn can_send(self) -> bool {
+        matches!(
+            self,
+            Self::Established | Self::CloseWait | Self::FinWait1 | Self::Closing | Self::LastAck
+        )
+    }
+}

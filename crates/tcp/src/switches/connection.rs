@@ -1,0 +1,87 @@
+//! Switches that belong to the connection as a whole.
+
+use lowtide_units::Duration;
+
+use super::field::{
+    Names, name_of, names, number, set_bool, set_count, set_duration, set_name, span,
+};
+use super::{Side, Switch, later};
+use crate::config::EcnWish;
+use crate::value::{Kind, Value};
+
+const ECN: Names<EcnWish> =
+    &[("off", EcnWish::Off), ("rfc3168", EcnWish::Rfc3168), ("passive", EcnWish::Passive)];
+
+pub(super) const CONNECTION: [Switch; 12] = [
+    Switch {
+        name: "mtu",
+        side: Side::Connection,
+        kind: number(68, 65_535),
+        doc: "Largest IP packet, in bytes; the MSS follows from it.",
+        source: "RFC 791 (68 B at least), RFC 9293 §3.7.1",
+        get: |c| Value::Count(u64::from(c.mtu)),
+        set: |c, v| set_count(&mut c.mtu, v),
+    },
+    Switch {
+        name: "ecn",
+        side: Side::Connection,
+        kind: Kind::Name {
+            allowed: || names(ECN),
+            refused: &[("accecn", "Accurate ECN (RFC 9768) comes later")],
+        },
+        doc: "Whether ECN is asked for and accepted, only accepted (passive), or neither.",
+        source: "RFC 3168 §6.1.1",
+        get: |c| name_of(ECN, c.ecn),
+        set: |c, v| set_name(&mut c.ecn, ECN, v),
+    },
+    Switch {
+        name: "timestamps",
+        side: Side::Connection,
+        kind: Kind::Bool,
+        doc: "Offer and use timestamps, with PAWS.",
+        source: "RFC 7323 §3, §5",
+        get: |c| Value::Bool(c.timestamps),
+        set: |c, v| set_bool(&mut c.timestamps, v),
+    },
+    Switch {
+        name: "timestamp-granularity",
+        side: Side::Connection,
+        kind: span(Duration::from_ns(1), Duration::from_secs(1)),
+        doc: "The tick of TSval. Below 59 ns the clock wraps within the lifetime of a segment.",
+        source: "RFC 7323 §5.4: 1 ms to 1 s; Linux offers 1 us",
+        get: |c| Value::Duration(c.timestamp_granularity),
+        set: |c, v| set_duration(&mut c.timestamp_granularity, v),
+    },
+    Switch {
+        name: "sack",
+        side: Side::Connection,
+        kind: Kind::Bool,
+        doc: "Offer and use selective acknowledgements.",
+        source: "RFC 2018",
+        get: |c| Value::Bool(c.sack),
+        set: |c, v| set_bool(&mut c.sack, v),
+    },
+    Switch {
+        name: "window-scaling",
+        side: Side::Connection,
+        kind: Kind::Bool,
+        doc: "Offer and use window scaling; without it 65535 B is the largest window.",
+        source: "RFC 7323 §2",
+        get: |c| Value::Bool(c.window_scaling),
+        set: |c, v| set_bool(&mut c.window_scaling, v),
+    },
+    Switch {
+        name: "time-wait",
+        side: Side::Connection,
+        kind: span(Duration::ZERO, Duration::from_secs(3600)),
+        doc: "How long TIME-WAIT lasts (2 MSL).",
+        source: "RFC 9293 §3.6.1",
+        get: |c| Value::Duration(c.time_wait),
+        set: |c, v| set_duration(&mut c.time_wait, v),
+    },
+    later::KEEP_ALIVE,
+    later::USER_TIMEOUT,
+    later::BLIND_ATTACK_CHECKS,
+    later::ISN,
+    later::BUFFER_TUNING,
+];

@@ -1,0 +1,239 @@
+//! The names under which people set every field of [`Config`], and what each accepts.
+//!
+//! Contract: nothing outside this table (and the parameters that registered files declare) decides
+//! behaviour, and each field of `Config` has exactly one switch. Scenario files, the command line,
+//! profiles and documentation read this table; none keeps a second list. A feature that the field
+//! knows and this version lacks is a switch or a value that is refused by name, with the reason.
+
+mod connection;
+mod field;
+mod later;
+mod nearest;
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::config::Config;
+use crate::params::Param;
+use crate::value::{Kind, Value, ValueError};
+use crate::{ack, cc, feedback};
+
+/// Which end of a connection a switch belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// The end that sends the data.
+    Sender,
+    /// The end that receives the data.
+    Receiver,
+    /// Both ends must agree, or both use it.
+    Connection,
+}
+
+/// One named switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Switch {
+    /// Name in kebab case (`window-floor`).
+    pub name: &'static str,
+    /// Whose behaviour it changes.
+    pub side: Side,
+    /// What it accepts.
+    pub kind: Kind,
+    /// One sentence, with the unit.
+    pub doc: &'static str,
+    /// Where the choice comes from (`RFC 6298 §2.4`).
+    pub source: &'static str,
+    /// Reads it.
+    pub get: fn(&Config) -> Value,
+    /// Writes it. The value must be of `kind`; [`Setting::set`] checks that first.
+    pub set: fn(&mut Config, &Value) -> Result<(), ValueError>,
+}
+
+/// Every switch, sender first.
+pub static SWITCHES: &[Switch] = &ALL;
+
+const ALL: [Switch;
+    sender::SENDER.len() + receiver::RECEIVER.len() + connection::CONNECTION.len()] = {
+    let mut all = [sender::SENDER[0]; _];
+    let mut i = 0;
+    while i < sender::SENDER.len() {
+        all[i] = sender::SENDER[i];
+        i += 1;
+    }
+    let mut j = 0;
+    while j < receiver::RECEIVER.len() {
+        all[i + j] = receiver::RECEIVER[j];
+        j += 1;
+    }
+    i += j;
+    j = 0;
+    while j < connection::CONNECTION.len() {
+        all[i + j] = connection::CONNECTION[j];
+        j += 1;
+    }
+    all
+};
+
+/// Something that can be set by name: a switch, or a parameter of a registered file.
+#[derive(Clone, Copy, Debug)]
+pub enum Setting {
+    /// A field of [`Config`] (or a feature that is refused).
+    Switch(&'static Switch),
+    /// A parameter, written `owner.name`.
+    Param {
+        /// Name of the control, policy or decoder that declares it.
+        owner: &'static str,
+        /// Whose behaviour it changes.
+        side: Side,
+        /// The declaration.
+        param: &'static Param,
+    },
+}
+
+impl Setting {
+    /// The name as people write it: `window-floor`, `dctcp.shift-g`.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Switch(s) => s.name.to_string(),
+            Self::Param { owner, param, .. } => format!("{owner}.{}", param.name),
+        }
+    }
+    /// Whose behaviour it changes.
+    pub const fn side(&self) -> Side {
+        match self {
+            Self::Switch(s) => s.side,
+            Self::Param { side, .. } => *side,
+        }
+    }
+    /// What it accepts.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Switch(s) => s.kind,
+            Self::Param { param, .. } => param.kind,
+        }
+    }
+    /// One sentence, with the unit.
+    pub const fn doc(&self) -> &'static str {
+        match self {
+            Self::Switch(s) => s.doc,
+            Self::Param { param, .. } => param.doc,
+        }
+    }
+    /// Where the choice or its default comes from.
+    pub const fn source(&self) -> &'static str {
+        match self {
+            Self::Switch(s) => s.source,
+            Self::Param { param, .. } => param.source,
+        }
+    }
+    /// The value in `config`; the default of a parameter that was not set.
+    pub fn get(&self, config: &Config) -> Value {
+        match self {
+            Self::Switch(s) => (s.get)(config),
+            Self::Param { owner, param, .. } => config
+                .params
+                .get(owner, param.name)
+                .cloned()
+                .or_else(|| param.kind.parse(param.default).ok())
+                .unwrap_or(Value::Name(param.default)),
+        }
+    }
+    /// Sets it in `config` if `value` is accepted.
+    pub fn set(&self, config: &mut Config, value: &Value) -> Result<(), ValueError> {
+        self.kind().check(value)?;
+        match self {
+            Self::Switch(s) => (s.set)(config, value),
+            Self::Param { owner, param, .. } => {
+                config.params.set(owner, param.name, value.clone());
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Every setting: all switches, then the parameters of every registered control, decoder and policy.
+pub fn all() -> Vec<Setting> {
+    let mut out: Vec<Setting> = SWITCHES.iter().map(Setting::Switch).collect();
+    let mut add = |owner, side, params: &'static [Param]| {
+        out.extend(params.iter().map(|param| Setting::Param { owner, side, param }));
+    };
+    for e in cc::REGISTRY {
+        add(e.name, Side::Sender, e.params);
+    }
+    for e in feedback::REGISTRY {
+        add(e.name, Side::Sender, e.params);
+    }
+    for e in ack::REGISTRY {
+        add(e.name, Side::Receiver, e.params);
+    }
+    out
+}
+
+/// The setting of that name: `window-floor`, or `owner.param` as in `dctcp.shift-g`.
+pub fn find(name: &str) -> Option<Setting> {
+    all().into_iter().find(|s| s.name() == name)
+}
+
+/// Sets `name` in `config` to what `text` says.
+pub fn set_text(config: &mut Config, name: &str, text: &str) -> Result<(), SwitchError> {
+    let setting = find(name).ok_or_else(|| SwitchError::unknown(name))?;
+    setting.kind().parse(text).and_then(|value| setting.set(config, &value)).map_err(|error| {
+        SwitchError::Value { name: name.to_string(), error, accepts: setting.kind().describe() }
+    })
+}
+
+/// The value of `name` in `config` as text that [`set_text`] reads back.
+pub fn get_text(config: &Config, name: &str) -> Result<String, SwitchError> {
+    let setting = find(name).ok_or_else(|| SwitchError::unknown(name))?;
+    Ok(setting.get(config).to_string())
+}
+
+/// Why a setting was refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SwitchError {
+    /// No switch or parameter has that name.
+    Unknown {
+        /// What was written.
+        name: String,
+        /// The nearest names that exist, best first; may be empty.
+        nearest: Vec<String>,
+    },
+    /// The value is not accepted.
+    Value {
+        /// The switch.
+        name: String,
+        /// What is wrong with the value, and what would be right.
+        error: ValueError,
+        /// What the switch accepts, in words.
+        accepts: String,
+    },
+}
+
+impl SwitchError {
+    fn unknown(name: &str) -> Self {
+        let names: Vec<String> = all().iter().map(Setting::name).collect();
+        Self::Unknown { name: name.to_string(), nearest: nearest::nearest(name, names) }
+    }
+}
+
+impl fmt::Display for SwitchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, nearest } => {
+                write!(f, "there is no switch `{name}`")?;
+                if !nearest.is_empty() {
+                    write!(f, "; did you mean `{}`?", nearest.join("` or `"))?;
+                }
+                Ok(())
+            }
+            Self::Value { name, error, .. } => write!(f, "`{name}`: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for SwitchError {}

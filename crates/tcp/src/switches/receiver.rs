@@ -1,0 +1,56 @@
+//! Switches of the end that receives the data.
+
+use lowtide_units::Duration;
+
+use super::field::{number, set_bool, set_bytes, set_count, set_duration, set_registered, span};
+use super::{Side, Switch};
+use crate::ack;
+use crate::value::{Kind, Value};
+
+pub(super) const RECEIVER: [Switch; 5] = [
+    Switch {
+        name: "ack",
+        side: Side::Receiver,
+        kind: Kind::Name { allowed: ack::names, refused: &[] },
+        doc: "Acknowledgement policy: when to acknowledge and what to echo.",
+        source: "RFC 3168 §6.1.3, RFC 8257 §3.2",
+        get: |c| Value::Name(c.ack),
+        set: |c, v| set_registered(&mut c.ack, v),
+    },
+    Switch {
+        name: "delack-segments",
+        side: Side::Receiver,
+        kind: number(1, 64),
+        doc: "Acknowledge at least every so many full segments (m); 1 acknowledges each.",
+        source: "RFC 9293 §3.8.6.3",
+        get: |c| Value::Count(u64::from(c.delack_segments)),
+        set: |c, v| set_count(&mut c.delack_segments, v),
+    },
+    Switch {
+        name: "delack-timer",
+        side: Side::Receiver,
+        kind: span(Duration::ZERO, Duration::from_ms(500)),
+        doc: "The longest an acknowledgement waits for a second segment.",
+        source: "RFC 9293 §3.8.6.3: at most 500 ms",
+        get: |c| Value::Duration(c.delack_timer),
+        set: |c, v| set_duration(&mut c.delack_timer, v),
+    },
+    Switch {
+        name: "receive-buffer",
+        side: Side::Receiver,
+        kind: Kind::Bytes { min: 1, max: 1 << 30 },
+        doc: "Receive buffer in bytes; it bounds the window that is offered.",
+        source: "RFC 9293 §3.8.6; RFC 7323 §2.2 bounds it at 1 GiB",
+        get: |c| Value::Bytes(c.receive_buffer),
+        set: |c, v| set_bytes(&mut c.receive_buffer, v),
+    },
+    Switch {
+        name: "dsack",
+        side: Side::Receiver,
+        kind: Kind::Bool,
+        doc: "Report duplicate segments in the first SACK block.",
+        source: "RFC 2883",
+        get: |c| Value::Bool(c.dsack),
+        set: |c, v| set_bool(&mut c.dsack, v),
+    },
+];

@@ -1,0 +1,277 @@
+//! Switches of the end that sends the data.
+
+use lowtide_units::Duration;
+
+use super::field::{
+    Names, name_of, names, number, set_bool, set_bytes, set_count, set_duration, set_name,
+    set_registered, span,
+};
+use super::{Side, Switch, later};
+use crate::config::{
+    CutRule, CwrRule, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut, RtoMinApplies,
+};
+use crate::value::{Kind, Value};
+use crate::{cc, feedback};
+
+const ECT: Names<EctClass> =
+    &[("data", EctClass::Data), ("all", EctClass::All), ("all-but-syn", EctClass::AllButSyn)];
+const CWR: Names<CwrRule> =
+    &[("never", CwrRule::Never), ("after-reduction", CwrRule::AfterReduction)];
+const CUT: Names<CutRule> =
+    &[("per-window", CutRule::PerWindow), ("per-marked-ack", CutRule::PerMarkedAck)];
+const RECUT: Names<Recut> = &[("at-point", Recut::AtPoint), ("past-point", Recut::PastPoint)];
+const FREEZE: Names<FreezeGrowth> = &[
+    ("off", FreezeGrowth::Off),
+    ("ece-acks", FreezeGrowth::EceAcks),
+    ("round", FreezeGrowth::Round),
+];
+const RECOVERY: Names<RecoveryRule> =
+    &[("sack", RecoveryRule::Sack), ("newreno", RecoveryRule::NewReno)];
+const INITIAL_WINDOW: Names<InitialWindow> =
+    &[("rfc6928", InitialWindow::Rfc6928), ("rfc3390", InitialWindow::Rfc3390)];
+const RTO_MIN_APPLIES: Names<RtoMinApplies> =
+    &[("timeout", RtoMinApplies::Timeout), ("variance", RtoMinApplies::Variance)];
+
+/// The limit that counts every acknowledged byte.
+const NO_LIMIT: &str = "none";
+
+pub(super) const SENDER: [Switch; 26] = [
+    Switch {
+        name: "cc",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: cc::names, refused: &[] },
+        doc: "Congestion control: how much may be in flight.",
+        source: "RFC 5681",
+        get: |c| Value::Name(c.cc),
+        set: |c, v| set_registered(&mut c.cc, v),
+    },
+    Switch {
+        name: "feedback",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: feedback::names, refused: &[] },
+        doc: "Feedback decoder: what the sender makes of the echoed ECN bits.",
+        source: "RFC 3168 §6.1.2, RFC 8257 §3.3",
+        get: |c| Value::Name(c.feedback),
+        set: |c, v| set_registered(&mut c.feedback, v),
+    },
+    Switch {
+        name: "ect",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: || names(ECT), refused: &[] },
+        doc: "Which packets of an ECN connection carry ECT(0).",
+        source: "RFC 3168 §6.1.4 to §6.1.6, RFC 8257 §3.6",
+        get: |c| name_of(ECT, c.ect),
+        set: |c, v| set_name(&mut c.ect, ECT, v),
+    },
+    Switch {
+        name: "cwr",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: || names(CWR), refused: &[] },
+        doc: "When CWR is set.",
+        source: "RFC 3168 §6.1.2",
+        get: |c| name_of(CWR, c.cwr),
+        set: |c, v| set_name(&mut c.cwr, CWR, v),
+    },
+    Switch {
+        name: "cut",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: || names(CUT), refused: &[] },
+        doc: "How often ECN may cut the window.",
+        source: "RFC 3168 §6.1.2, RFC 8257 §3.3",
+        get: |c| name_of(CUT, c.cut),
+        set: |c, v| set_name(&mut c.cut, CUT, v),
+    },
+    Switch {
+        name: "recut",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: || names(RECUT), refused: &[] },
+        doc: "Whether the next ECN cut needs SND.UNA at the SND.NXT of the last one, or past it.",
+        source: "RFC 3168 §6.1.2 leaves it open",
+        get: |c| name_of(RECUT, c.recut),
+        set: |c, v| set_name(&mut c.recut, RECUT, v),
+    },
+    Switch {
+        name: "freeze-growth",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: || names(FREEZE), refused: &[] },
+        doc: "When the window may not grow because of an ECN reaction.",
+        source: "RFC 3168 §6.1.2, RFC 8257 §3.4",
+        get: |c| name_of(FREEZE, c.freeze_growth),
+        set: |c, v| set_name(&mut c.freeze_growth, FREEZE, v),
+    },
+    Switch {
+        name: "window-floor",
+        side: Side::Sender,
+        kind: number(1, 2),
+        doc: "The least window after an ECN or loss reaction, in segments.",
+        source: "RFC 5681 §3.1 eq. 4 (2), RFC 3168 §6.1.2 (1)",
+        get: |c| Value::Count(u64::from(c.window_floor)),
+        set: |c, v| set_count(&mut c.window_floor, v),
+    },
+    Switch {
+        name: "initial-window",
+        side: Side::Sender,
+        kind: Kind::NameOrCount { allowed: || names(INITIAL_WINDOW), min: 1, max: 1000 },
+        doc: "The window at the start and the bound after idle: by RFC, or in segments.",
+        source: "RFC 6928 §2, RFC 3390 §1",
+        get: |c| match c.initial_window {
+            InitialWindow::Segments(n) => Value::Count(u64::from(n)),
+            named => name_of(INITIAL_WINDOW, named),
+        },
+        set: |c, v| match v {
+            Value::Count(_) => {
+                let mut segments = 0;
+                set_count(&mut segments, v)?;
+                c.initial_window = InitialWindow::Segments(segments);
+                Ok(())
+            }
+            _ => set_name(&mut c.initial_window, INITIAL_WINDOW, v),
+        },
+    },
+    Switch {
+        name: "abc-limit",
+        side: Side::Sender,
+        kind: Kind::NameOrCount { allowed: || alloc::vec![NO_LIMIT], min: 1, max: 65_535 },
+        doc: "Bytes per ACK that count in slow start, in segments (L); none counts them all.",
+        source: "RFC 3465 §2.2",
+        get: |c| match c.abc_limit {
+            u32::MAX => Value::Name(NO_LIMIT),
+            n => Value::Count(u64::from(n)),
+        },
+        set: |c, v| match v {
+            Value::Name(_) => set_name(&mut c.abc_limit, &[(NO_LIMIT, u32::MAX)], v),
+            _ => set_count(&mut c.abc_limit, v),
+        },
+    },
+    Switch {
+        name: "idle-restart",
+        side: Side::Sender,
+        kind: Kind::Bool,
+        doc: "Restart from the initial window when nothing was sent for one RTO.",
+        source: "RFC 5681 §4.1",
+        get: |c| Value::Bool(c.idle_restart),
+        set: |c, v| set_bool(&mut c.idle_restart, v),
+    },
+    Switch {
+        name: "recovery",
+        side: Side::Sender,
+        kind: Kind::Name {
+            allowed: || names(RECOVERY),
+            refused: &[("rack", "time-based loss detection (RFC 8985) comes later")],
+        },
+        doc: "How losses are found and repaired; sack falls back to newreno without SACK.",
+        source: "RFC 6675, RFC 6582",
+        get: |c| name_of(RECOVERY, c.recovery),
+        set: |c, v| set_name(&mut c.recovery, RECOVERY, v),
+    },
+    Switch {
+        name: "limited-transmit",
+        side: Side::Sender,
+        kind: Kind::Bool,
+        doc: "Send new data on the first two duplicate ACKs.",
+        source: "RFC 3042",
+        get: |c| Value::Bool(c.limited_transmit),
+        set: |c, v| set_bool(&mut c.limited_transmit, v),
+    },
+    Switch {
+        name: "nagle",
+        side: Side::Sender,
+        kind: Kind::Bool,
+        doc: "Hold back small segments while data is outstanding.",
+        source: "RFC 9293 §3.7.4",
+        get: |c| Value::Bool(c.nagle),
+        set: |c, v| set_bool(&mut c.nagle, v),
+    },
+    Switch {
+        name: "pacing",
+        side: Side::Sender,
+        kind: Kind::Bool,
+        doc: "Obey the pacing rate of a congestion control that states one.",
+        source: "lowtide",
+        get: |c| Value::Bool(c.pacing),
+        set: |c, v| set_bool(&mut c.pacing, v),
+    },
+    Switch {
+        name: "rto-initial",
+        side: Side::Sender,
+        kind: span(Duration::from_us(1), Duration::from_secs(120)),
+        doc: "Retransmission timeout before the first round-trip sample.",
+        source: "RFC 6298 §2.1",
+        get: |c| Value::Duration(c.rto_initial),
+        set: |c, v| set_duration(&mut c.rto_initial, v),
+    },
+    Switch {
+        name: "rto-min",
+        side: Side::Sender,
+        kind: span(Duration::from_us(1), Duration::from_secs(120)),
+        doc: "The least retransmission timeout.",
+        source: "RFC 6298 §2.4",
+        get: |c| Value::Duration(c.rto_min),
+        set: |c, v| set_duration(&mut c.rto_min, v),
+    },
+    Switch {
+        name: "rto-min-applies",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: || names(RTO_MIN_APPLIES), refused: &[] },
+        doc: "Whether the minimum bounds the whole timeout or its variance term.",
+        source: "RFC 6298 §2.4; Linux tcp_rtt_estimator",
+        get: |c| name_of(RTO_MIN_APPLIES, c.rto_min_applies),
+        set: |c, v| set_name(&mut c.rto_min_applies, RTO_MIN_APPLIES, v),
+    },
+    Switch {
+        name: "rto-max",
+        side: Side::Sender,
+        kind: span(Duration::from_ms(1), Duration::from_secs(3600)),
+        doc: "The largest retransmission timeout, backoff included.",
+        source: "RFC 6298 §2.5: at least 60 s",
+        get: |c| Value::Duration(c.rto_max),
+        set: |c, v| set_duration(&mut c.rto_max, v),
+    },
+    Switch {
+        name: "rto-granularity",
+        side: Side::Sender,
+        kind: span(Duration::from_ns(1), Duration::from_secs(1)),
+        doc: "Clock granularity G; timeouts are whole multiples of it.",
+        source: "RFC 6298 §4",
+        get: |c| Value::Duration(c.rto_granularity),
+        set: |c, v| set_duration(&mut c.rto_granularity, v),
+    },
+    Switch {
+        name: "syn-retries",
+        side: Side::Sender,
+        kind: number(0, 127),
+        doc: "SYN and SYN-ACK retransmissions before giving up.",
+        source: "RFC 9293 §3.8.3",
+        get: |c| Value::Count(u64::from(c.syn_retries)),
+        set: |c, v| set_count(&mut c.syn_retries, v),
+    },
+    Switch {
+        name: "retries",
+        side: Side::Sender,
+        kind: number(1, 255),
+        doc: "Retransmission timeouts in a row before the connection is given up (R2).",
+        source: "RFC 9293 §3.8.3",
+        get: |c| Value::Count(u64::from(c.retries)),
+        set: |c, v| set_count(&mut c.retries, v),
+    },
+    Switch {
+        name: "send-buffer",
+        side: Side::Sender,
+        kind: Kind::Bytes { min: 1, max: 1 << 40 },
+        doc: "Bytes that the application may have unsent or unacknowledged.",
+        source: "RFC 9293 §3.9.1",
+        get: |c| Value::Bytes(c.send_buffer),
+        set: |c, v| set_bytes(&mut c.send_buffer, v),
+    },
+    Switch {
+        name: "tso-segments",
+        side: Side::Sender,
+        kind: number(1, 64),
+        doc: "Most segments that the NIC is handed at once (segmentation offload); 1 is none.",
+        source: "lowtide",
+        get: |c| Value::Count(u64::from(c.tso_segments)),
+        set: |c, v| set_count(&mut c.tso_segments, v),
+    },
+    later::REDUCTION,
+    later::TAIL_LOSS_PROBE,
+];

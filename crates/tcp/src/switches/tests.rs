@@ -1,0 +1,195 @@
+use alloc::collections::BTreeMap;
+use std::format;
+use std::string::String;
+use std::vec;
+use std::vec::Vec;
+
+use super::*;
+
+/// Every field of `Config` by the name its switch must have. The exhaustive pattern makes a new
+/// field a compile error here.
+fn fields(config: &Config) -> BTreeMap<&'static str, String> {
+    macro_rules! table {
+        ($($field:ident = $name:literal),* $(,)?) => {{
+            let Config { $($field,)* params: _ } = config;
+            BTreeMap::from([$(($name, format!("{:?}", $field))),*])
+        }};
+    }
+    table! {
+        cc = "cc", feedback = "feedback", ect = "ect", cwr = "cwr", cut = "cut", recut = "recut",
+        freeze_growth = "freeze-growth", window_floor = "window-floor",
+        initial_window = "initial-window", abc_limit = "abc-limit", idle_restart = "idle-restart",
+        recovery = "recovery", limited_transmit = "limited-transmit", nagle = "nagle",
+        pacing = "pacing", rto_initial = "rto-initial", rto_min = "rto-min",
+        rto_min_applies = "rto-min-applies", rto_max = "rto-max",
+        rto_granularity = "rto-granularity", syn_retries = "syn-retries", retries = "retries",
+        send_buffer = "send-buffer", tso_segments = "tso-segments", ack = "ack",
+        delack_segments = "delack-segments", delack_timer = "delack-timer",
+        receive_buffer = "receive-buffer", dsack = "dsack", mtu = "mtu", ecn = "ecn",
+        timestamps = "timestamps", timestamp_granularity = "timestamp-granularity", sack = "sack",
+        window_scaling = "window-scaling", time_wait = "time-wait",
+    }
+}
+
+/// All names of a kind, and its smallest and largest value.
+fn samples(kind: Kind) -> Vec<Value> {
+    match kind {
+        Kind::Bool => vec![Value::Bool(false), Value::Bool(true)],
+        Kind::Count { min, max } => vec![Value::Count(min), Value::Count(max)],
+        Kind::Bytes { min, max } => {
+            [min, max].map(|n| Value::Bytes(lowtide_units::Bytes::new(n))).to_vec()
+        }
+        Kind::Duration { min, max } => vec![Value::Duration(min), Value::Duration(max)],
+        Kind::Name { allowed, .. } => allowed().into_iter().map(Value::Name).collect(),
+        Kind::NameOrCount { allowed, min, max } => {
+            let mut out: Vec<_> = allowed().into_iter().map(Value::Name).collect();
+            out.extend([Value::Count(min), Value::Count(max)]);
+            out
+        }
+    }
+}
+
+#[test]
+fn every_field_has_exactly_one_switch_and_every_switch_moves_its_field_alone() {
+    let default = Config::default();
+    let before = fields(&default);
+    for name in before.keys() {
+        assert_eq!(SWITCHES.iter().filter(|s| s.name == *name).count(), 1, "{name}");
+    }
+    for switch in SWITCHES {
+        let mut moved = false;
+        for value in samples(switch.kind) {
+            let mut config = default.clone();
+            (switch.set)(&mut config, &value).unwrap();
+            assert_eq!((switch.get)(&config), value, "{}", switch.name);
+            assert_eq!(config.params, default.params, "{}", switch.name);
+            for (field, text) in fields(&config) {
+                if text != before[field] {
+                    assert_eq!(field, switch.name);
+                    moved = true;
+                }
+            }
+        }
+        let has_field = before.contains_key(switch.name);
+        assert_eq!(moved, has_field, "{} has a field: {has_field}", switch.name);
+    }
+}
+
+#[test]
+fn names_are_unique_and_kebab_case() {
+    let names: Vec<String> = all().iter().map(Setting::name).collect();
+    for (i, name) in names.iter().enumerate() {
+        assert!(!names[..i].contains(name), "{name} twice");
+        assert!(
+            name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '-' | '.')),
+            "{name} is not kebab case"
+        );
+    }
+}
+
+#[test]
+fn every_value_reads_back_as_it_is_written() {
+    for setting in all() {
+        for value in samples(setting.kind()) {
+            let mut config = Config::default();
+            setting.set(&mut config, &value).unwrap();
+            let name = setting.name();
+            let text = get_text(&config, &name).unwrap();
+            let mut again = Config::default();
+            set_text(&mut again, &name, &text).unwrap();
+            assert_eq!(setting.get(&again), value, "{name} = {text}");
+        }
+    }
+}
+
+#[test]
+fn every_default_of_a_parameter_is_accepted_and_documented() {
+    for setting in all() {
+        assert!(!setting.doc().is_empty() && !setting.source().is_empty(), "{}", setting.name());
+        if let Setting::Param { param, .. } = setting {
+            let value = param.kind.parse(param.default).unwrap();
+            assert_eq!(setting.get(&Config::default()), value);
+        }
+    }
+}
+
+#[test]
+fn features_of_a_later_version_are_refused_by_name() {
+    for (name, text) in [
+        ("reduction", "prr"),
+        ("recovery", "rack"),
+        ("tail-loss-probe", "on"),
+        ("keep-alive", "on"),
+        ("user-timeout", "on"),
+        ("blind-attack-checks", "rfc5961"),
+        ("isn", "rfc6528"),
+        ("ecn", "accecn"),
+        ("buffer-tuning", "auto"),
+    ] {
+        let mut config = Config::default();
+        let error = set_text(&mut config, name, text).unwrap_err();
+        let message = format!("{error}");
+        assert!(message.contains("not available in this version"), "{message}");
+        assert!(message.contains("expected one of"), "{message}");
+        assert_eq!(config, Config::default());
+    }
+}
+
+#[test]
+fn an_unknown_name_comes_with_the_nearest_ones() {
+    let mut config = Config::default();
+    let error = set_text(&mut config, "window_flor", "1").unwrap_err();
+    assert_eq!(
+        error,
+        SwitchError::Unknown { name: "window_flor".into(), nearest: vec!["window-floor".into()] }
+    );
+    assert_eq!(
+        format!("{error}"),
+        "there is no switch `window_flor`; did you mean `window-floor`?"
+    );
+    let nothing = get_text(&config, "something-quite-different").unwrap_err();
+    assert_eq!(format!("{nothing}"), "there is no switch `something-quite-different`");
+}
+
+#[test]
+fn a_wrong_value_says_what_is_accepted_and_changes_nothing() {
+    for (name, text, says) in [
+        ("window-floor", "3", "1 to 2"),
+        ("window-floor", "two", "1 to 2"),
+        ("rto-min", "0 s", "1 us"),
+        ("nagle", "maybe", "`true` nor `false`"),
+        ("ect", "some", "data, all, all-but-syn"),
+        ("initial-window", "rfc9999", "rfc6928, rfc3390"),
+        ("initial-window", "5000", "1 to 1000"),
+        ("delack-timer", "1 s", "500 ms"),
+        ("receive-buffer", "2 GiB", "1 B"),
+    ] {
+        let mut config = Config::default();
+        let message = format!("{}", set_text(&mut config, name, text).unwrap_err());
+        assert!(message.starts_with(&format!("`{name}`: ")), "{message}");
+        assert!(message.contains(says), "{message}");
+        assert_eq!(config, Config::default());
+    }
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_an_error_and_no_panic() {
+    let wrong = [
+        Value::Bool(true),
+        Value::Count(u64::MAX),
+        Value::Name("nonsense"),
+        Value::Bytes(lowtide_units::Bytes::new(u64::MAX)),
+        Value::Duration(lowtide_units::Duration::MAX),
+    ];
+    for setting in all() {
+        for value in &wrong {
+            let mut config = Config::default();
+            let fits = setting.kind().check(value).is_ok();
+            assert_eq!(setting.set(&mut config, value).is_ok(), fits);
+            if let Setting::Switch(switch) = setting {
+                // Even without the check no value can panic.
+                let _ = (switch.set)(&mut config, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What a connection hands to its driver: one or more segments over a range of the stream.
+
+use core::ops::Range;
+
+use lowtide_wire::{Flags, Segment};
+
+/// Names a [`Transmit`] in [`crate::Connection::on_transmitted`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TransmitId(pub u64);
+
+/// Segments to put on the wire. The driver copies the payload out of its own buffer.
+#[derive(Clone, Debug)]
+pub struct Transmit {
+    /// Its name.
+    pub id: TransmitId,
+    /// The header; `payload_len` is that of all segments together.
+    pub header: Segment,
+    /// Stream offsets of the payload.
+    pub stream: Range<u64>,
+    /// Payload bytes of each segment but the last.
+    pub mss: u32,
+    /// How many segments: one, or more for segmentation offload.
+    pub segments: u32,
+}
+
+impl Transmit {
+    /// The `i`-th segment as it goes on the wire, `i < segments`, as a NIC that segments makes it:
+    /// CWR on the first only (RFC 3168 §6.1.2), FIN and PSH on the last only.
+    pub fn segment(&self, i: u32) -> Segment {
+        let mut seg = self.header;
+        if self.segments <= 1 {
+            return seg;
+        }
+        let at = u64::from(i) * u64::from(self.mss);
+        seg.seq = seg.seq.add(at);
+        let left = u64::from(self.header.payload_len).saturating_sub(at);
+        seg.payload_len = left.min(u64::from(self.mss)) as u32;
+        if i > 0 {
+            seg.flags = seg.flags.without(Flags::CWR);
+        }
+        if i + 1 < self.segments {
+            seg.flags = seg.flags.without(Flags::FIN | Flags::PSH);
+        }
+        seg
+    }
+
+    /// Stream offsets of the `i`-th segment's payload.
+    pub fn stream_of(&self, i: u32) -> Range<u64> {
+        let start = self.stream.start + u64::from(i) * u64::from(self.mss);
+        let end = (start + u64::from(self.mss)).min(self.stream.end);
+        if self.segments <= 1 { self.stream.clone() } else { start.min(end)..end }
+    }
+}

@@ -1,0 +1,221 @@
+//! The driver's duties after every call: send what is to be sent, hear what is to be heard, let the
+//! application act, see when to come back.
+
+use lowtide_tcp::State;
+use lowtide_units::HostStamp;
+use lowtide_wire::{Addresses, Flags, Segment, packet};
+
+use crate::case::{ADDRESSES, Hostile};
+use crate::draw::Draw;
+use crate::forge;
+use crate::world::{Job, Packet, World};
+
+impl World {
+    pub(crate) fn pump(&mut self, end: usize) {
+        if self.ends[end].released {
+            return;
+        }
+        let (side, id, pair) = (self.ends[end].side, self.ends[end].id, self.ends[end].pair);
+        for round in 0.. {
+            assert!(round < 5_000, "application and connection keep each other busy");
+            self.send_all(end);
+            let conn = self.hosts[side].conn(id).expect("it is not released");
+            let e = &mut self.ends[end];
+            let mut busy = false;
+            while let Some(event) = conn.poll_event() {
+                if self.trace {
+                    println!("{} {side} {id:?} {event:?}", self.now);
+                }
+                e.on_event(self.now, event);
+                busy = true;
+            }
+            busy |= e.act(self.now, conn);
+            if conn.poll_timeout().is_some_and(|at| at <= self.now) {
+                conn.handle_timeout(self.now);
+                busy = true;
+            }
+            if !busy {
+                break;
+            }
+            self.progress[pair] = self.now;
+        }
+        self.look(end);
+    }
+
+    fn send_all(&mut self, end: usize) {
+        let (side, id, pair) = (self.ends[end].side, self.ends[end].id, self.ends[end].pair);
+        let buffer = self.ends[end].plan.config.send_buffer.as_u64();
+        let mut sent = 0;
+        loop {
+            let conn = self.hosts[side].conn(id).expect("it is not released");
+            let e = &mut self.ends[end];
+            let acked = conn.acked_upto();
+            if acked > e.out.base() {
+                self.progress[pair] = self.now;
+            }
+            e.out.forget(acked);
+            let Some(t) = conn.poll_transmit(self.now) else { break };
+            let mtu = conn.config().mtu;
+            conn.on_transmitted(t.id, HostStamp(self.now.as_ps() / 1000));
+            e.watch.transmits(&t, &e.plan.config, e.inbox.read_upto());
+            if t.header.payload_len > 0 {
+                let ahead = t.stream.end - acked;
+                assert!(ahead <= buffer, "{ahead} B unacknowledged, the buffer has {buffer}");
+            }
+            sent += 1;
+            // At worst everything that is outstanding goes again, a byte at a time.
+            let most = 50 + 2 * buffer.min(e.plan.total);
+            assert!(sent <= most, "it never stops sending");
+            for i in 0..t.segments {
+                let seg = t.segment(i);
+                assert!(seg.ipv4_len() <= mtu, "{} B on the wire", seg.ipv4_len());
+                let range = t.stream_of(i);
+                assert_eq!(range.end - range.start, u64::from(seg.payload_len));
+                let mut payload = Vec::new();
+                self.ends[end].out.copy(range.start, range.end, &mut payload);
+                self.emit(pair, side, &seg, &payload);
+            }
+        }
+    }
+
+    /// Puts a segment on the wire, and what others forge after it.
+    pub(crate) fn emit(&mut self, pair: usize, side: usize, seg: &Segment, payload: &[u8]) {
+        if seg.flags.contains(Flags::RST) {
+            // A sequel has the same ports; who meant whom is not in the segment.
+            let ports = self.case.pairs[pair].ports;
+            for (index, plan) in self.case.pairs.iter().enumerate() {
+                self.resets[index][side] |= index == pair || plan.ports == ports;
+            }
+            self.tally.resets_sent += 1;
+        }
+        if self.trace {
+            println!("{} {side} > {}", self.now, brief(seg));
+        }
+        self.transmit(side, seg, payload, true);
+        let chance = match self.case.hostile {
+            Hostile::No => 0,
+            Hostile::Blind => 150,
+            Hostile::Insider => 100,
+        };
+        if self.forgeries_left > 0 && self.draw.permille(chance) {
+            self.forgeries_left -= 1;
+            self.tally.forged += 1;
+            let d = &mut self.draw;
+            let forged = match self.case.hostile {
+                Hostile::Insider => forge::insider(d, seg),
+                _ => forge::blind(d, seg),
+            };
+            let payload = forge::payload(d, &forged, payload);
+            self.transmit(side, &forged, &payload, false);
+        }
+    }
+
+    fn transmit(&mut self, side: usize, seg: &Segment, payload: &[u8], genuine: bool) {
+        let link = &mut self.links[side];
+        let mut seg = *seg;
+        seg.ecn = link.colour(self.now, seg.ecn, &mut self.tally);
+        let [src, dst] = [ADDRESSES[side], ADDRESSES[1 - side]];
+        let mut bytes = vec![0; packet::MAX_HEADERS_LEN + payload.len()];
+        let len = packet::emit(&Addresses::V4 { src, dst }, &seg, payload, &mut bytes);
+        let Ok(len) = len else {
+            // A liar may wish for more options than there is room for.
+            assert!(!genuine, "{seg:?} fits into no packet");
+            return;
+        };
+        bytes.truncate(len);
+        for delivery in link.carry(self.now, &bytes, &mut self.tally) {
+            let original = delivery.corrupted.then(|| bytes.clone());
+            let packet = Packet { to: 1 - side, bytes: delivery.bytes, original, genuine };
+            self.add(delivery.at, Job::Arrive(Box::new(packet)));
+        }
+    }
+
+    /// Looks at the connection from outside, and lets it go when it is over.
+    fn look(&mut self, end: usize) {
+        let now = self.now;
+        let e = &mut self.ends[end];
+        let conn = self.hosts[e.side].conn(e.id).expect("it is not released");
+        let info = conn.info();
+        e.timeout = conn.poll_timeout();
+        assert!(e.timeout.is_none_or(|at| at > now), "wants to come back at {:?}", e.timeout);
+        assert_eq!(conn.unread(), e.inbox.readable(), "unread bytes");
+        let waits = match info.state {
+            State::SynSent | State::SynReceived => true,
+            State::FinWait1 | State::Closing | State::LastAck | State::TimeWait => true,
+            State::Established | State::CloseWait => conn.acked_upto() < e.out.end(),
+            State::FinWait2 | State::Closed => false,
+        };
+        assert!(!waits || e.timeout.is_some(), "{:?}: waits and no timer runs", info.state);
+        if info.state == State::Closed {
+            assert!(e.is_over(), "closed and nobody was told");
+            assert_eq!(e.timeout, None, "a timer of a closed connection");
+        }
+        if self.draw.permille(20) {
+            let size = format!("{conn:?}").len() as u64;
+            let held = e.watch.sent.saturating_sub(e.out.base()) + 2;
+            assert!(size <= 100_000 + 200 * held, "{size} characters of state");
+        }
+        if e.is_over() && (info.state == State::Closed || !e.plan.keep_time_wait) {
+            self.release(end);
+        } else if let Some(at) = self.ends[end].wakes_at()
+            && self.ends[end].scheduled != Some(at)
+        {
+            self.ends[end].scheduled = Some(at);
+            self.add(at.max(now), Job::App(end));
+        }
+    }
+
+    fn release(&mut self, end: usize) {
+        let e = &mut self.ends[end];
+        let host = &mut self.hosts[e.side];
+        let conn = host.conn(e.id).expect("it is not released");
+        let counters = conn.info().counters;
+        self.tally.retransmission_timeouts += counters.rto_count;
+        self.tally.fast_retransmits += counters.fast_retransmits;
+        self.tally.ecn_reductions += counters.ecn_reductions;
+        self.tally.retransmitted_bytes += counters.bytes_retrans;
+        self.tally.closed_windows += e.watch.closed_windows;
+        self.tally.sequence_wraps += u64::from(e.watch.wrapped());
+        self.tally.timestamp_wraps += u64::from(e.watch.stamps_wrapped);
+        self.tally.bytes_read += e.inbox.read_upto();
+        self.tally.outcome(e.reason.expect("it is over"));
+        host.release(self.now, e.id);
+        e.released = true;
+        e.timeout = None;
+        let (next, side) = (e.pair + 1, e.side);
+        let follows = side == 0 && self.case.pairs.get(next).is_some_and(|p| p.sequel);
+        let begun = self.ends.iter().any(|e| e.pair == next && e.side == 0);
+        if follows && !begun {
+            self.tally.sequels += 1;
+            self.progress[next] = self.now;
+            let mut d = Draw::new(self.case.seed, next as u64, "sequel");
+            self.add(self.now + d.micros(1, 1_000_000), Job::Open(next, 0));
+        }
+    }
+}
+
+/// A segment in one line, as tcpdump would say it.
+pub(crate) fn brief(seg: &Segment) -> String {
+    let mut line = format!(
+        "{}>{} {:?} {:?} {:?}+{} ack {:?} win {}",
+        seg.src_port,
+        seg.dst_port,
+        seg.flags,
+        seg.ecn,
+        seg.seq,
+        seg.payload_len,
+        seg.ack,
+        seg.window
+    );
+    let o = &seg.options;
+    if o.mss.is_some() {
+        line += &format!(" mss {:?} ws {:?} sackok {}", o.mss, o.window_scale, o.sack_permitted);
+    }
+    if let Some(t) = o.timestamps {
+        line += &format!(" ts {} {}", t.value, t.echo);
+    }
+    if !o.sack.is_empty() {
+        line += &format!(" sack {:?}", o.sack.as_slice());
+    }
+    line
+}

@@ -1,0 +1,64 @@
+//! What the application is told, and when the connection wants to be called again.
+
+use lowtide_tcp::{CloseReason, Config, Event};
+use lowtide_units::{Bytes, Duration};
+use lowtide_wire::Flags;
+
+use crate::lone::{Lone, plain};
+
+#[test]
+fn writable_comes_only_to_those_who_were_told_that_the_buffer_is_full() {
+    let mut c = Lone::established(Config { send_buffer: Bytes::new(2000), ..plain() });
+    c.conn.send(1000);
+    assert_eq!(c.sends_all().len(), 1);
+    c.arrives(0, 0, 1000, Flags::NONE).unwrap();
+    assert_eq!(c.events(), [], "nobody asked for room");
+
+    assert_eq!(c.conn.send_space(), 2000);
+    c.conn.send(2000);
+    assert_eq!(c.conn.send_space(), 0);
+    assert_eq!(c.sends_all().len(), 2);
+    c.arrives(0, 0, 2000, Flags::NONE).unwrap();
+    assert_eq!(c.events(), [Event::Writable]);
+    c.arrives(0, 0, 3000, Flags::NONE).unwrap();
+    assert_eq!(c.events(), [], "told once");
+}
+
+#[test]
+fn a_fin_is_no_unread_byte() {
+    let mut c = Lone::established(plain());
+    c.arrives(0, 100, 0, Flags::FIN).unwrap();
+    assert_eq!(c.conn.unread(), 100);
+    c.conn.read(100);
+    assert_eq!(c.conn.unread(), 0);
+}
+
+#[test]
+fn what_follows_our_fin_lies_in_no_stream() {
+    let mut c = Lone::established(plain());
+    c.conn.send(10);
+    c.conn.close();
+    assert_eq!(c.sends_all().last().map(|t| t.stream.clone()), Some(0..10));
+    c.arrives(0, 5, 11, Flags::NONE).unwrap();
+    let ack = c.sends().expect("an ACK");
+    assert_eq!(ack.stream, 10..10, "the FIN has a sequence number and no byte");
+}
+
+#[test]
+fn no_timer_outlives_the_connection() {
+    // An ACK is owed, and would be for as long as this timer says.
+    let timer = Duration::from_ms(200);
+    let delayed = Config { delack_segments: 2, delack_timer: timer, ..plain() };
+    let mut aborted = Lone::established(delayed.clone());
+    aborted.arrives(0, 100, 0, Flags::NONE).unwrap();
+    assert!(aborted.conn.poll_timeout().is_some());
+    aborted.conn.abort();
+    assert!(aborted.sends().is_some_and(|t| t.header.flags.contains(Flags::RST)));
+    assert_eq!(aborted.conn.poll_timeout(), None);
+
+    let mut reset = Lone::established(delayed);
+    reset.arrives(0, 100, 0, Flags::NONE).unwrap();
+    reset.arrives(100, 0, 0, Flags::RST).unwrap();
+    assert_eq!(reset.conn.poll_timeout(), None);
+    assert_eq!(reset.events().last(), Some(&Event::Closed(CloseReason::Reset)));
+}

@@ -1,0 +1,23 @@
+//! Workloads: rules by which flows are made. One file per workload, found by name.
+
+mod api;
+// lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod transfers;
+// lowtide:registry end
+
+pub use api::{Args, Entry, Param, ParamKind, ParamValue};
+
+/// Every workload, by name.
+// lowtide:registry list (kept by `cargo xtask registry`)
+pub static REGISTRY: &[&Entry] = &[&transfers::ENTRY];
+// lowtide:registry list end
+
+/// The workload of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().copied().find(|e| e.name == name)
+}
+
+/// The names of all workloads.
+pub fn names() -> Vec<&'static str> {
+    REGISTRY.iter().map(|e| e.name).collect()
+}

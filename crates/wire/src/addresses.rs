@@ -1,0 +1,44 @@
+//! The two IP addresses of a packet.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::checksum::Checksum;
+
+/// Source and destination, both of one family.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Addresses {
+    /// IPv4.
+    V4 {
+        /// The sender.
+        src: Ipv4Addr,
+        /// The receiver.
+        dst: Ipv4Addr,
+    },
+    /// IPv6.
+    V6 {
+        /// The sender.
+        src: Ipv6Addr,
+        /// The receiver.
+        dst: Ipv6Addr,
+    },
+}
+
+impl Addresses {
+    /// The addresses of a packet that goes the other way.
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::V4 { src, dst } => Self::V4 { src: dst, dst: src },
+            Self::V6 { src, dst } => Self::V6 { src: dst, dst: src },
+        }
+    }
+
+    /// The sum over the pseudo header of `tcp_len` bytes of TCP, header included (RFC 9293 §3.1,
+    /// RFC 8200 §8.1).
+    pub fn pseudo_header(&self, tcp_len: u32) -> Checksum {
+        let sum = match self {
+            Self::V4 { src, dst } => Checksum::new().with(&src.octets()).with(&dst.octets()),
+            Self::V6 { src, dst } => Checksum::new().with(&src.octets()).with(&dst.octets()),
+        };
+        sum.with_u32(u32::from(crate::tcp::PROTOCOL)).with_u32(tcp_len)
+    }
+}

@@ -1,0 +1,157 @@
+//! Why bytes are no packet, or a segment fits into none.
+
+use core::fmt;
+
+/// A header that this crate reads and writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Header {
+    /// IPv4 (RFC 791).
+    Ipv4,
+    /// IPv6 (RFC 8200).
+    Ipv6,
+    /// TCP (RFC 9293).
+    Tcp,
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ipv4 => "IPv4",
+            Self::Ipv6 => "IPv6",
+            Self::Tcp => "TCP",
+        })
+    }
+}
+
+/// Why bytes were refused, or why a segment cannot be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WireError {
+    /// Fewer bytes than the header needs.
+    Truncated {
+        /// The header that is cut short.
+        header: Header,
+        /// Bytes that it needs.
+        need: usize,
+        /// Bytes that are there.
+        have: usize,
+    },
+    /// The version field names another protocol.
+    Version {
+        /// The version found: four bits.
+        found: u8,
+    },
+    /// The header states a length below that of its fixed part, in bytes.
+    HeaderLength {
+        /// The header.
+        header: Header,
+        /// The length it states.
+        stated: usize,
+    },
+    /// The packet states more bytes than are there, or fewer than its own header has.
+    TotalLength {
+        /// The IP header.
+        header: Header,
+        /// The length it states, header included.
+        stated: usize,
+        /// Bytes that are there.
+        have: usize,
+    },
+    /// An IPv4 fragment; lowtide does not reassemble.
+    Fragment,
+    /// The payload is not TCP, or an IPv6 extension header comes first.
+    NotTcp {
+        /// The protocol number, or the "next header" of IPv6.
+        protocol: u8,
+    },
+    /// A checksum does not match.
+    Checksum {
+        /// The header that holds it.
+        header: Header,
+    },
+    /// An option with a length byte that its kind cannot have (0 and 1 always).
+    OptionLength {
+        /// The kind.
+        kind: u8,
+        /// The length byte.
+        len: u8,
+    },
+    /// An option that runs past the end of the header.
+    OptionTruncated {
+        /// The kind.
+        kind: u8,
+    },
+    /// The options need more than the 40 bytes that a TCP header has for them.
+    OptionsTooLong {
+        /// Bytes that they need.
+        len: usize,
+    },
+    /// An experimental option that states more bytes than it holds.
+    ExperimentalTooLong {
+        /// Bytes that it states.
+        len: u8,
+    },
+    /// The packet is longer than its length field can say.
+    PacketTooLong {
+        /// The IP header.
+        header: Header,
+        /// Bytes of payload that it should carry.
+        payload: usize,
+    },
+    /// The payload given is not the payload that the segment states.
+    PayloadLength {
+        /// `payload_len` of the segment.
+        stated: u32,
+        /// Bytes given.
+        given: usize,
+    },
+    /// The buffer given is too small for the packet.
+    NoRoom {
+        /// Bytes needed.
+        need: usize,
+        /// Bytes given.
+        have: usize,
+    },
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { header, need, have } => {
+                write!(f, "{header} header cut short: {need} bytes needed, {have} there")
+            }
+            Self::Version { found } => write!(f, "IP version {found} where another is expected"),
+            Self::HeaderLength { header, stated } => {
+                write!(f, "{header} header states a length of {stated} bytes, below its minimum")
+            }
+            Self::TotalLength { header, stated, have } => {
+                write!(f, "{header} packet states a length of {stated} bytes, {have} are there")
+            }
+            Self::Fragment => f.write_str("IPv4 fragment, which is not reassembled"),
+            Self::NotTcp { protocol } => write!(f, "IP protocol {protocol} is not TCP"),
+            Self::Checksum { header } => write!(f, "{header} checksum does not match"),
+            Self::OptionLength { kind, len } => {
+                write!(f, "TCP option of kind {kind} with the impossible length {len}")
+            }
+            Self::OptionTruncated { kind } => {
+                write!(f, "TCP option of kind {kind} runs past the end of the header")
+            }
+            Self::OptionsTooLong { len } => {
+                write!(f, "TCP options need {len} bytes, a header has room for 40")
+            }
+            Self::ExperimentalTooLong { len } => {
+                write!(f, "experimental TCP option states {len} bytes, it can hold 12")
+            }
+            Self::PacketTooLong { header, payload } => {
+                write!(f, "{payload} bytes of payload do not fit into one {header} packet")
+            }
+            Self::PayloadLength { stated, given } => {
+                write!(f, "segment states {stated} bytes of payload, {given} were given")
+            }
+            Self::NoRoom { need, have } => {
+                write!(f, "packet of {need} bytes does not fit into a buffer of {have}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for WireError {}

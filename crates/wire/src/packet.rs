@@ -1,0 +1,98 @@
+//! Whole IP packets that carry TCP.
+//!
+//! Contract: [`parse`] takes bytes from anywhere and gives a [`Segment`] with its ECN codepoint, or an
+//! error; [`emit`] writes what [`parse`] reads back unchanged. Headers that lowtide sends have 64 hops,
+//! "don't fragment" and no IP options.
+
+use core::ops::Range;
+
+use crate::checksum::Checksum;
+use crate::ipv4::{self, Ipv4Header};
+use crate::ipv6::{self, Ipv6Header};
+use crate::{Addresses, Segment, WireError, tcp};
+
+/// Length in bytes of the longest headers that this module writes: IPv6 and TCP with all its options.
+pub const MAX_HEADERS_LEN: usize = ipv6::HEADER_LEN + tcp::MAX_HEADER_LEN;
+
+/// Reads the packet at the start of `bytes`; the range is where its TCP payload lies.
+///
+/// # Errors
+/// Whatever [`ipv4::parse`], [`ipv6::parse`] or [`tcp::parse`] refuse, and [`WireError::NotTcp`].
+pub fn parse(bytes: &[u8]) -> Result<(Addresses, Segment, Range<usize>), WireError> {
+    let (addresses, ecn, protocol, range) = match bytes.first() {
+        Some(first) if first >> 4 == 6 => {
+            let (ip, range) = ipv6::parse(bytes)?;
+            (Addresses::V6 { src: ip.src, dst: ip.dst }, ip.ecn, ip.next_header, range)
+        }
+        _ => {
+            let (ip, range) = ipv4::parse(bytes)?;
+            (Addresses::V4 { src: ip.src, dst: ip.dst }, ip.ecn, ip.protocol, range)
+        }
+    };
+    if protocol != tcp::PROTOCOL {
+        return Err(WireError::NotTcp { protocol });
+    }
+    let (segment, payload) = tcp::parse(&bytes[range.clone()], &addresses)?;
+    let payload = range.start + payload.start..range.start + payload.end;
+    Ok((addresses, Segment { ecn, ..segment }, payload))
+}
+
+/// Writes the packet to the start of `out` and returns its length in bytes.
+///
+/// # Errors
+/// Options that do not fit into the header, a payload that is not as long as the segment states or too
+/// long for one IP packet, or an `out` that is too small. Nothing is written then.
+pub fn emit(
+    addresses: &Addresses,
+    segment: &Segment,
+    payload: &[u8],
+    out: &mut [u8],
+) -> Result<usize, WireError> {
+    let (headers, len) = headers(addresses, segment, Checksum::new().with(payload))?;
+    tcp::assemble(&headers[..len], segment, payload, out)
+}
+
+/// Writes only the headers of the packet, for a payload that is not at hand: the lengths are those of
+/// the segment, the checksum is that of zeros. For captures of the simulator, which moves no bytes.
+///
+/// # Errors
+/// As [`emit`].
+pub fn emit_headers(
+    addresses: &Addresses,
+    segment: &Segment,
+    out: &mut [u8],
+) -> Result<usize, WireError> {
+    let (headers, need) = headers(addresses, segment, Checksum::new())?;
+    let have = out.len();
+    let out = out.get_mut(..need).ok_or(WireError::NoRoom { need, have })?;
+    out.copy_from_slice(&headers[..need]);
+    Ok(need)
+}
+
+/// The bytes of all headers and how many of them count, given the sum over the payload.
+fn headers(
+    addresses: &Addresses,
+    segment: &Segment,
+    payload: Checksum,
+) -> Result<([u8; MAX_HEADERS_LEN], usize), WireError> {
+    let (tcp, tcp_len) = tcp::emit_header(segment, payload, addresses)?;
+    let tcp = &tcp[..tcp_len];
+    // A payload that does not fit into usize is too long for every packet all the same.
+    let carried =
+        usize::try_from(segment.payload_len).unwrap_or(usize::MAX).saturating_add(tcp_len);
+    let mut out = [0; MAX_HEADERS_LEN];
+    let ip_len = match *addresses {
+        Addresses::V4 { src, dst } => {
+            let ip = ipv4::emit(&Ipv4Header::tcp(src, dst, segment.ecn), carried)?;
+            out[..ip.len()].copy_from_slice(&ip);
+            ip.len()
+        }
+        Addresses::V6 { src, dst } => {
+            let ip = ipv6::emit(&Ipv6Header::tcp(src, dst, segment.ecn), carried)?;
+            out[..ip.len()].copy_from_slice(&ip);
+            ip.len()
+        }
+    };
+    out[ip_len..ip_len + tcp_len].copy_from_slice(tcp);
+    Ok((out, ip_len + tcp_len))
+}

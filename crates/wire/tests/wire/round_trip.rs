@@ -1,0 +1,116 @@
+//! What is written reads back unchanged, and what is read was checked.
+
+use lowtide_wire::{
+    Addresses, Ecn, Header, Options, SackBlocks, Segment, SeqNum, WireError, options, packet, tcp,
+};
+use proptest::prelude::*;
+
+use crate::strategy;
+
+fn ip_len(addresses: &Addresses) -> usize {
+    match addresses {
+        Addresses::V4 { .. } => 20,
+        Addresses::V6 { .. } => 40,
+    }
+}
+
+proptest! {
+    #[test]
+    fn packets(addresses in strategy::addresses(), (segment, payload) in strategy::segment(), padding in 0_usize..20) {
+        let mut out = [0xaa; 500];
+        let len = packet::emit(&addresses, &segment, &payload, &mut out).unwrap();
+        prop_assert_eq!(len, ip_len(&addresses) + segment.header_len() + payload.len());
+        if matches!(addresses, Addresses::V4 { .. }) {
+            prop_assert_eq!(len as u32, segment.ipv4_len());
+        }
+        // Ethernet pads short frames: what follows the packet is not payload.
+        let (from, read, range) = packet::parse(&out[..len + padding]).unwrap();
+        prop_assert_eq!(from, addresses);
+        prop_assert_eq!(read, segment);
+        prop_assert_eq!(&out[range], &payload[..]);
+        prop_assert!(out[len..].iter().all(|byte| *byte == 0xaa), "wrote behind the packet");
+    }
+
+    #[test]
+    fn options_fill_exactly_what_they_claim(set in strategy::options()) {
+        let mut out = [0xaa; options::MAX_LEN];
+        let len = set.emit(&mut out).unwrap();
+        prop_assert_eq!(len, set.wire_len());
+        prop_assert_eq!(len % 4, 0);
+        prop_assert!(out[len..].iter().all(|byte| *byte == 0xaa));
+        prop_assert_eq!(Options::parse(&out[..len]), Ok(set));
+    }
+
+    #[test]
+    fn room_for_sack_is_exact(mut set in strategy::options()) {
+        let room = set.room_for_sack();
+        let mut out = [0; options::MAX_LEN];
+        set.sack = SackBlocks::EMPTY;
+        for n in 1..=SackBlocks::MAX {
+            prop_assert!(set.sack.push(SeqNum::new(0), SeqNum::new(1)));
+            prop_assert_eq!(set.room_for_sack(), room);
+            prop_assert_eq!(set.emit(&mut out).is_ok(), n <= room, "{} blocks", n);
+        }
+        prop_assert!(!set.sack.push(SeqNum::new(0), SeqNum::new(1)));
+    }
+
+    #[test]
+    fn headers_alone_are_those_of_zeros(addresses in strategy::addresses(), (segment, payload) in strategy::segment()) {
+        let (mut whole, mut head) = ([0; 500], [0; packet::MAX_HEADERS_LEN]);
+        let zeros = vec![0; payload.len()];
+        let len = packet::emit(&addresses, &segment, &zeros, &mut whole).unwrap();
+        let head_len = packet::emit_headers(&addresses, &segment, &mut head).unwrap();
+        prop_assert_eq!(head_len, len - payload.len());
+        prop_assert_eq!(&whole[..head_len], &head[..head_len]);
+    }
+
+    /// One's complement sums miss swapped words, but never a single flipped bit.
+    #[test]
+    fn a_flipped_bit_never_passes_for_the_segment_that_was_sent(
+        addresses in strategy::addresses(),
+        (segment, payload) in strategy::segment(),
+        at: prop::sample::Index,
+        bit in 0_u32..8,
+    ) {
+        let mut out = [0; 500];
+        let len = packet::emit(&addresses, &segment, &payload, &mut out).unwrap();
+        let at = at.index(len);
+        out[at] ^= 1 << bit;
+        let read = packet::parse(&out[..len]);
+        if matches!(addresses, Addresses::V4 { .. }) || at >= 40 {
+            prop_assert!(read.is_err(), "byte {} of {}", at, len);
+        } else if !(4..6).contains(&at) && let Ok((from, read, _)) = read {
+            // IPv6 has no checksum of its own. The pseudo header covers addresses and protocol; a wrong
+            // length changes more than one bit of the sum and may pass by chance.
+            prop_assert_eq!(from, addresses);
+            prop_assert_eq!(tcp_part(read), tcp_part(segment));
+        }
+    }
+
+    #[test]
+    fn a_segment_for_other_addresses_is_refused(
+        addresses in strategy::addresses(),
+        (segment, payload) in strategy::segment(),
+    ) {
+        let mut out = [0; 500];
+        let len = tcp::emit(&segment, &payload, &addresses, &mut out).unwrap();
+        let (read, range) = tcp::parse(&out[..len], &addresses).unwrap();
+        prop_assert_eq!(tcp_part(read), tcp_part(segment));
+        prop_assert_eq!(&out[range], &payload[..]);
+        let other = match addresses {
+            Addresses::V4 { src, dst } => Addresses::V4 { src: (src.to_bits() ^ 1).into(), dst },
+            Addresses::V6 { src, dst } => Addresses::V6 { src, dst: (dst.to_bits() ^ 1).into() },
+        };
+        prop_assert_eq!(
+            tcp::parse(&out[..len], &other),
+            Err(WireError::Checksum { header: Header::Tcp })
+        );
+        // The pseudo header sums both addresses, so the way back has the same sum.
+        prop_assert!(tcp::parse(&out[..len], &addresses.reversed()).is_ok());
+    }
+}
+
+/// The segment without what stands in the IP header.
+fn tcp_part(segment: Segment) -> Segment {
+    Segment { ecn: Ecn::NotEct, ..segment }
+}
