@@ -119,17 +119,21 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
                 ..registered("profile", p.name, p.summary, "", &[])
             })
             .collect(),
-        ListKind::Cc => {
-            cc::REGISTRY.iter().map(|e| registered("cc", e.name, e.summary, e.spec, e.params)).collect()
-        }
-        ListKind::Ack => {
-            ack::REGISTRY.iter().map(|e| registered("ack", e.name, e.summary, e.spec, e.params)).collect()
-        }
+        ListKind::Cc => cc::REGISTRY
+            .iter()
+            .map(|e| registered("cc", e.name, e.summary, e.spec, e.params))
+            .collect(),
+        ListKind::Ack => ack::REGISTRY
+            .iter()
+            .map(|e| registered("ack", e.name, e.summary, e.spec, e.params))
+            .collect(),
         ListKind::Feedback => feedback::REGISTRY
             .iter()
             .map(|e| registered("feedback", e.name, e.summary, e.spec, e.params))
             .collect(),
-        ListKind::Markers => lowtide_net::aqm::REGISTRY.iter().map(|e| of_network("marker", e)).collect(),
+        ListKind::Markers => {
+            lowtide_net::aqm::REGISTRY.iter().map(|e| of_network("marker", e)).collect()
+        }
         ListKind::Topologies => {
             lowtide_net::topology::REGISTRY.iter().map(|e| of_network("topology", e)).collect()
         }

@@ -24,8 +24,9 @@ impl Bar {
         let target =
             if out.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(runs * STEPS), target);
-        let style =
-            ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {elapsed} gone, {eta} left");
+        let style = ProgressStyle::with_template(
+            "{bar:30} {percent:>3} %  {msg}  {elapsed} gone, {eta} left",
+        );
         if let Ok(style) = style {
             bar.set_style(style);
         }

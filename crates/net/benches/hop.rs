@@ -12,7 +12,7 @@ use lowtide_net::{
     BufferSpec, Count, Framing, HostId, MarkSpec, Network, NotEct, Packet, PortSpec,
 };
 use lowtide_sim::{Scheduler, Seed};
-use lowtide_units::{Bytes, Duration, Rate};
+use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::{Ecn, Segment};
 
 fn network(hosts: u32, jitter: Duration) -> Network {
@@ -38,14 +38,16 @@ fn hop(c: &mut Criterion) {
         let mut net = network(hosts, Duration::from_ns(jitter));
         let mut sched = Scheduler::new(Seed(1));
         let segment = Segment { ecn: Ecn::Ect0, payload_len: 1_448, ..Segment::default() };
+        let mut rng = Seed(2).rng();
         for host in 0..hosts {
-            for i in 0..16 {
+            // Not all at once and not all of one size, or the hosts would march in step.
+            let start = Instant::ZERO + rng.duration_below(Duration::from_us(20));
+            for _ in 0..16 {
                 let dst = HostId((host + 1) % hosts);
-                // Not all of one size, and not all at once.
-                let size = 1_500 - 7 * (i + host % 5);
+                let size = 1_500 - rng.below(10) as u32;
                 let src = HostId(host);
                 let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0 };
-                net.send(sched.now(), packet, &mut sched);
+                net.send(start, packet, &mut sched);
             }
         }
         let mut step = move || {

@@ -54,10 +54,7 @@ impl Network {
         host_jitter: Duration,
         warmup: Duration,
     ) -> Result<Self, BlueprintError> {
-        let most = Entity::MAX_INDEX as usize / 2;
-        if plan.links.len() > most {
-            return Err(BlueprintError::TooManyLinks { links: plan.links.len(), most });
-        }
+        check_number(plan.links.len())?;
         let routes = Routes::build(plan)?;
         let warmup = Instant::ZERO + warmup;
         let ports = plan.links.iter().flat_map(|link| {
@@ -135,7 +132,7 @@ impl Network {
         if marked {
             self.pool.set_ce(id);
         }
-        let mut arrival = this.arrival_of(departure, Duration::ZERO);
+        let mut arrival = departure + this.line().delay;
         if let Far::Host(host) = this.far()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
         {
@@ -192,6 +189,12 @@ impl Network {
     }
 }
 
+/// Every port must have an entity.
+fn check_number(links: usize) -> Result<(), BlueprintError> {
+    let most = Entity::MAX_INDEX as usize / 2;
+    if links > most { Err(BlueprintError::TooManyLinks { links, most }) } else { Ok(()) }
+}
+
 fn far(node: NodeId) -> Far {
     match node {
         NodeId::Host(host) => Far::Host(host),
@@ -220,4 +223,20 @@ fn labels(plan: &Blueprint) -> Vec<Label> {
         }
     }
     labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_port_still_has_an_entity() {
+        let most = (1 << 27) - 1;
+        assert_eq!(check_number(most), Ok(()));
+        let last = 2 * most as u32 + 1;
+        assert_eq!(Entity::new(Network::PORT_KIND, last).index(), last);
+        let error = check_number(most + 1).unwrap_err();
+        assert_eq!(error, BlueprintError::TooManyLinks { links: most + 1, most });
+        assert_eq!(error.to_string(), "134217728 links are too many, the most is 134217727");
+    }
 }

@@ -119,6 +119,7 @@ pub(crate) mod tests {
         let a = pool.put(any());
         let b = pool.put(Packet { size: 40, ..any() });
         pool.set_ce(b);
+        assert_eq!(pool.head(b).ecn, Ecn::Ce);
         let mut want = Packet { size: 40, ..any() };
         want.segment.ecn = Ecn::Ce;
         assert_eq!(pool.take(b), want);

@@ -1,7 +1,7 @@
 //! An output port: memory, marker, queue and line, put together.
 
 use lowtide_sim::Digest;
-use lowtide_units::{Duration, Instant};
+use lowtide_units::Instant;
 
 use crate::aqm::{Aqm, Marker, Verdict};
 use crate::buffer::{Admission, Buffer};
@@ -129,6 +129,9 @@ impl Port {
         if verdict == Verdict::Drop {
             return Entered::Dropped;
         }
+        if self.count_in_service || self.fifo.in_system() > 0 {
+            self.counters.queued(found.bytes + u64::from(head.size));
+        }
         let start = now.max(self.fifo.free_at);
         let departure = start + self.line.serialization(head.size);
         Entered::Queued { departure, marked: verdict == Verdict::Mark }
@@ -142,18 +145,11 @@ impl Port {
         departure: Instant,
         arrival: Instant,
     ) -> bool {
-        let first = self.fifo.push(id, size, departure, arrival);
-        self.counters.queued(self.fifo.occupancy(self.count_in_service).bytes);
-        first
+        self.fifo.push(id, size, departure, arrival)
     }
     /// The first packet on its way arrives at the far end; also when the next one will.
     #[inline]
     pub(crate) fn arrive(&mut self) -> Option<(PacketId, Option<Instant>)> {
         self.fifo.arrive()
-    }
-    /// When a packet that departs then arrives, jitter aside.
-    #[inline]
-    pub(crate) fn arrival_of(&self, departure: Instant, late: Duration) -> Instant {
-        departure + self.line.delay + late
     }
 }

@@ -51,14 +51,12 @@ impl Routes {
             if next < hosts {
                 continue;
             }
-            let distance = known[next].get_or_insert_with(|| edges.distances(next, hosts));
+            let distance = known[next].get_or_insert_with(|| edges.distances(next));
             for switch in hosts..edges.out.len() {
                 let way = if switch == next {
                     Some(port ^ 1)
                 } else {
-                    let closer = |&&(_, to): &&(u32, usize)| {
-                        to >= hosts && distance[to].saturating_add(1) == distance[switch]
-                    };
+                    let closer = |&&(_, to): &&(u32, usize)| distance[to] + 1 == distance[switch];
                     edges.out[switch].iter().find(closer).map(|&(port, _)| port)
                 };
                 if let Some(port) = way {
@@ -106,21 +104,21 @@ impl Edges {
         if self.out.is_empty() {
             return Ok(());
         }
-        match self.distances(0, 0).iter().position(|&d| d == UNREACHED) {
+        match self.distances(0).iter().position(|&d| d == UNREACHED) {
             None => Ok(()),
             Some(to) => {
                 Err(BlueprintError::Disconnected { from: name(plan, 0), to: name(plan, to) })
             }
         }
     }
-    /// Links from `from` to each node over nodes from `first` on: hosts forward nothing.
-    fn distances(&self, from: usize, first: usize) -> Vec<u32> {
+    /// Links from `from` to each node. Hosts, with their one link, are on the way to nothing.
+    fn distances(&self, from: usize) -> Vec<u32> {
         let mut distance = vec![UNREACHED; self.out.len()];
         distance[from] = 0;
         let mut frontier = std::collections::VecDeque::from([from]);
         while let Some(node) = frontier.pop_front() {
             for &(_, to) in &self.out[node] {
-                if to >= first && distance[to] == UNREACHED {
+                if distance[to] == UNREACHED {
                     distance[to] = distance[node] + 1;
                     frontier.push_back(to);
                 }

@@ -194,4 +194,17 @@ mod tests {
             assert_eq!(fifo.departures(), turn as u64 + 100);
         }
     }
+
+    #[test]
+    fn a_departure_not_yet_noticed_keeps_its_place() {
+        let (mut fifo, ids) = filled(0);
+        all_arrive(&mut fifo, &ids);
+        for i in 100..200 {
+            assert_eq!(fifo.push(ids[0], i, at(i as usize), at(i as usize)), i == 100);
+        }
+        for i in 0..200 {
+            assert_eq!(fifo.next_departure(at(200)), Some((at(i), i as u32)));
+            fifo.depart(i as u32);
+        }
+    }
 }

@@ -154,7 +154,7 @@ impl Counters {
             }
         }
     }
-    /// It took its place; the queue has now `queue_bytes`.
+    /// It takes its place; the queue will have `queue_bytes`.
     #[inline]
     pub(crate) fn queued(&mut self, queue_bytes: u64) {
         if self.on {

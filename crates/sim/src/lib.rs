@@ -9,7 +9,6 @@
 
 mod digest;
 mod entity;
-mod queue;
 mod rng;
 mod scheduler;
 mod seed;

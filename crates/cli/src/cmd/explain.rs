@@ -94,7 +94,11 @@ impl Named {
                 _ => {
                     let profiles = profile::PROFILES.iter().map(|p| p.name.to_string());
                     let schemes = scheme::SCHEMES.iter().map(|s| s.name.to_string());
-                    return Err(unknown("profile or scheme", part, &profiles.chain(schemes).collect::<Vec<_>>()));
+                    return Err(unknown(
+                        "profile or scheme",
+                        part,
+                        &profiles.chain(schemes).collect::<Vec<_>>(),
+                    ));
                 }
             };
             named.parts.push(settings);
@@ -111,7 +115,10 @@ impl Named {
 pub(crate) fn diff(names: &[String], out: Output) -> Result<(), Failure> {
     let [a, b] = names else {
         let help = "for instance `lowtide explain --diff rfc+dctcp linux+dctcp`".to_string();
-        return Err(Failure::Usage(format!("--diff takes two names, not {}", names.len()), Some(help)));
+        return Err(Failure::Usage(
+            format!("--diff takes two names, not {}", names.len()),
+            Some(help),
+        ));
     };
     let (first, second) = (Named::read(a)?, Named::read(b)?);
     let rows: Vec<Row> = profile::diff(&first.config, &second.config)

@@ -123,9 +123,11 @@ fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failur
 /// The switch queue that is longest in the mean, at each point.
 fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
     let mean = |r: &&SummaryRow| r.metric == "mean_packets" && r.mean.is_some();
-    let longest = rows.iter().filter(|r| r.queue.is_some()).filter(mean).max_by(|a, b| {
-        a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default())
-    });
+    let longest = rows
+        .iter()
+        .filter(|r| r.queue.is_some())
+        .filter(mean)
+        .max_by(|a, b| a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default()));
     let Some(queue) = longest.and_then(|r| r.queue.as_deref()) else { return Ok(()) };
     let mut cells = Vec::new();
     for point in &plan.points {
@@ -152,7 +154,8 @@ fn table(plan: &Plan, lead: &[&str], cells: &[Vec<String>], out: Output) -> Resu
     if cells.is_empty() {
         return Ok(());
     }
-    let header: Vec<&str> = lead.iter().copied().chain(plan.schemes.iter().map(String::as_str)).collect();
+    let header: Vec<&str> =
+        lead.iter().copied().chain(plan.schemes.iter().map(String::as_str)).collect();
     let right: Vec<usize> = (lead.len()..header.len()).collect();
     out.table(&header, &right, cells)
 }

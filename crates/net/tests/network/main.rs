@@ -8,3 +8,4 @@ mod rig;
 mod routes;
 mod threshold;
 mod timing;
+mod warmup;
