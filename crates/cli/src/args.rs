@@ -102,6 +102,9 @@ pub(crate) struct RunArgs {
     /// Where to write; `runs/<scenario>/<hash>` without it
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Forget finished runs in that directory instead of continuing
+    #[arg(long)]
+    pub(crate) afresh: bool,
 }
 
 /// Kinds of things that can be listed.

@@ -1,37 +1,64 @@
-//! Progress on stderr: runs finished, simulated time per second of wall time, time left.
+//! Progress on stderr: runs finished, virtual time gone by, time left. Silent where stderr is no
+//! terminal, and with `--quiet`.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lowtide_lab::Progress;
 
 use crate::output::Output;
 
-/// A bar on a terminal; silent elsewhere and with `--quiet`.
+/// Steps of the bar per run: virtual time within a run moves it too.
+const STEPS: u64 = 1000;
+
 pub(crate) struct Bar {
     bar: ProgressBar,
-    simulated: Mutex<f64>,
+    /// How far the runs under way are, in steps, by number of the run.
+    under_way: Mutex<BTreeMap<u32, u64>>,
 }
 
 impl Bar {
     pub(crate) fn new(out: Output, runs: u64) -> Self {
-        let target = if out.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bar = ProgressBar::with_draw_target(Some(runs), target);
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {msg}  {elapsed} gone, {eta} left");
+        let target =
+            if out.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(runs * STEPS), target);
+        let style =
+            ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  {elapsed} gone, {eta} left");
         if let Ok(style) = style {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, simulated: Mutex::new(0.0) }
+        Self { bar, under_way: Mutex::new(BTreeMap::new()) }
     }
 
-    /// One more run is done, of that many virtual seconds.
-    pub(crate) fn finished(&self, virtual_seconds: f64) {
-        if let Ok(mut total) = self.simulated.lock() {
-            *total += virtual_seconds;
-            self.bar.set_message(format!("{total:.1} s simulated"));
+    /// Takes one message of the laboratory.
+    pub(crate) fn take(&self, progress: Progress<'_>) {
+        let Ok(mut under_way) = self.under_way.lock() else { return };
+        match progress {
+            Progress::Planned { runs, kept } => {
+                self.bar.set_length(runs as u64 * STEPS);
+                self.bar.set_position(kept as u64 * STEPS);
+                self.bar.reset_eta();
+            }
+            Progress::Started(key) => {
+                under_way.insert(key.run, 0);
+            }
+            Progress::Running { key, now, end } => {
+                let share = now.as_secs_f64() / end.as_secs_f64();
+                let steps = ((share * STEPS as f64) as u64).min(STEPS);
+                let before = under_way.insert(key.run, steps).unwrap_or(0);
+                self.bar.inc(steps.saturating_sub(before));
+                self.bar.set_message(format!("{key} at {:.3} s", now.as_secs_f64()));
+            }
+            Progress::Finished(key) => {
+                let before = under_way.remove(&key.run).unwrap_or(0);
+                self.bar.inc(STEPS.saturating_sub(before));
+                self.bar.set_message(key.to_string());
+            }
+            Progress::Writing => self.bar.set_message("tables, figures, report"),
         }
-        self.bar.inc(1);
     }
 
     pub(crate) fn clear(&self) {

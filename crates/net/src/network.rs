@@ -104,7 +104,7 @@ impl Network {
         sched: &mut Scheduler,
     ) -> Option<(HostId, Packet)> {
         let this = self.ports.get_mut(port as usize)?;
-        let (id, next) = this.arrive(now)?;
+        let (id, next) = this.arrive()?;
         if let Some(next) = next {
             sched.at(next, Entity::new(Self::PORT_KIND, port));
         }

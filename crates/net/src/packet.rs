@@ -60,6 +60,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
+    #[inline]
     pub(crate) fn put(&mut self, packet: Packet) -> PacketId {
         let head = Head {
             identity: packet.identity(),
@@ -77,6 +78,7 @@ impl Pool {
         self.packets.push(packet);
         id
     }
+    #[inline]
     pub(crate) fn head(&self, id: PacketId) -> &Head {
         &self.heads[id.0 as usize]
     }
@@ -85,6 +87,7 @@ impl Pool {
         self.packets[id.0 as usize].segment.ecn = Ecn::Ce;
     }
     /// Takes the packet out.
+    #[inline]
     pub(crate) fn take(&mut self, id: PacketId) -> Packet {
         self.free.push(id);
         self.packets[id.0 as usize]

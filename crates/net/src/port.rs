@@ -33,7 +33,9 @@ pub(crate) enum Entered {
     Dropped,
 }
 
+/// In order of use and on a line of the cache of its own.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Port {
     fifo: Fifo,
     line: Line,
@@ -79,10 +81,7 @@ impl Port {
         if !self.counters.counting() {
             self.warm_up(now);
         }
-        while let Some((at, size)) = self.fifo.next_departure() {
-            if at > now {
-                break;
-            }
+        while let Some((at, size)) = self.fifo.next_departure(now) {
             self.counters.departure(at, self.fifo.in_system(), size);
             self.fifo.depart(size);
         }
@@ -91,7 +90,7 @@ impl Port {
     #[inline(never)]
     fn warm_up(&mut self, now: Instant) {
         let until = now.min(self.counters.warmup());
-        while let Some((_, size)) = self.fifo.next_departure().filter(|next| next.0 <= until) {
+        while let Some((_, size)) = self.fifo.next_departure(until) {
             self.fifo.depart(size);
         }
         if now >= self.counters.warmup() {
@@ -147,10 +146,9 @@ impl Port {
         self.counters.queued(self.fifo.occupancy(self.count_in_service).bytes);
         first
     }
-    /// The first packet on its way arrives at the far end at `now`; also when the next one will.
+    /// The first packet on its way arrives at the far end; also when the next one will.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Instant) -> Option<(PacketId, Option<Instant>)> {
-        self.retire(now);
+    pub(crate) fn arrive(&mut self) -> Option<(PacketId, Option<Instant>)> {
         self.fifo.arrive()
     }
     /// When a packet that departs then arrives, jitter aside.

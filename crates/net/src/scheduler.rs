@@ -26,10 +26,11 @@ struct Place {
     size: u32,
 }
 
-/// First in, first out: one ring with the packets on their way along the line, then those in the
-/// port, the first of which is being sent.
+/// First in, first out: one ring of packets from their place in the queue to the far end of the
+/// line, with a cursor for departures and one for arrivals at the far end.
 ///
-/// Positions count up for ever (modulo 2^64); `head <= line <= tail`.
+/// The cursors move apart: arrivals are events, departures are noticed when someone asks for the
+/// queue, so either may be ahead. Positions count up for ever; neither cursor passes `tail`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fifo {
     /// Length zero or a power of two.
@@ -47,6 +48,7 @@ pub(crate) struct Fifo {
 }
 
 impl Fifo {
+    #[inline]
     fn place(&self, position: u64) -> &Place {
         &self.ring[position as usize & (self.ring.len() - 1)]
     }
@@ -66,13 +68,14 @@ impl Fifo {
             Occupancy { packets: packets - 1, bytes: self.bytes - sending }
         }
     }
-    /// When the packet on the line will have left, and its size.
+    /// The size of the packet on the line and when it leaves, if that is not after `now`.
     #[inline]
-    pub(crate) fn next_departure(&self) -> Option<(Instant, u32)> {
-        (self.line < self.tail).then(|| {
-            let place = self.place(self.line);
-            (place.departure, place.size)
-        })
+    pub(crate) fn next_departure(&self, now: Instant) -> Option<(Instant, u32)> {
+        if self.line == self.tail {
+            return None;
+        }
+        let place = self.place(self.line);
+        (place.departure <= now).then_some((place.departure, place.size))
     }
     /// The packet on the line, of `size` bytes, has left.
     #[inline]
@@ -93,7 +96,8 @@ impl Fifo {
         departure: Instant,
         arrival: Instant,
     ) -> bool {
-        if (self.tail - self.head) as usize == self.ring.len() {
+        let used = self.tail - self.head.min(self.line);
+        if used as usize == self.ring.len() {
             self.grow();
         }
         let at = self.tail as usize & (self.ring.len() - 1);
@@ -104,11 +108,9 @@ impl Fifo {
         self.tail - self.head == 1
     }
     /// Takes the packet that arrives at the far end, and says when the next one will.
-    ///
-    /// It must have departed, see [`Fifo::depart`].
     #[inline]
     pub(crate) fn arrive(&mut self) -> Option<(PacketId, Option<Instant>)> {
-        if self.head == self.line {
+        if self.head == self.tail {
             return None;
         }
         let packet = self.place(self.head).packet;
@@ -125,7 +127,7 @@ impl Fifo {
             size: 0,
         };
         let mut ring = vec![empty; (self.ring.len() * 2).max(16)];
-        for position in self.head..self.tail {
+        for position in self.head.min(self.line)..self.tail {
             let at = position as usize & (ring.len() - 1);
             ring[at] = *self.place(position);
         }
@@ -137,35 +139,58 @@ impl Fifo {
 mod tests {
     use super::*;
     use crate::packet::Pool;
+    use crate::packet::tests::any;
+
+    fn at(i: usize) -> Instant {
+        Instant::from_ps(i as u64)
+    }
+
+    /// A hundred packets, number `i` of `i` bytes, into a ring that has turned `turn` times.
+    fn filled(turn: usize) -> (Fifo, Vec<PacketId>) {
+        let mut pool = Pool::default();
+        let ids: Vec<PacketId> = (0..100).map(|_| pool.put(any())).collect();
+        let mut fifo = Fifo::default();
+        for &id in &ids[..turn] {
+            assert!(fifo.push(id, 1, at(0), at(0)));
+            fifo.depart(1);
+            assert_eq!(fifo.arrive(), Some((id, None)));
+        }
+        for (i, &id) in ids.iter().enumerate() {
+            assert_eq!(fifo.push(id, i as u32, at(i), at(i + 7)), i == 0);
+        }
+        (fifo, ids)
+    }
+
+    fn all_depart(fifo: &mut Fifo) {
+        for i in 0..100 {
+            let rest = (i..100).sum::<usize>() as u64;
+            assert_eq!(fifo.occupancy(true), Occupancy { packets: 100 - i as u32, bytes: rest });
+            let waiting = Occupancy { packets: 99 - i as u32, bytes: rest - i as u64 };
+            assert_eq!(fifo.occupancy(false), waiting);
+            assert_eq!(fifo.next_departure(at(i)), Some((at(i), i as u32)));
+            assert_eq!(fifo.next_departure(at(i.max(1) - 1)).is_none(), i > 0);
+            fifo.depart(i as u32);
+        }
+        assert_eq!(fifo.occupancy(false), Occupancy::default());
+        assert_eq!(fifo.next_departure(at(1_000)), None);
+    }
+
+    fn all_arrive(fifo: &mut Fifo, ids: &[PacketId]) {
+        for (i, &id) in ids.iter().enumerate() {
+            assert_eq!(fifo.arrive(), Some((id, (i < 99).then(|| at(i + 8)))));
+        }
+        assert_eq!(fifo.arrive(), None);
+    }
 
     #[test]
-    fn order_survives_growth_anywhere_in_the_ring() {
-        let mut pool = Pool::default();
-        let ids: Vec<PacketId> = (0..200).map(|_| pool.put(crate::packet::tests::any())).collect();
+    fn either_cursor_may_be_ahead_anywhere_in_the_ring() {
         for turn in 0..40 {
-            let mut fifo = Fifo::default();
-            let at = |i: usize| Instant::from_ps(i as u64);
-            for &id in &ids[..turn] {
-                assert!(fifo.push(id, 1, at(0), at(0)));
-                fifo.depart(1);
-                assert_eq!(fifo.arrive(), Some((id, None)));
-            }
-            for i in 0..100 {
-                assert_eq!(fifo.push(ids[100 + i], i as u32, at(i), at(i + 7)), i == 0);
-            }
-            assert_eq!(fifo.arrive(), None, "nothing has departed");
-            assert_eq!(fifo.occupancy(true), Occupancy { packets: 100, bytes: 4_950 });
-            for i in 0..100 {
-                let rest = (i..100).sum::<usize>() as u64;
-                assert_eq!(fifo.occupancy(true).bytes, rest);
-                let waiting = Occupancy { packets: 99 - i as u32, bytes: rest - i as u64 };
-                assert_eq!(fifo.occupancy(false), waiting);
-                assert_eq!(fifo.next_departure(), Some((at(i), i as u32)));
-                fifo.depart(i as u32);
-                let next = (i < 99).then(|| at(i + 8));
-                assert_eq!(fifo.arrive(), Some((ids[100 + i], next)));
-            }
-            assert_eq!(fifo.occupancy(false), Occupancy::default());
+            let (mut fifo, ids) = filled(turn);
+            all_depart(&mut fifo);
+            all_arrive(&mut fifo, &ids);
+            let (mut fifo, ids) = filled(turn);
+            all_arrive(&mut fifo, &ids);
+            all_depart(&mut fifo);
             assert_eq!(fifo.departures(), turn as u64 + 100);
         }
     }

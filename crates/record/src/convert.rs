@@ -1,7 +1,7 @@
 //! From what a run leaves behind to the rows of the tables.
 
 use lowtide_host::{EndReason, FlowRecord, FlowStatus, Outcome, QueueRecord, Setup};
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 
 use crate::digest::hex;
 use crate::quantile::{Quantile, Weight};
@@ -55,7 +55,7 @@ impl RunTables {
                     group: group_of(p.flow),
                     cwnd_bytes: p.cwnd,
                     ssthresh_bytes: p.ssthresh,
-                    srtt_ns: p.srtt.map(|d| d.as_ns()),
+                    srtt_ns: p.srtt.map(Duration::as_ns),
                     rto_ns: p.rto.as_ns(),
                     in_flight_bytes: p.in_flight,
                     dctcp_alpha_q20: p.alpha_q20,
@@ -84,7 +84,10 @@ impl RunTables {
 }
 
 fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
-    let count = |status| outcome.flows.iter().filter(|f| f.status == status).count() as u64;
+    let count = |status, sized| {
+        let of = |f: &&FlowRecord| f.status == status && f.size.is_some() == sized;
+        outcome.flows.iter().filter(of).count() as u64
+    };
     let counts = outcome.counts;
     RunRow {
         digest: hex(outcome.digest),
@@ -98,9 +101,10 @@ fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
         ended_ps: outcome.ended.as_ps(),
         warmup_ps: setup.warmup.as_ps(),
         flows: outcome.flows.len() as u64,
-        complete: count(FlowStatus::Complete),
-        unfinished: count(FlowStatus::Unfinished),
-        failed: count(FlowStatus::Failed),
+        complete: count(FlowStatus::Complete, true),
+        unfinished: count(FlowStatus::Unfinished, true),
+        failed: count(FlowStatus::Failed, true) + count(FlowStatus::Failed, false),
+        endless: count(FlowStatus::Unfinished, false),
         hops: counts.hops,
         events: counts.events,
         segments: counts.segments,
@@ -139,7 +143,7 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         ecn_reductions: f.ecn_reductions,
         marked_bytes: f.marked_bytes,
         received_bytes: f.received_bytes,
-        srtt_ns: f.srtt.map(|d| d.as_ns()),
+        srtt_ns: f.srtt.map(Duration::as_ns),
         cc: f.cc.to_owned(),
         feedback: f.feedback.to_owned(),
         ack: f.ack.to_owned(),

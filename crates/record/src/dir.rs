@@ -115,18 +115,21 @@ impl RunDir {
         self.root.join(format!("{}.parquet", R::TABLE))
     }
 
-    fn partial(&self, run: u32) -> PathBuf {
-        self.root.join(PARTIAL).join(format!("{run:06}"))
+    /// Where a run grows: named by what decides it and by what its rows say, not by its number,
+    /// which another plan may change.
+    fn partial(&self, key: &RunKey, hash: &str) -> PathBuf {
+        let mut hasher = blake3::Hasher::new();
+        for part in [hash, &key.scheme, &key.point.to_string(), &key.seed.to_string()] {
+            hasher.update(part.as_bytes());
+            hasher.update(b"\0");
+        }
+        self.root.join(PARTIAL).join(&hasher.finalize().to_hex().as_str()[..16])
     }
 
     /// Keeps a finished run.
-    pub fn keep(
-        &self,
-        key: &RunKey,
-        tables: &RunTables,
-        wall_seconds: f64,
-    ) -> Result<(), RecordError> {
-        let place = self.partial(key.run);
+    pub fn keep(&self, run: &ManifestRun, tables: &RunTables) -> Result<(), RecordError> {
+        let key = &run.key;
+        let place = self.partial(key, &run.hash);
         let growing = temporary(&place);
         remove_directory(&growing)?;
         make_directory(&growing)?;
@@ -137,27 +140,22 @@ impl RunDir {
         write_rows(&growing, key, &tables.links)?;
         write_rows(&growing, key, &tables.probes)?;
         write_rows(&growing, key, &tables.queue_samples)?;
-        let run =
-            ManifestRun { key: key.clone(), digest: tables.digest().to_owned(), wall_seconds };
-        write_json(&growing.join(RUN_FILE), &run)?;
+        write_json(&growing.join(RUN_FILE), run)?;
         remove_directory(&place)?;
         rename(&growing, &place)
     }
 
     /// A run that another session finished, without its series; `None` when it is not there or not
     /// readable, so that it must be run again.
-    pub fn kept(&self, key: &RunKey) -> Option<(ManifestRun, RunTables)> {
-        let place = self.partial(key.run);
+    pub fn kept(&self, key: &RunKey, hash: &str) -> Option<(ManifestRun, RunTables)> {
+        let place = self.partial(key, hash);
         let run: ManifestRun = read_json(&place.join(RUN_FILE)).ok()?;
-        let whole =
-            run.key == *key && TABLES.iter().all(|t| place.join(format!("{t}.parquet")).exists());
-        if !whole {
+        if !TABLES.iter().all(|t| place.join(format!("{t}.parquet")).exists()) {
             return None;
         }
-        let kept = Self { root: place };
-        let mut reader = kept.reader().ok()?;
-        let tables = reader.take(key.run).ok()??;
-        Some((run, tables))
+        let mut reader = Self { root: place }.reader().ok()?;
+        let tables = reader.take(run.key.run).ok()??;
+        Some((ManifestRun { key: key.clone(), ..run }, tables))
     }
 
     fn partial_runs(&self) -> Vec<PathBuf> {
@@ -166,25 +164,29 @@ impl RunDir {
         paths.filter(|p| p.extension().is_none() && p.join(RUN_FILE).exists()).collect()
     }
 
-    /// Merges the kept runs, which must all be there, into the tables, in the order of `keys`.
-    pub fn merge(&self, keys: &[RunKey]) -> Result<(), RecordError> {
-        let none = Point::default();
-        let point = keys.first().map_or(&none, |k| &k.point);
-        self.merge_table::<RunRow>(point, keys)?;
-        self.merge_table::<FlowRow>(point, keys)?;
-        self.merge_table::<QueueRow>(point, keys)?;
-        self.merge_table::<LevelRow>(point, keys)?;
-        self.merge_table::<LinkRow>(point, keys)?;
-        self.merge_table::<ProbeRow>(point, keys)?;
-        self.merge_table::<QueueSampleRow>(point, keys)
+    /// Merges the kept runs, which must all be there, into the tables, in the order of `runs`.
+    pub fn merge(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
+        self.merge_table::<RunRow>(runs)?;
+        self.merge_table::<FlowRow>(runs)?;
+        self.merge_table::<QueueRow>(runs)?;
+        self.merge_table::<LevelRow>(runs)?;
+        self.merge_table::<LinkRow>(runs)?;
+        self.merge_table::<ProbeRow>(runs)?;
+        self.merge_table::<QueueSampleRow>(runs)
     }
 
-    fn merge_table<R: Row>(&self, point: &Point, keys: &[RunKey]) -> Result<(), RecordError> {
+    fn merge_table<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
+        let none = Point::default();
+        let point = runs.first().map_or(&none, |r| &r.key.point);
         let mut writer = TableWriter::create(&self.path_of::<R>(), table::schema::<R>(point))?;
-        for key in keys {
-            let path = self.partial(key.run).join(format!("{}.parquet", R::TABLE));
+        for run in runs {
+            let place = self.partial(&run.key, &run.hash);
+            let path = place.join(format!("{}.parquet", R::TABLE));
             for batch in parquet::batches(&path, None)? {
-                writer.batch(&batch.map_err(|e| RecordError::table(&path, e))?)?;
+                let batch = batch
+                    .and_then(|b| table::renumbered(&b, run.key.run))
+                    .map_err(|e| RecordError::table(&path, &e))?;
+                writer.batch(&batch)?;
             }
         }
         writer.finish()
@@ -195,9 +197,9 @@ impl RunDir {
         let path = self.path_of::<RunRow>();
         let mut keys = Vec::new();
         for batch in parquet::batches(&path, None)? {
-            let batch = batch.map_err(|e| RecordError::table(&path, e))?;
+            let batch = batch.map_err(|e| RecordError::table(&path, &e))?;
             keys.extend(table::keys(&batch).map_err(|column| {
-                RecordError::table(&path, format!("the column `{column}` is missing or wrong"))
+                RecordError::table(&path, &format!("the column `{column}` is missing or wrong"))
             })?);
         }
         Ok(keys)
@@ -253,7 +255,7 @@ impl RunDir {
             Ok(manifest)
         } else {
             let message = format!("its schema is `{}`, not `{SCHEMA}`", manifest.schema);
-            Err(RecordError::json(&path, message))
+            Err(RecordError::json(&path, &message))
         }
     }
 
@@ -295,12 +297,12 @@ fn write_rows<R: Row>(place: &Path, key: &RunKey, rows: &[R]) -> Result<(), Reco
 }
 
 fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
-    let mut text = serde_json::to_string_pretty(value).map_err(|e| RecordError::json(path, e))?;
+    let mut text = serde_json::to_string_pretty(value).map_err(|e| RecordError::json(path, &e))?;
     text.push('\n');
     write_whole(path, text.as_bytes())
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, RecordError> {
     let text = fs::read_to_string(path).map_err(RecordError::io("read", path))?;
-    serde_json::from_str(&text).map_err(|e| RecordError::json(path, e))
+    serde_json::from_str(&text).map_err(|e| RecordError::json(path, &e))
 }

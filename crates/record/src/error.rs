@@ -87,12 +87,12 @@ impl RecordError {
     }
 
     /// Wraps what the table code said.
-    pub(crate) fn table(path: &Path, message: impl ToString) -> Self {
+    pub(crate) fn table(path: &Path, message: &dyn ToString) -> Self {
         Self::Table { path: path.to_path_buf(), message: message.to_string() }
     }
 
     /// Wraps what the JSON code said.
-    pub(crate) fn json(path: &Path, message: impl ToString) -> Self {
+    pub(crate) fn json(path: &Path, message: &dyn ToString) -> Self {
         Self::Json { path: path.to_path_buf(), message: message.to_string() }
     }
 }

@@ -24,6 +24,8 @@ pub struct ManifestRun {
     /// Which.
     #[serde(flatten)]
     pub key: RunKey,
+    /// Hash of everything that decides it.
+    pub hash: String,
     /// Digest of its physics.
     pub digest: String,
     /// Seconds of wall time it took.

@@ -36,22 +36,22 @@ impl TableWriter {
             .set_max_row_group_row_count(Some(ROW_GROUP))
             .build();
         let writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties))
-            .map_err(|e| RecordError::table(path, e))?;
+            .map_err(|e| RecordError::table(path, &e))?;
         Ok(Self { path: path.to_path_buf(), schema, writer })
     }
 
     pub(crate) fn rows<R: Row>(&mut self, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
-        let batch =
-            table::batch(&self.schema, key, rows).map_err(|e| RecordError::table(&self.path, e))?;
+        let batch = table::batch(&self.schema, key, rows)
+            .map_err(|e| RecordError::table(&self.path, &e))?;
         self.batch(&batch)
     }
 
     pub(crate) fn batch(&mut self, batch: &RecordBatch) -> Result<(), RecordError> {
-        self.writer.write(batch).map_err(|e| RecordError::table(&self.path, e))
+        self.writer.write(batch).map_err(|e| RecordError::table(&self.path, &e))
     }
 
     pub(crate) fn finish(self) -> Result<(), RecordError> {
-        self.writer.close().map_err(|e| RecordError::table(&self.path, e))?;
+        self.writer.close().map_err(|e| RecordError::table(&self.path, &e))?;
         rename(&temporary(&self.path), &self.path)
     }
 }
@@ -63,13 +63,13 @@ pub(crate) fn batches(
 ) -> Result<ParquetRecordBatchReader, RecordError> {
     let file = File::open(path).map_err(RecordError::io("open", path))?;
     let mut builder =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, e))?;
+        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
     if let Some(runs) = runs {
         let groups = builder.metadata().row_groups().iter().enumerate();
         let wanted = groups.filter(|(_, g)| may_hold(g, runs)).map(|(i, _)| i).collect();
         builder = builder.with_row_groups(wanted);
     }
-    builder.build().map_err(|e| RecordError::table(path, e))
+    builder.build().map_err(|e| RecordError::table(path, &e))
 }
 
 /// Whether the bounds of the column `run` leave room for one of `runs`.
@@ -89,7 +89,7 @@ pub(crate) fn read<R: Row>(
 ) -> Result<Vec<(u32, R)>, RecordError> {
     let mut found = Vec::new();
     for batch in batches(path, runs)? {
-        let rows = typed::<R>(path, &batch.map_err(|e| RecordError::table(path, e))?)?;
+        let rows = typed::<R>(path, &batch.map_err(|e| RecordError::table(path, &e))?)?;
         found.extend(rows.into_iter().filter(|(run, _)| runs.is_none_or(|r| r.contains(run))));
     }
     Ok(found)
@@ -97,7 +97,7 @@ pub(crate) fn read<R: Row>(
 
 fn typed<R: Row>(path: &Path, batch: &RecordBatch) -> Result<Vec<(u32, R)>, RecordError> {
     table::rows(batch).map_err(|column| {
-        RecordError::table(path, format!("the column `{column}` is missing or of another type"))
+        RecordError::table(path, &format!("the column `{column}` is missing or of another type"))
     })
 }
 
@@ -121,7 +121,7 @@ impl<R: Row> ByRun<R> {
                 return Ok(Some(row));
             }
             let Some(batch) = self.batches.next() else { return Ok(None) };
-            let batch = batch.map_err(|e| RecordError::table(&self.path, e))?;
+            let batch = batch.map_err(|e| RecordError::table(&self.path, &e))?;
             self.pending = typed(&self.path, &batch)?.into_iter();
         }
     }

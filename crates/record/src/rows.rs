@@ -15,8 +15,9 @@ table! {
     warmup_ps: u64, "ps", "From when on queues and goodput were counted.";
     flows: u64, "", "Flows of the run.";
     complete: u64, "", "Flows of which every byte was delivered.";
-    unfinished: u64, "", "Flows that the end of the run cut off, flows without a size included.";
+    unfinished: u64, "", "Flows with a size that the end of the run cut off.";
     failed: u64, "", "Flows whose connection failed.";
+    endless: u64, "", "Flows without a size, which ran until the end.";
     hops: u64, "packets", "Packets serialised by any output queue, hosts and ACKs included.";
     events: u64, "", "Events taken from the event queue.";
     segments: u64, "segments", "TCP segments handed to a connection.";

@@ -56,7 +56,7 @@ impl Iterator for TextTable {
             }
             match self.batches.next()? {
                 Ok(batch) => self.rows = text_rows(&batch).into_iter(),
-                Err(e) => return Some(Err(RecordError::table(&self.path, e))),
+                Err(e) => return Some(Err(RecordError::table(&self.path, &e))),
             }
         }
     }

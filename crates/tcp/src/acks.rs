@@ -27,7 +27,7 @@ impl Connection {
             return Ok(());
         }
         let ack = ack as u64;
-        let window_moved = self.update_window(seg);
+        let window_moved = self.update_window(seg, ack > self.snd.una);
 
         let prior_in_flight = self.snd.board.pipe();
         let prior_flight_size = self.snd.board.flight_size();
@@ -119,8 +119,14 @@ impl Connection {
     }
 
     /// SND.WND from a segment that is not older than the last one used. True when it changed.
-    fn update_window(&mut self, seg: &Segment) -> bool {
-        let newer = self.snd.wl1.before(seg.seq)
+    ///
+    /// RFC 9293 §3.10.7.4 calls a segment newer by its sequence number. By that rule a retransmission
+    /// could acknowledge new data without bringing its window along, and the old window would count
+    /// from the new SND.UNA: beyond what the peer offers. So an acknowledgement of new data is always
+    /// newer, as in Linux (tcp_may_update_window).
+    fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
+        let newer = advances
+            || self.snd.wl1.before(seg.seq)
             || (self.snd.wl1 == seg.seq && !seg.ack.before(self.snd.wl2));
         if !newer {
             return false;

@@ -278,5 +278,7 @@ impl Connection {
         }
         self.state = State::Closed;
         self.timers = Timers::OFF;
+        self.rcv.owe_nothing();
+        self.snd.pacing_blocked = false;
     }
 }

@@ -11,8 +11,7 @@ impl Connection {
     pub(crate) fn expire(&mut self, now: Instant) {
         self.rcv.on_ack_timer(now);
         if self.timers.time_wait <= now {
-            self.state = State::Closed;
-            self.timers.time_wait = Instant::FAR_FUTURE;
+            self.end(CloseReason::Normal);
         }
         if self.timers.retransmit <= now {
             match self.state {

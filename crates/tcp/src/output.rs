@@ -360,7 +360,7 @@ impl Connection {
             seq: self.snd.seq(self.snd.nxt),
             ack: self.rcv.seq(upto),
             flags: if echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
-            window: self.rcv.offer(false),
+            window: self.rcv.offer_from(upto, false),
             ecn: self.ecn.codepoint(PacketClass::Control),
             ..Segment::default()
         };

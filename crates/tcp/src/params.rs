@@ -15,7 +15,7 @@ pub struct Param {
     pub default: &'static str,
     /// One sentence with the unit.
     pub doc: &'static str,
-    /// Where the default comes from (`RFC 8257 §4.2`).
+    /// Where the default comes from (`RFC 8257 §3.3`).
     pub source: &'static str,
 }
 

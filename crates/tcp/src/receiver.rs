@@ -118,11 +118,16 @@ impl Receiver {
     /// Silly-window avoidance: the edge moves by at least one segment or half the buffer
     /// (RFC 9293 §3.8.6.2.2).
     pub(crate) fn offer(&mut self, on_syn: bool) -> u16 {
+        self.offer_from(self.nxt, on_syn)
+    }
+
+    /// The same on a segment that acknowledges up to `ack` only.
+    pub(crate) fn offer_from(&mut self, ack: u64, on_syn: bool) -> u16 {
         let target = self.nxt + self.buffer.saturating_sub(self.nxt - self.consumed.min(self.nxt));
         if target >= self.right_edge + (self.buffer / 2).min(u64::from(self.mss)).max(1) {
             self.right_edge = target;
         }
-        let window = self.right_edge.saturating_sub(self.nxt);
+        let window = self.right_edge.saturating_sub(ack);
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         let shift = if on_syn { 0 } else { self.shift };
         let field = (window >> shift).min(65_535) as u16;
@@ -252,6 +257,14 @@ impl Receiver {
         self.ack_now = true;
     }
 
+    /// The connection is over: no ACK goes out any more.
+    pub(crate) const fn owe_nothing(&mut self) {
+        self.ack_owed = false;
+        self.ack_now = false;
+        self.ack_deadline = Instant::FAR_FUTURE;
+        self.split = None;
+    }
+
     /// A wholly old segment came: say so (RFC 2883 §4).
     pub(crate) fn note_duplicate(&mut self, seg: &Segment) {
         let start = self.offset(seg.seq).max(0) as u64;
@@ -312,10 +325,7 @@ impl Receiver {
     /// A segment that acknowledges everything up to RCV.NXT is going out.
     pub(crate) fn on_ack_sent(&mut self, now: Instant) {
         self.last_ack_sent = self.nxt;
-        self.ack_owed = false;
-        self.ack_now = false;
-        self.ack_deadline = Instant::FAR_FUTURE;
-        self.split = None;
+        self.owe_nothing();
         if let Some(policy) = self.policy.as_mut() {
             policy.on_ack_sent(now);
         }

@@ -6,6 +6,6 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 pub(crate) fn report(dir: &Path, out: Output) -> Result<(), Failure> {
-    let path = lowtide_lab::write_report(dir).map_err(|e| Failure::Usage(e.to_string(), None))?;
-    out.text(&path.display().to_string())
+    let finished = lowtide_lab::report(dir).map_err(|e| Failure::Usage(e.to_string(), None))?;
+    out.text(&finished.dir.join("report.html").display().to_string())
 }

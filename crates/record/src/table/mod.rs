@@ -135,6 +135,17 @@ pub(crate) fn batch<R: Row>(
     RecordBatch::try_new(Arc::clone(schema), columns)
 }
 
+/// The same batch as part of another plan, in which the run has the number `run`.
+pub(crate) fn renumbered(
+    batch: &RecordBatch,
+    run: u32,
+) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let place = batch.schema().index_of(RUN)?;
+    let mut columns = batch.columns().to_vec();
+    columns[place] = u32::write(std::iter::repeat_n(&run, batch.num_rows()));
+    RecordBatch::try_new(batch.schema(), columns)
+}
+
 /// The rows of a batch, each with the number of its run; an error names the column that is wrong.
 pub(crate) fn rows<R: Row>(batch: &RecordBatch) -> Result<Vec<(u32, R)>, &'static str> {
     let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a)).ok_or(RUN)?;

@@ -5,7 +5,7 @@ use lowtide_host::{
     QueueLevel, QueueRecord, QueueSample, Setup,
 };
 use lowtide_net::Blueprint;
-use lowtide_record::{Manifest, Point, RunKey, Status};
+use lowtide_record::{Manifest, ManifestRun, Point, RunKey, Status};
 use lowtide_units::{Duration, Instant};
 
 pub(crate) fn setup(seed: u64) -> Setup {
@@ -145,4 +145,13 @@ pub(crate) fn manifest() -> Manifest {
         runs: Vec::new(),
         files: Vec::new(),
     }
+}
+
+pub(crate) fn runs() -> Vec<ManifestRun> {
+    keys().into_iter().map(run).collect()
+}
+
+pub(crate) fn run(key: RunKey) -> ManifestRun {
+    let digest = lowtide_record::digest_text(key.seed);
+    ManifestRun { key, hash: "00aa".into(), digest, wall_seconds: 0.5 }
 }

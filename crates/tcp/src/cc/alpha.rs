@@ -10,7 +10,7 @@ pub const Q20_BITS: u32 = 20;
 /// The largest `shift_g`, with which one round moves alpha by a thousandth of the difference.
 pub const SHIFT_G_MAX: u32 = 10;
 
-/// `alpha (1 - g) + g marked / total` in 20 fraction bits (RFC 8257 §3.3 eq. (1)).
+/// `alpha (1 - g) + g marked / total` in 20 fraction bits (RFC 8257 §3.3, DCTCP eq. 1).
 ///
 /// Written as a step from alpha towards the share that rounds up, so that alpha arrives at every
 /// steady share exactly, at zero without marks and at one when all is marked.
@@ -41,7 +41,7 @@ fn added_10(shift_g: u32, ce: u64, total: u64) -> u128 {
     (u128::from(ce) << (KERNEL_BITS - shift_g.min(SHIFT_G_MAX))) / u128::from(total.max(1))
 }
 
-/// `window (1 - alpha / 2)`, at least `floor` (RFC 8257 §3.3 eq. (2)); alpha has `bits` fraction
+/// `window (1 - alpha / 2)`, at least `floor` (RFC 8257 §3.3, DCTCP eq. 2); alpha has `bits` fraction
 /// bits. Window and floor are in the same unit, bytes or segments.
 pub fn cut(window: u64, alpha: u32, bits: u32, floor: u64) -> u64 {
     let alpha = alpha.min(1 << bits);

@@ -51,7 +51,7 @@ pub static ENTRY: Entry = Entry {
             kind: Kind::Count { min: 0, max: SHIFT_G_MAX as u64 },
             default: "4",
             doc: "Gain of alpha as a power of two: g = 2^-shift-g.",
-            source: "RFC 8257 §4.2: g = 1/16",
+            source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
         },
         Param {
             name: "initial-alpha",
@@ -193,6 +193,9 @@ impl Dctcp {
 fn marked_of_acked(ack: &AckSample) -> u64 {
     if ack.delivered_bytes == 0 {
         return if ack.ece { ack.acked_bytes } else { 0 };
+    }
+    if ack.ce_bytes == 0 || ack.delivered_bytes == ack.acked_bytes {
+        return ack.ce_bytes;
     }
     let ce = u128::from(ack.ce_bytes.min(ack.delivered_bytes));
     (ce * u128::from(ack.acked_bytes) / u128::from(ack.delivered_bytes)) as u64

@@ -166,6 +166,9 @@ mod tests {
         // In a later window of data the loss counts in full.
         cc.on_event(&loss(5 * MSS, false));
         assert_eq!(cc.cwnd(), 2500);
+        // What a mark long ago cut from is forgotten with the first loss after it.
+        cc.on_event(&loss(4 * MSS, true));
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (2 * MSS, 2 * MSS));
     }
 
     #[test]

@@ -138,7 +138,8 @@ impl Window {
                 self.save();
                 // RFC 3168 §6.1.2: one reduction per window of data. Where ECN already cut, the loss
                 // takes the window down to what it alone would have left, and no further.
-                let before = self.cut_from.filter(|_| already_reduced).unwrap_or(in_flight);
+                let cut_from = self.cut_from.take().filter(|_| already_reduced);
+                let before = cut_from.unwrap_or(in_flight);
                 let target = self.beta.of(before).max(self.path.floor);
                 self.lower_to(target);
             }

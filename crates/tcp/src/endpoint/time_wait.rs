@@ -61,7 +61,8 @@ impl TimeWaits {
         })
     }
 
-    /// The ACK in answer to a segment, none to a RST: RST does not end TIME-WAIT (RFC 1337).
+    /// The ACK in answer to a segment. None to a RST, which does not end TIME-WAIT (RFC 1337), and
+    /// none to an ACK that is as it should be: two ends in TIME-WAIT would answer each other for ever.
     pub(super) fn answer(
         &mut self,
         now: Instant,
@@ -72,6 +73,9 @@ impl TimeWaits {
             return None;
         }
         let entry = self.entries.get_mut(tuple)?;
+        if seg.seq_len() == 0 && seg.seq == entry.rcv_nxt {
+            return None;
+        }
         if seg.flags.contains(Flags::FIN) {
             entry.until = now + entry.wait;
         }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use lowtide_tcp::{Accepted, Arrival, ConnId, FourTuple};
 use lowtide_wire::{Addresses, packet};
 
+use crate::pump::brief;
 use crate::world::{Packet, World};
 
 impl World {
@@ -31,7 +32,7 @@ impl World {
             if self.draw.permille(300) { Some(ConnId(self.draw.below(4) as u32)) } else { None };
         let arrival = self.hosts[side].handle_segment(self.now, local, remote, &seg, hint);
         if self.trace {
-            println!("{} {side} < {seg:?} {arrival:?}", self.now);
+            println!("{} {side} < {}: {arrival:?}", self.now, brief(&seg));
         }
         match arrival {
             Arrival::Taken(id, accepted) => {

@@ -39,7 +39,7 @@ macro_rules! tally {
 }
 
 tally! {
-    cases, pairs, connections, calm_pairs, sequels, simultaneous,
+    cases, connections, ends, calm, sequels, simultaneous,
     bytes_read, packets, lost, overflowed, blacked_out, duplicated, delayed, corrupted, bleached,
     marked, forged, refused_by_wire, undetected, rejected, strays, resets_sent, replies,
     retransmission_timeouts, fast_retransmits, ecn_reductions, retransmitted_bytes,

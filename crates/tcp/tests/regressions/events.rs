@@ -1,7 +1,7 @@
 //! What the application is told, and when the connection wants to be called again.
 
-use lowtide_tcp::{Config, Event};
-use lowtide_units::Bytes;
+use lowtide_tcp::{CloseReason, Config, Event};
+use lowtide_units::{Bytes, Duration};
 use lowtide_wire::Flags;
 
 use crate::lone::{Lone, plain};
@@ -42,4 +42,23 @@ fn what_follows_our_fin_lies_in_no_stream() {
     c.arrives(0, 5, 11, Flags::NONE).unwrap();
     let ack = c.sends().expect("an ACK");
     assert_eq!(ack.stream, 10..10, "the FIN has a sequence number and no byte");
+}
+
+#[test]
+fn no_timer_outlives_the_connection() {
+    // An ACK is owed, and would be for as long as this timer says.
+    let timer = Duration::from_ms(200);
+    let delayed = Config { delack_segments: 2, delack_timer: timer, ..plain() };
+    let mut aborted = Lone::established(delayed.clone());
+    aborted.arrives(0, 100, 0, Flags::NONE).unwrap();
+    assert!(aborted.conn.poll_timeout().is_some());
+    aborted.conn.abort();
+    assert!(aborted.sends().is_some_and(|t| t.header.flags.contains(Flags::RST)));
+    assert_eq!(aborted.conn.poll_timeout(), None);
+
+    let mut reset = Lone::established(delayed);
+    reset.arrives(0, 100, 0, Flags::NONE).unwrap();
+    reset.arrives(100, 0, 0, Flags::RST).unwrap();
+    assert_eq!(reset.conn.poll_timeout(), None);
+    assert_eq!(reset.events().last(), Some(&Event::Closed(CloseReason::Reset)));
 }

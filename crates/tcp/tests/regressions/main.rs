@@ -1,4 +1,6 @@
 //! Bugs that the random-fault test found, each as the shortest script that shows it.
 
+mod closing;
 mod events;
 mod lone;
+mod window;

@@ -1,0 +1,186 @@
+//! `lowtide run`: every run of a plan, then tables, figures and the report.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use lowtide_lab::{Finished, LabError, Options, SummaryRow, default_dir, execute};
+use lowtide_scenario::Plan;
+
+use crate::args::RunArgs;
+use crate::cmd::scenario;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::Bar;
+
+pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
+    let scenario = scenario(&args.scenario)?;
+    let plan = scenario.expand()?;
+    let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan));
+    let stop = Arc::new(AtomicBool::new(false));
+    let on_interrupt = Arc::clone(&stop);
+    ctrlc::set_handler(move || on_interrupt.store(true, Ordering::Relaxed))
+        .map_err(|e| Failure::Run(format!("cannot watch for Ctrl-C: {e}")))?;
+    #[expect(clippy::disallowed_methods, reason = "wall time is reported, nothing depends on it")]
+    let start = Instant::now();
+    let bar = Bar::new(out, plan.runs.len() as u64);
+    let options = Options {
+        dir,
+        jobs: args.jobs.map_or_else(processors, |n| n as usize),
+        afresh: args.afresh,
+        source: scenario.text(),
+        command: &command(),
+        clock: &|| start.elapsed(),
+        stop: &stop,
+        progress: &|p| bar.take(p),
+    };
+    let result = execute(&plan, &options);
+    bar.clear();
+    let finished = result.map_err(failure)?;
+    show(&plan, &finished, out)?;
+    let bad = finished.results.failed();
+    if bad > 0 {
+        return Err(Failure::Run(format!("{bad} flows failed; the report says which")));
+    }
+    Ok(())
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+}
+
+/// What was typed, so that the report can say how to get it again.
+fn command() -> String {
+    let quoted = std::env::args().skip(1).map(|a| {
+        let plain = a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c));
+        if plain { a } else { format!("'{}'", a.replace('\'', r"'\''")) }
+    });
+    std::iter::once("lowtide".to_string()).chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn failure(error: LabError) -> Failure {
+    match error {
+        LabError::Scenario(errors) => errors.into(),
+        LabError::Interrupted { .. } => Failure::Interrupted(error.to_string()),
+        other => Failure::Run(other.to_string()),
+    }
+}
+
+fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
+    if out.json {
+        return out.json(&finished.results.envelope(&finished.manifest));
+    }
+    let rows = &finished.results.summary;
+    transfers(plan, rows, out)?;
+    queues(plan, rows, out)?;
+    let unfinished = finished.results.unfinished();
+    if unfinished > 0 {
+        out.text(&format!("{unfinished} flows were unfinished when their run ended"))?;
+    }
+    out.text(&format!(
+        "digest {}\nreport {}",
+        finished.results.digest,
+        finished.dir.join("report.html").display()
+    ))
+}
+
+/// One line per group and point, one column per scheme: transfer times where flows have a size,
+/// goodput where they have none.
+fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
+    let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.group.as_deref()).collect();
+    groups.dedup();
+    groups.sort_unstable();
+    groups.dedup();
+    let mut cells = Vec::new();
+    for group in groups {
+        for point in &plan.points {
+            for metric in ["fct_ms.mean", "goodput_mbps"] {
+                let found: Vec<Option<&SummaryRow>> = plan
+                    .schemes
+                    .iter()
+                    .map(|scheme| {
+                        rows.iter().find(|r| {
+                            r.group.as_deref() == Some(group)
+                                && r.scheme == *scheme
+                                && r.point.0 == *point
+                                && r.metric == metric
+                        })
+                    })
+                    .collect();
+                if found.iter().flatten().all(|r| r.mean.is_none()) {
+                    continue;
+                }
+                let mut line = vec![group.to_string(), values(point), name(metric).to_string()];
+                line.extend(found.into_iter().map(|r| r.map_or_else(|| "–".to_string(), value)));
+                cells.push(line);
+                break;
+            }
+        }
+    }
+    table(plan, &["flows", "point", "metric"], &cells, out)
+}
+
+/// The switch queue that is longest in the mean, at each point.
+fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
+    let mean = |r: &&SummaryRow| r.metric == "mean_packets" && r.mean.is_some();
+    let longest = rows.iter().filter(|r| r.queue.is_some()).filter(mean).max_by(|a, b| {
+        a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default())
+    });
+    let Some(queue) = longest.and_then(|r| r.queue.as_deref()) else { return Ok(()) };
+    let mut cells = Vec::new();
+    for point in &plan.points {
+        for metric in ["mean_packets", "p99_packets", "drops"] {
+            let mut line = vec![queue.to_string(), values(point), name(metric).to_string()];
+            for scheme in &plan.schemes {
+                let row = rows.iter().find(|r| {
+                    r.queue.as_deref() == Some(queue)
+                        && r.scheme == *scheme
+                        && r.point.0 == *point
+                        && r.metric == metric
+                });
+                line.push(row.map_or_else(|| "–".to_string(), value));
+            }
+            cells.push(line);
+        }
+    }
+    // Many points repeat the same picture: the last one stands for them, the report has all.
+    let from = cells.len().saturating_sub(3);
+    table(plan, &["queue", "point", "metric"], cells.get(from..).unwrap_or(&cells), out)
+}
+
+fn table(plan: &Plan, lead: &[&str], cells: &[Vec<String>], out: Output) -> Result<(), Failure> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let header: Vec<&str> = lead.iter().copied().chain(plan.schemes.iter().map(String::as_str)).collect();
+    let right: Vec<usize> = (lead.len()..header.len()).collect();
+    out.table(&header, &right, cells)
+}
+
+fn values(point: &[(String, String)]) -> String {
+    match point {
+        [] => "–".to_string(),
+        [(_, value)] => value.clone(),
+        many => many.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn name(metric: &str) -> &str {
+    match metric {
+        "fct_ms.mean" => "transfer time, ms",
+        "goodput_mbps" => "goodput, Mbit/s",
+        "mean_packets" => "mean, packets",
+        "p99_packets" => "p99, packets",
+        other => other,
+    }
+}
+
+/// The mean with half its interval, or why there is none.
+fn value(row: &SummaryRow) -> String {
+    let Some(mean) = row.mean else { return "–".to_string() };
+    let digits = if mean.abs() >= 100.0 { 1 } else { 2 };
+    match row.ci95 {
+        Some([low, high]) => format!("{mean:.digits$} ± {:.digits$}", (high - low) / 2.0),
+        None => format!("{mean:.digits$}"),
+    }
+}
