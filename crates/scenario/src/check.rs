@@ -3,6 +3,7 @@
 
 use lowtide_net::{BufferSpec, Count, MarkSpec};
 use lowtide_tcp::{Config, EcnWish, cc, feedback};
+use lowtide_traffic::Flow;
 use lowtide_units::Instant;
 
 use crate::model::{HostGroup, Model, TopologyKind, TrafficGroup};
@@ -11,15 +12,16 @@ use crate::tree::At;
 
 /// Checks one point under one scheme; `configs` has one configuration per host group.
 pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
-    times(model, complaints);
-    traffic(model, complaints);
+    let flows: Vec<Vec<Flow>> = model.traffic.iter().map(TrafficGroup::flows).collect();
+    times(model, &flows, complaints);
+    traffic(model, &flows, complaints);
     packets(model, configs, complaints);
     if !model.run.allow_mismatch {
-        peers(model, configs, complaints);
+        peers(model, &flows, configs, complaints);
     }
 }
 
-fn times(model: &Model, complaints: &mut Complaints<'_>) {
+fn times(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
     let run = &model.run;
     if run.warmup >= run.duration {
         let message = format!(
@@ -28,16 +30,16 @@ fn times(model: &Model, complaints: &mut Complaints<'_>) {
         );
         complaints.add(run.warmup_at, message, Some("warm up for less, or run longer".to_owned()));
     }
-    let sized = model.traffic.iter().any(|g| g.flows.iter().any(|f| f.size.is_some()));
-    let empty = model.traffic.iter().any(|g| g.flows.is_empty());
+    let sized = flows.iter().flatten().any(|f| f.size.is_some());
+    let empty = flows.iter().any(Vec::is_empty);
     if run.end_done && !sized && !empty {
         let message = "every flow is unlimited, so the run can never end by `done`";
         let help = "write `end = \"duration\"` in [run], or give a flow a size";
         complaints.add(run.end_at, message, Some(help.to_owned()));
     }
-    for group in &model.traffic {
+    for (group, flows) in model.traffic.iter().zip(flows) {
         let late = |start: Instant| start.since_start() >= run.duration;
-        let Some(flow) = group.flows.iter().find(|f| late(f.start)) else { continue };
+        let Some(flow) = flows.iter().find(|f| late(f.start)) else { continue };
         let message = format!(
             "flows of [traffic.{}] start at {}, but the run ends at {}",
             group.name, flow.start, run.duration
@@ -46,10 +48,10 @@ fn times(model: &Model, complaints: &mut Complaints<'_>) {
     }
 }
 
-fn traffic(model: &Model, complaints: &mut Complaints<'_>) {
-    for group in &model.traffic {
+fn traffic(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
+    for (group, flows) in model.traffic.iter().zip(flows) {
         // A workload leaves out what would go from a host to itself.
-        if group.flows.is_empty() || group.flows.len() as u64 != group.args.count("count") {
+        if flows.is_empty() || flows.len() as u64 != group.args.count("count") {
             let message = format!("[traffic.{}] sends from a host to itself", group.name);
             let help = "name another host in `to`".to_owned();
             complaints.add(group.to_at, message, Some(help));
@@ -116,9 +118,9 @@ fn show(count: Count) -> String {
 }
 
 /// Whether each receiver serves the senders that send to it.
-fn peers(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
-    for traffic in &model.traffic {
-        for (from, to) in pairs(model, traffic) {
+fn peers(model: &Model, flows: &[Vec<Flow>], configs: &[Config], complaints: &mut Complaints<'_>) {
+    for (traffic, flows) in model.traffic.iter().zip(flows) {
+        for (from, to) in pairs(model, flows) {
             let (sender, receiver) = (&configs[from], &configs[to]);
             let (from, to) = (&model.hosts[from], &model.hosts[to]);
             let agreed = sender.ecn == EcnWish::Rfc3168 && receiver.ecn != EcnWish::Off;
@@ -160,10 +162,10 @@ fn peers(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
     }
 }
 
-/// The pairs of host groups between which a traffic group sends, each once.
-fn pairs(model: &Model, traffic: &TrafficGroup) -> Vec<(usize, usize)> {
+/// The pairs of host groups between which flows go, each once.
+fn pairs(model: &Model, flows: &[Flow]) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::new();
-    for flow in &traffic.flows {
+    for flow in flows {
         let group = |host| model.group_of(host).map(|(index, _)| usize::from(index));
         if let (Some(from), Some(to)) = (group(flow.src), group(flow.dst))
             && !out.contains(&(from, to))

@@ -226,3 +226,44 @@ fn observation(out: &mut Text, model: &Model) {
     out.bare("flows-per-group", probes.flows_per_group);
     out.bare("queues", probes.queues);
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+    use crate::keys::{Fallback, SECTIONS};
+
+    /// Keys that a written-out run may lack: they describe what is no longer there.
+    const GONE: [&str; 3] = ["schemes", "base", "description"];
+
+    #[test]
+    fn every_key_of_the_table_is_written_out() {
+        let scenario = Scenario::load("dumbbell-10g").unwrap();
+        let scenario = scenario.with_override("hosts.senders.profile", "rfc").unwrap();
+        let scenario = scenario.with_override("hosts.senders.scheme", "dctcp").unwrap();
+        let text = scenario.expand().unwrap().runs[0].resolved_toml();
+        let tree: toml::Table = text.parse().unwrap();
+        for section in SECTIONS {
+            let path: Vec<&str> = section
+                .path
+                .iter()
+                .scan("", |before, part| {
+                    let name = match (*part, *before) {
+                        ("*", "hosts") => "senders",
+                        ("*", "traffic") => "flows",
+                        (part, _) => part,
+                    };
+                    *before = part;
+                    Some(name)
+                })
+                .collect();
+            for key in section.all_keys() {
+                if GONE.contains(&key.name) {
+                    assert!(matches!(key.default, Fallback::Unset(_)), "{}", key.name);
+                    continue;
+                }
+                let table = path.iter().try_fold(&tree, |t, p| t.get(*p)?.as_table());
+                assert!(table.is_some_and(|t| t.contains_key(key.name)), "{path:?} {}", key.name);
+            }
+        }
+    }
+}

@@ -84,7 +84,7 @@ fn floor_boundary(text: &str, at: usize) -> usize {
 pub struct ScenarioErrors(Vec<ScenarioError>);
 
 impl ScenarioErrors {
-    /// The errors, in the order of the text.
+    /// The errors, by file, in the order of the text.
     pub fn iter(&self) -> std::slice::Iter<'_, ScenarioError> {
         self.0.iter()
     }
@@ -95,7 +95,8 @@ impl ScenarioErrors {
     }
 
     /// All of `found` as one error, each place and message once; `None` when there are none.
-    pub(crate) fn collect(found: Vec<ScenarioError>) -> Option<Self> {
+    pub(crate) fn collect(mut found: Vec<ScenarioError>) -> Option<Self> {
+        found.sort_by_key(|e| (e.file.clone(), e.span.as_ref().map(|s| s.start)));
         let mut kept: Vec<ScenarioError> = Vec::new();
         for error in found {
             if !kept.contains(&error) {

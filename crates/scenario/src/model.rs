@@ -91,7 +91,13 @@ pub(crate) struct TrafficGroup {
     pub(crate) start_at: At,
     pub(crate) workload: &'static workload::Entry,
     pub(crate) args: Args,
-    pub(crate) flows: Vec<Flow>,
+}
+
+impl TrafficGroup {
+    /// The flows, made anew each time: a sweep would hold a million of them per point otherwise.
+    pub(crate) fn flows(&self) -> Vec<Flow> {
+        (self.workload.flows)(&self.args)
+    }
 }
 
 /// The table `[probes]`.
@@ -390,16 +396,7 @@ impl<'a, 's> File<'a, '_, 's> {
             };
             let (sources, destinations) = (list(from), list(to));
             let args = Args { group: index as u16, sources, destinations, values };
-            let flows =
-                if self.complaints.is_empty() { (workload.flows)(&args) } else { Vec::new() };
-            out.push(TrafficGroup {
-                name: name.to_owned(),
-                to_at,
-                start_at,
-                workload,
-                args,
-                flows,
-            });
+            out.push(TrafficGroup { name: name.to_owned(), to_at, start_at, workload, args });
         }
         out
     }

@@ -7,7 +7,7 @@ use lowtide_tcp::Config;
 
 use crate::emit;
 use crate::error::ScenarioErrors;
-use crate::model::Model;
+use crate::model::{Model, TrafficGroup};
 use crate::network;
 
 /// What all seeds of a scheme at a point share.
@@ -64,7 +64,7 @@ impl Case {
             network: network::blueprint(model),
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),
-            flows: model.traffic.iter().flat_map(|g| g.flows.iter().copied()).collect(),
+            flows: model.traffic.iter().flat_map(TrafficGroup::flows).collect(),
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
             disturbance: model.disturbance,
             probes: ProbePlan {

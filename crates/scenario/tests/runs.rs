@@ -237,3 +237,50 @@ fn hosts_may_send_among_themselves() {
     assert!(setup.flows.iter().all(|f| f.src != f.dst));
     assert_eq!(setup.flows.len(), 12);
 }
+
+#[test]
+fn texts_survive_being_written_out() {
+    let title = r#"Queues "deep" \ shallow, 20 µs \u001b"#;
+    let text = BASE.replace("\"A test\"", &format!("{:?}", title.replace('\\', "/")));
+    let run = &plan(&text).runs[0];
+    assert_eq!(plan(&run.resolved_toml()).title, plan(&text).title);
+}
+
+#[test]
+fn the_example_of_the_manual_is_right() {
+    let page = include_str!("../../../docs/scenario.md");
+    let (_, rest) = page.split_once("```toml\n").unwrap();
+    let (example, rest) = rest.split_once("```").unwrap();
+    let setup = only(example);
+    assert_eq!(setup.flows.len(), 2);
+    let (_, rest) = rest.split_once("```toml\n").unwrap();
+    let (sweep, _) = rest.split_once("```").unwrap();
+    assert_eq!(plan(&with(sweep)).points.len(), 8);
+}
+
+#[test]
+fn the_hash_is_of_what_decides_a_run() {
+    let base = plan(BASE);
+    let same = [
+        BASE.replace("A test", "Another title"),
+        BASE.replace("[run]", "# a comment\n[run]\nwarmup = \"0 ms\""),
+        BASE.replace("\"40 MB\"", "\"40000 kB\""),
+    ];
+    for text in same {
+        assert_eq!(plan(&text).hash, base.hash);
+        assert_eq!(plan(&text).runs[0].hash, base.runs[0].hash);
+    }
+    let other = [
+        BASE.replace("\"40 MB\"", "\"41 MB\""),
+        BASE.replace("nagle = false", "nagle = true"),
+        with("[disturbance]\nties = false\n"),
+    ];
+    for text in other {
+        assert_ne!(plan(&text).hash, base.hash, "{text}");
+        assert_ne!(plan(&text).runs[0].hash, base.runs[0].hash);
+    }
+    let more = Scenario::parse(BASE, "t.toml").unwrap().seeds(3).unwrap().expand().unwrap();
+    assert_eq!(more.hash, base.hash, "more seeds are the same experiment");
+    assert_eq!(more.runs[0].hash, base.runs[0].hash, "and keep the runs that were made");
+    assert_ne!(more.runs[1].hash, base.runs[0].hash);
+}
