@@ -6,6 +6,7 @@ use lowtide_record::{Manifest, RunDir};
 use crate::error::LabError;
 use crate::figure::to_svg;
 use crate::plots::{self, Source};
+use crate::report;
 use crate::results::Results;
 
 /// Writes them and returns their names.
@@ -25,9 +26,14 @@ pub(crate) fn write(
         .map_err(|e| LabError::Draw { what: "summary.json".to_owned(), reason: e.to_string() })?;
     json.push('\n');
     write("summary.json".to_owned(), &json)?;
-    for figure in plots::figures(dir, Source { manifest, results })? {
-        write(format!("figures/{}.svg", figure.id), &to_svg(&figure)?)?;
+    let source = Source { manifest, results };
+    let mut figures = Vec::new();
+    for figure in plots::figures(dir, source)? {
+        let svg = to_svg(&figure)?;
+        write(format!("figures/{}.svg", figure.id), &svg)?;
         write(format!("figures/{}.csv", figure.id), &figure.to_csv())?;
+        figures.push((figure, svg));
     }
+    write("report.html".to_owned(), &report::render(source, &figures)?)?;
     Ok(files)
 }

@@ -79,11 +79,15 @@ fn draw(
     root.fill(&WHITE)?;
     let at = |x: i32, y: i32| (x * FINE, y * FINE);
     write(&root, &figure.title, at(LEFT, TITLE_Y), &font(15, INK, true))?;
+    // Traces are too dense for dashes; the legend shows them as they are.
+    let traces =
+        figure.panels.iter().flat_map(|p| &p.series).any(|s| matches!(s.look, Look::Trace));
     for (i, row) in rows.iter().enumerate() {
         let y = LEGEND_Y + 20 * i as i32;
         for (x, name, number) in row {
             let look = style(*number);
-            stroke(&root, vec![at(*x, y), at(x + 30, y)], look.color.into(), 2.0, look.dash)?;
+            let dash = look.dash.filter(|_| !traces);
+            stroke(&root, vec![at(*x, y), at(x + 30, y)], look.color.into(), 2.0, dash)?;
             sign(&root, at(x + 15, y), look)?;
             write(&root, name, at(x + 37, y), &font(13, INK, false))?;
         }
@@ -134,8 +138,9 @@ fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Fai
     let x = panel.x.clone().thin_names(plot, 12.0 * LETTER);
     let mut chart = ChartBuilder::on(area)
         .margin_top(top * FINE)
+        .margin_left(10 * FINE)
         .margin_right(RIGHT * FINE)
-        .set_label_area_size(LabelAreaPosition::Left, LEFT * FINE)
+        .set_label_area_size(LabelAreaPosition::Left, (LEFT - 10) * FINE)
         .set_label_area_size(LabelAreaPosition::Bottom, 48 * FINE)
         .build_cartesian_2d(x, panel.y.clone())?;
     if let Some((from, to)) = panel.shade {
@@ -154,6 +159,9 @@ fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Fai
         .y_desc(panel.y.label.clone())
         .draw()?;
     let place = |x: f64, y: f64| chart.backend_coord(&(x, y));
+    for (i, series) in panel.series.iter().enumerate() {
+        draw_series(root, panel, series, &place, i)?;
+    }
     for rule in &panel.rules {
         let along = |share: f64| if rule.upright { (rule.at, share) } else { (share, rule.at) };
         let (low, high) =
@@ -167,9 +175,6 @@ fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Fai
             ((end.0 + 6 * FINE, end.1), Pos::new(HPos::Left, VPos::Center))
         };
         write(root, &rule.label, at, &font(12, INK, false).pos(pos))?;
-    }
-    for (i, series) in panel.series.iter().enumerate() {
-        draw_series(root, panel, series, &place, i)?;
     }
     if !panel.title.is_empty() {
         let at = (LEFT * FINE, (top - 14) * FINE);
@@ -191,7 +196,7 @@ fn draw_series(
     match series.look {
         Look::Measured => stroke(root, points.clone(), color, 2.0, look.dash)?,
         Look::Dots => {}
-        Look::Trace => stroke(root, points.clone(), color, 1.75, None)?,
+        Look::Trace => stroke(root, points.clone(), color, 1.5, None)?,
         Look::Thin => stroke(root, points.clone(), color.mix(0.85), 1.0, Some((4, 3)))?,
         Look::Steps => stroke(root, steps(&points), color, 2.0, look.dash)?,
     }

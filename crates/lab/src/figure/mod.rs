@@ -8,7 +8,7 @@ mod palette;
 
 use lowtide_record::csv;
 
-pub(crate) use axis::Axis;
+pub(crate) use axis::{Axis, number};
 pub(crate) use draw::to_svg;
 
 /// One figure.

@@ -86,7 +86,7 @@ fn figure(source: Source<'_>, measure: &Measure) -> Option<Figure> {
             measure.title.to_lowercase().replace(' ', "-"),
             file_name(&measure.group)
         ),
-        title: format!("{} of `{}`", measure.title, measure.group),
+        title: format!("{} of group {}", measure.title, measure.group),
         caption: caption(source, &rows, missing),
         legend: source.legend(|_| true),
         panels,

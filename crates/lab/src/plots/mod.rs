@@ -15,7 +15,7 @@ use crate::facts::RunFacts;
 use crate::figure::{Axis, Figure};
 use crate::results::Results;
 
-pub(crate) use metric::{Measure, measures};
+pub(crate) use metric::measures;
 pub(crate) use queue::busiest;
 
 /// What a figure is drawn from.

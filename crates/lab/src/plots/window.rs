@@ -56,7 +56,7 @@ pub(crate) fn window(source: Source<'_>, probes: &Probes) -> Option<Figure> {
     }
     Some(Figure {
         id: "window-over-time".into(),
-        title: format!("Congestion window of flow {flow} (`{group}`) over time"),
+        title: format!("Congestion window of flow {flow} (group {group}) over time"),
         caption: format!(
             "{} Thick: cwnd; thin and dashed: ssthresh, from the first reaction on. Each scheme has a \
              scale of its own.",
@@ -88,7 +88,7 @@ pub(crate) fn alpha(source: Source<'_>, probes: &Probes) -> Option<Figure> {
     let panel = Panel { title: String::new(), x, y, series, rules: Vec::new(), shade: None };
     Some(Figure {
         id: "alpha-over-time".into(),
-        title: format!("DCTCP's alpha of flow {flow} (`{group}`) over time"),
+        title: format!("DCTCP's alpha of flow {flow} (group {group}) over time"),
         caption: format!(
             "{} The sender's estimate of the share of bytes that are marked.",
             source.place()

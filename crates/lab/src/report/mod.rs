@@ -1,0 +1,209 @@
+//! `report.html`: one file that needs nothing else, not even a network.
+//!
+//! Contract: what the page shows is in the tables and the manifest. It names the number of seeds, what
+//! did not complete, the settings that decide, the digest, and the command that makes it again.
+
+use lowtide_record::Setting;
+use minijinja::value::Value;
+use minijinja::{Environment, context};
+use serde::Serialize;
+
+use crate::error::LabError;
+use crate::figure::{Figure, number};
+use crate::plots::{Source, busiest, measures};
+use crate::settings::DERIVED;
+use crate::summary::SummaryRow;
+
+/// A table of the page.
+#[derive(Serialize)]
+struct Grid {
+    title: String,
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// Settings that decide results most; the rest is folded away.
+const DECISIVE: [&str; 22] = [
+    "duration",
+    "warmup",
+    "end",
+    "link-rate",
+    "link-delay",
+    "framing",
+    "buffer",
+    "k",
+    "profile",
+    "cc",
+    "ecn",
+    "ack",
+    "feedback",
+    "rto-min",
+    "initial-window",
+    "window-floor",
+    "send-buffer",
+    "receive-buffer",
+    "delack-segments",
+    "delack-timer",
+    "start-jitter",
+    "host-jitter",
+];
+
+/// The page. `figures` are drawn already.
+pub(crate) fn render(source: Source<'_>, figures: &[(Figure, String)]) -> Result<String, LabError> {
+    let m = source.manifest;
+    let figures: Vec<Value> = figures
+        .iter()
+        .map(|(figure, svg)| {
+            context! {
+                id => figure.id,
+                caption => figure.caption,
+                svg => Value::from_safe_string(svg.clone()),
+                csv => data_uri(&figure.to_csv()),
+            }
+        })
+        .collect();
+    let decides = |s: &&Setting| {
+        s.values.len() > 1 || s.section == DERIVED || DECISIVE.contains(&s.name.as_str())
+    };
+    let (deciding, rest): (Vec<&Setting>, Vec<&Setting>) = m.settings.iter().partition(decides);
+    let page = context! {
+        manifest => m,
+        digest => source.results.digest,
+        figures,
+        tables => tables(source),
+        deciding,
+        rest,
+    };
+    let mut environment = Environment::new();
+    environment
+        .add_template("report.html", include_str!("report.html"))
+        .and_then(|()| environment.get_template("report.html")?.render(page))
+        .map_err(|e| LabError::Draw { what: "the report".to_owned(), reason: e.to_string() })
+}
+
+/// A file inside the page, as an address that a browser saves.
+fn data_uri(csv: &str) -> String {
+    let mut out = String::from("data:text/csv;charset=utf-8,");
+    for byte in csv.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~,".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+fn tables(source: Source<'_>) -> Vec<Grid> {
+    let mut out: Vec<Grid> = measures(source)
+        .into_iter()
+        .map(|m| Grid {
+            title: format!("{} of group {} ({})", m.title, m.group, m.unit),
+            head: head(source),
+            rows: by_point(source, |r| r.group.as_ref() == Some(&m.group) && r.metric == m.metric),
+        })
+        .collect();
+    if let Some(queue) = busiest(source) {
+        let point = source.point();
+        let metrics = [
+            ("mean_packets", "mean"),
+            ("p50_packets", "median"),
+            ("p99_packets", "99 %"),
+            ("p999_packets", "99.9 %"),
+            ("max_packets", "longest"),
+            ("marks", "marked packets"),
+            ("drops", "dropped packets"),
+        ];
+        let row = |(metric, name): (&str, &str)| {
+            let cells = source.manifest.schemes.iter().map(|scheme| {
+                let found = source.results.summary.iter().find(|r| {
+                    r.queue.as_deref() == Some(queue)
+                        && r.scheme == *scheme
+                        && r.metric == metric
+                        && r.point == point
+                });
+                found.map_or_else(dash, cell)
+            });
+            std::iter::once(name.to_owned()).chain(cells).collect()
+        };
+        let at = if point.is_empty() { String::new() } else { format!(", at {point}") };
+        out.push(Grid {
+            title: format!("Queue at {queue}, packets over time{at}"),
+            head: std::iter::once(String::new()).chain(source.manifest.schemes.clone()).collect(),
+            rows: metrics.into_iter().map(row).collect(),
+        });
+    }
+    out
+}
+
+fn head(source: Source<'_>) -> Vec<String> {
+    let first = source.point();
+    let keys: Vec<&str> = first.keys().collect();
+    std::iter::once(keys.join(", ")).chain(source.manifest.schemes.clone()).collect()
+}
+
+/// One row per point, one column per scheme, of the summary rows that `wanted` picks.
+fn by_point(source: Source<'_>, wanted: impl Fn(&SummaryRow) -> bool) -> Vec<Vec<String>> {
+    let rows: Vec<&SummaryRow> = source.results.summary.iter().filter(|r| wanted(r)).collect();
+    let of = |point, scheme: &String| {
+        let found = rows.iter().find(|r| r.point == *point && r.scheme == *scheme);
+        found.map_or_else(dash, |r| cell(r))
+    };
+    let points = source.manifest.points.iter();
+    points
+        .map(|point| {
+            let values: Vec<&str> = point.0.iter().map(|(_, v)| v.as_str()).collect();
+            let cells = source.manifest.schemes.iter().map(|scheme| of(point, scheme));
+            std::iter::once(values.join(", ")).chain(cells).collect()
+        })
+        .collect()
+}
+
+fn dash() -> String {
+    "\u{2013}".to_owned()
+}
+
+/// A value with half the width of its interval; `=` where all seeds agree.
+fn cell(row: &SummaryRow) -> String {
+    let Some(mean) = row.mean else { return dash() };
+    match row.ci95 {
+        Some([low, high]) => format!("{} \u{b1} {}", number(mean), number((high - low) / 2.0)),
+        None if row.seed_independent => format!("{} =", number(mean)),
+        None => number(mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_record::Point;
+
+    use super::*;
+
+    #[test]
+    fn a_csv_file_survives_inside_an_address() {
+        assert_eq!(
+            data_uri("a,b\n1,\"2 %\"\n"),
+            "data:text/csv;charset=utf-8,a,b%0A1,%222%20%25%22%0A"
+        );
+    }
+
+    #[test]
+    fn a_cell_says_what_is_known() {
+        let row = |mean, ci95, seed_independent| SummaryRow {
+            scheme: "dctcp".into(),
+            point: Point::default(),
+            group: None,
+            queue: None,
+            metric: "fct_ms.mean",
+            unit: "ms",
+            seeds: 3,
+            values: 3,
+            mean,
+            ci95,
+            seed_independent,
+        };
+        assert_eq!(cell(&row(Some(82.5), Some([80.0, 85.0]), false)), "82.5 \u{b1} 2.5");
+        assert_eq!(cell(&row(Some(82.5), None, true)), "82.5 =");
+        assert_eq!(cell(&row(None, None, false)), "\u{2013}", "never zero");
+    }
+}
