@@ -3,8 +3,8 @@
 //! Contract: what the page shows is in the tables and the manifest. It names the number of seeds, what
 //! did not complete, the settings that decide, the digest, and the command that makes it again.
 
-use lowtide_record::Setting;
-use minijinja::value::Value;
+use lowtide_record::{Point, Setting};
+use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use serde::Serialize;
 
@@ -55,8 +55,8 @@ pub(crate) fn render(source: Source<'_>, figures: &[(Figure, String)]) -> Result
         .iter()
         .map(|(figure, svg)| {
             context! {
-                id => figure.id,
-                caption => figure.caption,
+                id => figure.id.as_str(),
+                caption => figure.caption.as_str(),
                 svg => Value::from_safe_string(svg.clone()),
                 csv => data_uri(&figure.to_csv()),
             }
@@ -67,12 +67,12 @@ pub(crate) fn render(source: Source<'_>, figures: &[(Figure, String)]) -> Result
     };
     let (deciding, rest): (Vec<&Setting>, Vec<&Setting>) = m.settings.iter().partition(decides);
     let page = context! {
-        manifest => m,
-        digest => source.results.digest,
+        manifest => Serde(m),
+        digest => source.results.digest.as_str(),
         figures,
-        tables => tables(source),
-        deciding,
-        rest,
+        tables => Serde(tables(source)),
+        deciding => Serde(deciding),
+        rest => Serde(rest),
     };
     let mut environment = Environment::new();
     environment
@@ -145,7 +145,7 @@ fn head(source: Source<'_>) -> Vec<String> {
 /// One row per point, one column per scheme, of the summary rows that `wanted` picks.
 fn by_point(source: Source<'_>, wanted: impl Fn(&SummaryRow) -> bool) -> Vec<Vec<String>> {
     let rows: Vec<&SummaryRow> = source.results.summary.iter().filter(|r| wanted(r)).collect();
-    let of = |point, scheme: &String| {
+    let of = |point: &Point, scheme: &String| {
         let found = rows.iter().find(|r| r.point == *point && r.scheme == *scheme);
         found.map_or_else(dash, |r| cell(r))
     };
@@ -175,8 +175,6 @@ fn cell(row: &SummaryRow) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lowtide_record::Point;
-
     use super::*;
 
     #[test]
