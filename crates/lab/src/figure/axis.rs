@@ -95,7 +95,7 @@ impl Axis {
     pub(crate) fn thin_names(mut self, width: f64, letter: f64) -> Self {
         let mut free = f64::NEG_INFINITY;
         for i in 0..self.ticks.len() {
-            let half = (self.ticks[i].1.chars().count() as f64 * letter + 8.0) / 2.0;
+            let half = self.ticks[i].1.chars().count() as f64 * letter / 2.0 + 4.0;
             let at = self.share(self.ticks[i].0) * width;
             if at - half < free {
                 self.ticks[i].1.clear();

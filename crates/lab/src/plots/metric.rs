@@ -1,5 +1,7 @@
 //! A metric against the swept key, or beside the schemes when nothing is swept.
 
+use std::fmt::Write as _;
+
 use lowtide_record::Point;
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
 
@@ -113,10 +115,11 @@ fn caption(source: Source<'_>, rows: &[&SummaryRow], missing: usize) -> String {
     };
     let agree = rows.iter().filter(|r| r.seed_independent).count();
     if agree > 0 {
-        text += &format!(" {agree} of {} values are the same for every seed.", rows.len());
+        // Writing to a string cannot fail.
+        let _ = write!(text, " {agree} of {} values are the same for every seed.", rows.len());
     }
     if missing > 0 {
-        text += &format!(" {missing} values are not drawn: flows did not complete.");
+        let _ = write!(text, " {missing} values are not drawn: flows did not complete.");
     }
     text
 }

@@ -8,7 +8,7 @@ mod queue;
 mod window;
 
 use lowtide_record::{Manifest, Point, RunDir, Setting};
-use lowtide_units::parse_duration;
+use lowtide_units::{Duration, parse_duration};
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
@@ -63,7 +63,7 @@ impl<'a> Source<'a> {
         let find = |s: &&Setting| s.section == "run" && s.name == "warmup";
         let setting = self.manifest.settings.iter().find(find);
         let text = setting.and_then(|s| s.values.first());
-        text.and_then(|t| parse_duration(t).ok()).map_or(0, |d| d.as_ps())
+        text.and_then(|t| parse_duration(t).ok()).map_or(0, Duration::as_ps)
     }
 
     /// The number of a scheme, which is that of its style.

@@ -3,6 +3,8 @@
 //! Contract: what the page shows is in the tables and the manifest. It names the number of seeds, what
 //! did not complete, the settings that decide, the digest, and the command that makes it again.
 
+use std::fmt::Write as _;
+
 use lowtide_record::{Point, Setting};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
@@ -88,7 +90,8 @@ fn data_uri(csv: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.~,".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
         }
     }
     out
@@ -163,11 +166,17 @@ fn dash() -> String {
     "\u{2013}".to_owned()
 }
 
+/// An uncertainty is not known to more than two digits.
+fn two_digits(value: f64) -> String {
+    let scale = 10_f64.powf(value.abs().log10().floor() - 1.0);
+    number(if scale > 0.0 { (value / scale).round() * scale } else { value })
+}
+
 /// A value with half the width of its interval; `=` where all seeds agree.
 fn cell(row: &SummaryRow) -> String {
     let Some(mean) = row.mean else { return dash() };
     match row.ci95 {
-        Some([low, high]) => format!("{} \u{b1} {}", number(mean), number((high - low) / 2.0)),
+        Some([low, high]) => format!("{} \u{b1} {}", number(mean), two_digits((high - low) / 2.0)),
         None if row.seed_independent => format!("{} =", number(mean)),
         None => number(mean),
     }
@@ -201,6 +210,7 @@ mod tests {
             seed_independent,
         };
         assert_eq!(cell(&row(Some(82.5), Some([80.0, 85.0]), false)), "82.5 \u{b1} 2.5");
+        assert_eq!(cell(&row(Some(68.47), Some([68.456, 68.484]), false)), "68.47 \u{b1} 0.014");
         assert_eq!(cell(&row(Some(82.5), None, true)), "82.5 =");
         assert_eq!(cell(&row(None, None, false)), "\u{2013}", "never zero");
     }
