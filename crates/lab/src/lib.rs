@@ -1,5 +1,29 @@
-//! Ties a scenario to a backend; statistics; figures and the report.
+//! Runs scenarios, computes statistics, writes figures and the report.
+//!
+//! Contract: a plan goes in, a run directory comes out. Everything that is reported follows from the
+//! tables in that directory; the number of threads changes nothing. An interval needs several seeds,
+//! and a flow that did not complete never leaves a statistic in silence.
 
-pub mod figure;
-pub mod report;
-pub mod view;
+mod error;
+mod facts;
+mod figure;
+mod interval;
+mod plots;
+mod present;
+mod report;
+mod results;
+mod schedule;
+mod session;
+mod settings;
+mod summary;
+
+pub use error::LabError;
+pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen, Times};
+pub use interval::OverSeeds;
+pub use results::{Envelope, Results};
+pub use schedule::Progress;
+pub use session::{Finished, Options, default_dir, execute, load, report, simulate};
+pub use summary::SummaryRow;
+
+/// Version of the tool.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -44,8 +44,6 @@ pub struct Series {
     pub probes: Vec<(u32, ProbeRow)>,
     /// Sampled queues.
     pub queue_samples: Vec<(u32, QueueSampleRow)>,
-    /// Histograms of the queues.
-    pub levels: Vec<(u32, LevelRow)>,
 }
 
 impl RunDir {
@@ -220,8 +218,12 @@ impl RunDir {
         Ok(Series {
             probes: parquet::read(&self.path_of::<ProbeRow>(), Some(runs))?,
             queue_samples: parquet::read(&self.path_of::<QueueSampleRow>(), Some(runs))?,
-            levels: parquet::read(&self.path_of::<LevelRow>(), Some(runs))?,
         })
+    }
+
+    /// The histograms of the queues of `runs`, from the merged tables.
+    pub fn levels(&self, runs: &[u32]) -> Result<Vec<(u32, LevelRow)>, RecordError> {
+        parquet::read(&self.path_of::<LevelRow>(), Some(runs))
     }
 
     /// Writes a file of text, whole or not at all.

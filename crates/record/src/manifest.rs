@@ -72,7 +72,7 @@ pub struct Manifest {
     pub seeds: Vec<u64>,
     /// Settings that decide the results.
     pub settings: Vec<Setting>,
-    /// Seconds of wall time over all sessions.
+    /// Seconds of wall time of all runs, added up: what one thread needs.
     pub wall_seconds: f64,
     /// Packets serialised by any output queue, over all runs.
     pub hops: u64,

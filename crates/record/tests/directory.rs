@@ -60,7 +60,7 @@ fn series_of_chosen_runs_are_found() {
     assert_eq!(runs, [1, 1, 1, 4, 4, 4]);
     assert_eq!(series.probes[3].1, tables(2).probes[0]);
     assert_eq!(series.queue_samples.len(), 2);
-    assert_eq!(series.levels[0].1, tables(2).levels[0]);
+    assert_eq!(dir.levels(&[1]).unwrap()[0], (1, tables(2).levels.remove(0)));
     assert_eq!(dir.series(&[17]).unwrap().probes, []);
 }
 

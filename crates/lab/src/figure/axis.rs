@@ -1,221 +1,241 @@
-//! Axes: where a value stands and what is written beside it.
+//! Axes: where values stand, and which of them are named.
 
-use crate::view::Axis;
+use std::ops::Range;
 
-use super::number;
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-/// An axis from its lower to its upper end.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Scale {
-    lo: f64,
-    hi: f64,
-    log: bool,
-    ticks: Vec<(f64, String)>,
-    /// Unit of the labels where it differs from that of the values.
-    unit: Option<&'static str>,
+/// How values are spread along an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scale {
+    /// Equal steps add.
+    Linear,
+    /// Equal steps multiply.
+    Log,
 }
 
-impl Scale {
-    /// From 0 to a round number at or above `hi`.
-    pub(super) fn from_zero(hi: f64) -> Self {
-        let hi = if hi > 0.0 && hi.is_finite() { hi } else { 1.0 };
-        let step = round_step(hi / 5.0);
-        // A hair of tolerance: 0.3 is three steps of 0.1, not four.
-        let count = (hi / step - 1e-9).ceil().max(1.0);
-        Self::stepped(0.0, count * step, step, 1.0)
+/// An axis with its range and its named values.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Axis {
+    /// What it shows, with the unit.
+    pub(crate) label: String,
+    /// The same as a column of the CSV file.
+    pub(crate) column: String,
+    /// How values are spread.
+    pub(crate) scale: Scale,
+    /// Least value.
+    pub(crate) low: f64,
+    /// Greatest value.
+    pub(crate) high: f64,
+    /// The named values.
+    pub(crate) ticks: Vec<(f64, String)>,
+}
+
+/// A range of values this many times as wide as its least one is better read on a logarithmic axis.
+const WIDE: f64 = 25.0;
+
+impl Axis {
+    /// From zero to a little more than the greatest value.
+    pub(crate) fn from_zero(label: &str, column: &str, values: impl Iterator<Item = f64>) -> Self {
+        let most = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
+        let most = if most > 0.0 { most } else { 1.0 };
+        Self::linear(label, column, 0.0, most * 1.05)
     }
 
-    /// Exactly from `lo` to `hi`, ticks at round numbers between.
-    pub(super) fn span(lo: f64, hi: f64) -> Self {
-        let (lo, hi) = widen(lo, hi);
-        Self::stepped(lo, hi, round_step((hi - lo) / 8.0), 1.0)
+    /// From `low` to `high`.
+    pub(crate) fn linear(label: &str, column: &str, low: f64, high: f64) -> Self {
+        let step = step(high - low);
+        let first = (low / step).ceil() as i64;
+        let last = (high / step + 1e-9).floor() as i64;
+        let ticks = (first..=last).map(|i| i as f64 * step).map(|v| (v, number(v))).collect();
+        let (label, column) = (label.to_owned(), column.to_owned());
+        Self { label, column, scale: Scale::Linear, low, high, ticks }
     }
 
-    /// Time from `lo` to `hi` seconds, labelled in s, ms or us as the span
-    /// asks.
-    pub(super) fn time(lo: f64, hi: f64) -> Self {
-        let (lo, hi) = widen(lo, hi);
-        let (factor, unit) = match hi - lo {
-            span if span < 2e-4 => (1e6, "us"),
-            span if span < 0.2 => (1e3, "ms"),
-            _ => (1.0, "s"),
+    /// Logarithmic where the values are positive and range widely, else from zero.
+    pub(crate) fn fitting(label: &str, column: &str, values: &[f64]) -> Self {
+        let finite = || values.iter().copied().filter(|v| v.is_finite());
+        let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(0.0, f64::max));
+        if low > 0.0 && high / low >= WIDE {
+            Self::log(label, column, low / 1.3, high * 1.3)
+        } else {
+            Self::from_zero(label, column, finite())
+        }
+    }
+
+    /// Logarithmic between two positive values.
+    pub(crate) fn log(label: &str, column: &str, low: f64, high: f64) -> Self {
+        let decades = high.log10() - low.log10();
+        let factors: &[f64] = if decades > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        let ticks = (from..=to)
+            .flat_map(|d| factors.iter().map(move |f| f * 10_f64.powi(d)))
+            .filter(|v| (low..=high).contains(v))
+            .map(|v| (v, number(v)))
+            .collect();
+        let (label, column) = (label.to_owned(), column.to_owned());
+        Self { label, column, scale: Scale::Log, low, high, ticks }
+    }
+
+    /// The values that occur, each with its own name; logarithmic where they range widely.
+    pub(crate) fn named(label: &str, column: &str, ticks: Vec<(f64, String)>) -> Self {
+        let low = ticks.iter().map(|t| t.0).fold(f64::INFINITY, f64::min);
+        let high = ticks.iter().map(|t| t.0).fold(f64::NEG_INFINITY, f64::max);
+        let (label, column) = (label.to_owned(), column.to_owned());
+        if low > 0.0 && high / low > 8.0 {
+            let (low, high) = (low / 1.15, high * 1.15);
+            Self { label, column, scale: Scale::Log, low, high, ticks }
+        } else {
+            let room = if high > low { (high - low) * 0.06 } else { 0.5 };
+            let (low, high) = (low - room, high + room);
+            Self { label, column, scale: Scale::Linear, low, high, ticks }
+        }
+    }
+
+    /// Leaves names out that would stand on top of the one before, in a plot of `width` pixels.
+    pub(crate) fn thin_names(mut self, width: f64, letter: f64) -> Self {
+        let mut free = f64::NEG_INFINITY;
+        for i in 0..self.ticks.len() {
+            let half = self.ticks[i].1.chars().count() as f64 * letter / 2.0 + 4.0;
+            let at = self.share(self.ticks[i].0) * width;
+            if at - half < free {
+                self.ticks[i].1.clear();
+            } else {
+                free = at + half;
+            }
+        }
+        self
+    }
+
+    /// Where a value stands: 0 at the low end, 1 at the high end.
+    fn share(&self, value: f64) -> f64 {
+        let place = |v: f64| match self.scale {
+            Scale::Linear => v,
+            Scale::Log => v.max(self.low).log10(),
         };
-        let step = round_step((hi - lo) * factor / 8.0) / factor;
-        Self { unit: Some(unit), ..Self::stepped(lo, hi, step, factor) }
-    }
-
-    /// Logarithmic, from a round number at or below `lo` to one at or above
-    /// `hi`; both positive.
-    pub(super) fn log(lo: f64, hi: f64) -> Self {
-        let round = [1.0, 2.0, 5.0];
-        let first = lo.log10().floor() as i32 - 1;
-        let last = hi.log10().ceil() as i32 + 1;
-        let steps: Vec<f64> = (first..=last)
-            .flat_map(|exponent| round.map(|digit| digit * 10_f64.powi(exponent)))
-            .collect();
-        let below = steps.iter().rev().find(|&&step| step <= lo * (1.0 + 1e-9));
-        let above = steps.iter().find(|&&step| step >= hi * (1.0 - 1e-9));
-        let (mut lo, mut hi) = (*below.unwrap_or(&lo), *above.unwrap_or(&hi));
-        if hi <= lo {
-            (lo, hi) = (lo / 2.0, hi * 2.0);
-        }
-        let decades_only = (hi / lo).log10() > 3.2;
-        let ticks = steps
-            .into_iter()
-            .enumerate()
-            .filter(|(index, _)| !decades_only || index % 3 == 0)
-            .map(|(_, value)| value)
-            .filter(|value| (lo..=hi).contains(value))
-            .map(|value| (value, number::tick(value)))
-            .collect();
-        Self { lo: lo.log10(), hi: hi.log10(), log: true, ticks, unit: None }
-    }
-
-    /// The swept values with their own labels, and a little room beside them.
-    pub(super) fn swept(axis: &Axis) -> Self {
-        let log = axis.log && axis.ticks.iter().all(|tick| tick.value > 0.0);
-        let at = |value: f64| if log { value.log10() } else { value };
-        let (lo, hi) = range(axis.ticks.iter().map(|tick| at(tick.value))).unwrap_or((0.0, 1.0));
-        let room = if hi > lo { (hi - lo) * 0.05 } else { 0.5 };
-        Self {
-            lo: lo - room,
-            hi: hi + room,
-            log,
-            ticks: axis.ticks.iter().map(|tick| (tick.value, tick.label.clone())).collect(),
-            unit: None,
-        }
-    }
-
-    fn stepped(lo: f64, hi: f64, step: f64, factor: f64) -> Self {
-        let first = (lo / step - 1e-9).ceil() as i64;
-        let last = (hi / step + 1e-9).floor() as i64;
-        let ticks = (first..=last.min(first + 100))
-            .map(|count| count as f64 * step)
-            .map(|value| (value, number::tick(value * factor)))
-            .collect();
-        Self { lo, hi, log: false, ticks, unit: None }
-    }
-
-    /// Where a value stands: 0 at the lower end, 1 at the upper.
-    pub(super) fn share(&self, value: f64) -> f64 {
-        let value = if self.log { value.log10() } else { value };
-        (value - self.lo) / (self.hi - self.lo)
-    }
-
-    /// Values with a label, from the lower end up.
-    pub(super) fn ticks(&self) -> &[(f64, String)] {
-        &self.ticks
-    }
-
-    /// The upper end.
-    pub(super) fn upper(&self) -> f64 {
-        if self.log { 10_f64.powf(self.hi) } else { self.hi }
-    }
-
-    /// Unit of the labels where the axis chose one.
-    pub(super) fn unit(&self) -> &'static str {
-        self.unit.unwrap_or("")
+        (place(value) - place(self.low)) / (place(self.high) - place(self.low))
     }
 }
 
-/// Smallest and largest of the finite values.
-pub(super) fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
-    values.into_iter().filter(|value| value.is_finite()).fold(None, |range, value| match range {
-        None => Some((value, value)),
-        Some((lo, hi)) => Some((lo.min(value), hi.max(value))),
-    })
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let along = f64::from(limit.1 - limit.0) * self.share(*value);
+        limit.0 + along.round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks.iter().map(|(value, _)| *value).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
+    }
 }
 
-/// Which labels can stand without touching: the first and the last always,
-/// the others from the first on while there is room. `at` rises.
-pub(super) fn that_fit(at: &[f64], extent: &[f64], gap: f64) -> Vec<bool> {
-    let mut shown = vec![false; at.len()];
-    let fits = |a: usize, b: usize| at[b] - at[a] >= (extent[a] + extent[b]) / 2.0 + gap;
-    let Some(last) = at.len().checked_sub(1) else {
-        return shown;
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, value: &f64) -> String {
+        let tick = self.ticks.iter().find(|(v, _)| v.total_cmp(value).is_eq());
+        tick.map_or_else(|| number(*value), |(_, name)| name.clone())
+    }
+}
+
+/// A round step that divides `span` into four to eight parts.
+fn step(span: f64) -> f64 {
+    let raw = span / 5.0;
+    let scale = 10_f64.powf(raw.log10().floor());
+    let factor = match raw / scale {
+        f if f < 1.5 => 1.0,
+        f if f < 3.5 => 2.0,
+        f if f < 7.5 => 5.0,
+        _ => 10.0,
     };
-    shown[0] = true;
-    let mut previous = 0;
-    for index in 1..last {
-        if fits(previous, index) && fits(index, last) {
-            shown[index] = true;
-            previous = index;
+    factor * scale
+}
+
+/// A number as people write it: no needless digits, groups of three from five digits on.
+pub(crate) fn number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // Four significant digits are more than a figure or a table shows.
+    let digits = (3 - value.abs().log10().floor() as i32).max(0) as usize;
+    let text = format!("{value:.digits$}");
+    let text = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    };
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    if whole.len() < 5 {
+        return text;
+    }
+    let mut grouped = String::new();
+    for (i, c) in whole.chars().enumerate() {
+        if i > 0 && c.is_ascii_digit() && (whole.len() - i).is_multiple_of(3) {
+            grouped.push('\u{202f}');
         }
+        grouped.push(c);
     }
-    if last > 0 && fits(previous, last) {
-        shown[last] = true;
-    }
-    shown
-}
-
-/// The next of 1, 2, 5 times a power of ten at or above `rough`.
-fn round_step(rough: f64) -> f64 {
-    let power = 10_f64.powf(rough.log10().floor());
-    [1.0, 2.0, 5.0]
-        .into_iter()
-        .map(|digit| digit * power)
-        .find(|&step| step >= rough * (1.0 - 1e-9))
-        .unwrap_or(10.0 * power)
-}
-
-fn widen(lo: f64, hi: f64) -> (f64, f64) {
-    if hi > lo { (lo, hi) } else { (lo, lo + 1.0) }
+    grouped + rest
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::Tick;
 
-    fn labels(scale: &Scale) -> Vec<&str> {
-        scale.ticks().iter().map(|(_, label)| label.as_str()).collect()
+    fn names(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, name)| name.as_str()).collect()
     }
 
     #[test]
-    fn linear_ends_at_a_round_number() {
-        let scale = Scale::from_zero(2985.0);
-        assert_eq!(labels(&scale), ["0", "1000", "2000", "3000"]);
-        assert!((scale.share(1500.0) - 0.5).abs() < 1e-12);
-        assert_eq!(labels(&Scale::from_zero(0.3)), ["0", "0.1", "0.2", "0.3"]);
-        assert_eq!(labels(&Scale::from_zero(0.0)).first(), Some(&"0"));
+    fn numbers_are_written_as_people_do() {
+        let shown = [0.0, 20.0, 0.25, 0.000_123_45, 82.46, 248.04, 1234.4, 12_345.0, 4_000_000.0];
+        let texts = shown.map(number);
+        assert_eq!(texts[..7], ["0", "20", "0.25", "0.0001234", "82.46", "248", "1234"]);
+        assert_eq!(texts[7..], ["12\u{202f}345", "4\u{202f}000\u{202f}000"]);
     }
 
     #[test]
-    fn time_chooses_its_unit() {
-        let scale = Scale::time(0.0, 0.02);
-        assert_eq!(scale.unit(), "ms");
-        assert_eq!(labels(&scale), ["0", "5", "10", "15", "20"]);
-        assert_eq!(Scale::time(0.5, 2.0).unit(), "s");
-        assert_eq!(Scale::time(1.0, 1.0).ticks().len(), 6, "a point in time still has an axis");
+    fn linear_ticks_are_round() {
+        let axis = Axis::from_zero("t", "t", [3.0, 96.0, f64::NAN].into_iter());
+        assert_eq!(names(&axis), ["0", "20", "40", "60", "80", "100"]);
+        assert_eq!(names(&Axis::from_zero("t", "t", std::iter::empty())).last(), Some(&"1"));
+        assert_eq!(
+            names(&Axis::linear("t", "t", 0.0, 0.5)),
+            ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]
+        );
     }
 
     #[test]
-    fn log_has_round_ends() {
-        let scale = Scale::log(9.3, 241.0);
-        assert_eq!(labels(&scale), ["5", "10", "20", "50", "100", "200", "500"]);
-        assert!(scale.share(5.0).abs() < 1e-12);
-        assert!((scale.share(50.0) - 0.5).abs() < 1e-12);
-        assert_eq!(labels(&Scale::log(1.0, 4000.0)), ["1", "10", "100", "1000"]);
+    fn wide_ranges_become_logarithmic() {
+        let axis = Axis::fitting("t", "t", &[0.9, 250.0]);
+        assert_eq!(axis.scale, Scale::Log);
+        assert_eq!(names(&axis), ["1", "2", "5", "10", "20", "50", "100", "200"]);
+        let decade = |v: f64| axis.map(&(v * 10.0), (0, 10_000)) - axis.map(&v, (0, 10_000));
+        assert!((decade(1.0) - decade(20.0)).abs() <= 1 && decade(1.0) > 3000);
+        assert_eq!(axis.map(&axis.high, (0, -400)), -400);
+        assert_eq!(axis.format_ext(&axis.ticks[6].0), "100");
+        assert_eq!(
+            Axis::fitting("t", "t", &[0.0, 250.0]).scale,
+            Scale::Linear,
+            "zero has no logarithm"
+        );
+        assert_eq!(Axis::fitting("t", "t", &[200.0, 250.0]).scale, Scale::Linear);
+        assert_eq!(names(&Axis::fitting("t", "t", &[1e-3, 1e3])).len(), 7, "decades only");
     }
 
     #[test]
-    fn swept_values_keep_their_labels_and_fall_back_to_linear() {
-        let tick = |label: &str, value| Tick { label: label.to_owned(), value };
-        let mut axis = Axis {
-            log: true,
-            ticks: vec![tick("10 kB", 1e4), tick("1 MB", 1e6)],
-            ..Axis::default()
-        };
-        assert!((Scale::swept(&axis).share(1e5) - 0.5).abs() < 1e-12);
-        axis.ticks.push(tick("none", 0.0));
-        assert!(Scale::swept(&axis).share(0.0).is_finite());
-    }
-
-    #[test]
-    fn crowded_labels_give_way_but_the_last_stays() {
-        let shown = that_fit(&[0.0, 10.0, 40.0, 95.0, 100.0], &[20.0; 5], 4.0);
-        assert_eq!(shown, [true, false, true, false, true]);
-        assert_eq!(that_fit(&[], &[], 4.0), Vec::<bool>::new());
-        assert_eq!(that_fit(&[3.0], &[20.0], 4.0), [true]);
+    fn swept_values_keep_their_names() {
+        let ticks = [(10e3, "10 kB"), (800e3, "800 kB")].map(|(v, n)| (v, n.to_owned())).to_vec();
+        let axis = Axis::named("size", "size", ticks);
+        assert_eq!((axis.scale, names(&axis)), (Scale::Log, vec!["10 kB", "800 kB"]));
+        let close = [(80.0, "80 kB"), (100.0, "100 kB"), (200.0, "200 kB")];
+        let close = close.map(|(v, n)| (v, n.to_owned())).to_vec();
+        let thin = Axis::named("size", "size", close).thin_names(200.0, 7.0);
+        assert_eq!(names(&thin), ["80 kB", "", "200 kB"]);
+        let one = Axis::named("k", "k", vec![(20.0, "20 pkt".into())]);
+        assert!(one.low < 20.0 && one.high > 20.0);
     }
 }

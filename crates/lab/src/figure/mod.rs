@@ -1,107 +1,162 @@
-//! Figures: [`ReportData`] in, SVG pictures and the data behind them out.
+//! A figure as data, before it is drawn: panels with axes and series.
 //!
-//! Each kind of figure has its own file, from data to caption. A figure
-//! without data does not exist; there is no blank one. The same data give the
-//! same bytes. An SVG is one file without fonts, scripts or references, has a
-//! title and a description for readers who cannot see it, and stays under
-//! about 150 kB however long the series are: see `decimate`.
+//! Contract: the SVG and the CSV file come from the same values. Every axis carries its unit.
 
-mod alpha;
 mod axis;
-mod canvas;
-mod csv;
-mod decimate;
-pub(crate) mod number;
-mod panel;
-mod queue_cdf;
-mod queue_time;
-mod style;
-mod traces;
-mod transfer_time;
-mod window;
+mod draw;
+mod palette;
 
-use serde::Serialize;
+use lowtide_record::csv;
 
-use crate::view::ReportData;
+pub(crate) use axis::{Axis, number};
+pub(crate) use draw::to_svg;
 
-/// A finished figure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Figure {
-    /// Name for files, without extension: lower-case letters, digits and
-    /// dashes; no two figures of one report share it.
-    pub name: String,
-    /// What it shows, a few words.
-    pub title: String,
-    /// How to read it, a sentence or two.
-    pub caption: String,
-    /// A standalone SVG document.
-    pub svg: String,
-    /// Exactly the values that are drawn, with a header that names units.
-    pub csv: String,
+/// One figure.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Figure {
+    /// Name of its files, without an ending.
+    pub(crate) id: String,
+    /// What it shows.
+    pub(crate) title: String,
+    /// How to read it: what the marks mean, where the data come from.
+    pub(crate) caption: String,
+    /// What the legend names, with the number of its style.
+    pub(crate) legend: Vec<(String, usize)>,
+    /// The panels, from top to bottom.
+    pub(crate) panels: Vec<Panel>,
 }
 
-/// Why a figure could not be drawn: the drawing library refused.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot draw the figure: {0}")]
-pub struct FigureError(String);
+/// One coordinate system.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Panel {
+    /// What sets it apart from the other panels; empty when it is alone.
+    pub(crate) title: String,
+    /// The horizontal axis.
+    pub(crate) x: Axis,
+    /// The vertical axis.
+    pub(crate) y: Axis,
+    /// What is drawn.
+    pub(crate) series: Vec<Series>,
+    /// Reference lines.
+    pub(crate) rules: Vec<Rule>,
+    /// A part of the horizontal axis that does not count (the warm-up).
+    pub(crate) shade: Option<(f64, f64)>,
+}
 
-impl FigureError {
-    fn new(cause: impl std::fmt::Display) -> Self {
-        Self(cause.to_string())
+/// One line.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Series {
+    /// The scheme it belongs to.
+    pub(crate) scheme: String,
+    /// What it is within the scheme; empty when it is the only one.
+    pub(crate) part: String,
+    /// Number of its style.
+    pub(crate) style: usize,
+    /// How it is drawn.
+    pub(crate) look: Look,
+    /// The values, by their horizontal place.
+    pub(crate) points: Vec<Dot>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// Few points that were measured: dashed line, a marker at each, intervals.
+    Measured,
+    /// Markers and intervals without a line: the horizontal values have no order.
+    Dots,
+    /// Many points over time: solid line, a marker now and then.
+    Trace,
+    /// A thin line beside a trace.
+    Thin,
+    /// A distribution: dashed steps.
+    Steps,
+}
+
+/// One value, with its interval if it has one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Dot {
+    /// Horizontal.
+    pub(crate) x: f64,
+    /// Vertical.
+    pub(crate) y: f64,
+    /// The interval.
+    pub(crate) interval: Option<[f64; 2]>,
+}
+
+/// A reference line.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Rule {
+    /// What it is.
+    pub(crate) label: String,
+    /// Its value.
+    pub(crate) at: f64,
+    /// It stands upright, at a horizontal value.
+    pub(crate) upright: bool,
+}
+
+impl Dot {
+    /// A value without an interval.
+    pub(crate) const fn new(x: f64, y: f64) -> Self {
+        Self { x, y, interval: None }
     }
 }
 
-/// All figures that the data give, the headline first.
-///
-/// # Errors
-/// When the drawing library refuses; data never cause it.
-pub fn all(data: &ReportData) -> Result<Vec<Figure>, FigureError> {
-    let mut figures = Vec::new();
-    for curve in &data.curves {
-        figures.extend(transfer_time::draw(data, curve)?);
-    }
-    figures.extend(queue_time::draw(data)?);
-    figures.extend(queue_cdf::draw(data)?);
-    figures.extend(window::draw(data)?);
-    figures.extend(alpha::draw(data)?);
-    let mut names: Vec<String> = Vec::with_capacity(figures.len());
-    for figure in &mut figures {
-        let own = figure.name.clone();
-        let mut count = 1;
-        while names.contains(&figure.name) {
-            count += 1;
-            figure.name = format!("{own}-{count}");
+impl Figure {
+    /// The values of the figure: one line per point.
+    pub(crate) fn to_csv(&self) -> String {
+        let Some(first) = self.panels.first() else { return String::new() };
+        let (x, y) = (&first.x.column, &first.y.column);
+        let (low, high) = (format!("{y}_ci95_low"), format!("{y}_ci95_high"));
+        let mut text = csv::line(["panel", "scheme", "series", x, y, &low, &high]);
+        for panel in &self.panels {
+            for series in &panel.series {
+                for dot in &series.points {
+                    let [low, high] =
+                        dot.interval.map_or_else(Default::default, |i| i.map(|v| v.to_string()));
+                    let (x, y) = (dot.x.to_string(), dot.y.to_string());
+                    let fields = [&panel.title, &series.scheme, &series.part, &x, &y, &low, &high];
+                    text.push_str(&csv::line(fields.map(String::as_str)));
+                }
+            }
         }
-        names.push(figure.name.clone());
+        text
     }
-    Ok(figures)
 }
 
-/// A name for files: lower-case letters and digits, anything else one dash.
-fn file_name(parts: &[&str]) -> String {
-    let mut name = String::new();
-    for character in parts.join("-").chars() {
-        if character.is_ascii_alphanumeric() {
-            name.push(character.to_ascii_lowercase());
-        } else if !name.ends_with('-') && !name.is_empty() {
-            name.push('-');
+/// At most `most` points of a trace that keep its extremes: of each stretch the least and the greatest.
+pub(crate) fn thinned(points: &[Dot], most: usize) -> Vec<Dot> {
+    if points.len() <= most {
+        return points.to_vec();
+    }
+    let stretch = points.len().div_ceil(most / 2);
+    let mut out = Vec::new();
+    for part in points.chunks(stretch) {
+        let by = |a: &&Dot, b: &&Dot| a.y.total_cmp(&b.y);
+        let (Some(low), Some(high)) = (part.iter().min_by(by), part.iter().max_by(by)) else {
+            continue;
+        };
+        out.push(if low.x <= high.x { *low } else { *high });
+        if low != high {
+            out.push(if low.x <= high.x { *high } else { *low });
         }
     }
-    name.trim_end_matches('-').to_owned()
-}
-
-/// A title with its unit, as axes carry it.
-fn with_unit(title: &str, unit: &str) -> String {
-    if unit.is_empty() { title.to_owned() } else { format!("{title} ({unit})") }
-}
-
-/// The first letter in upper case.
-fn sentence(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().collect::<String>() + characters.as_str()
-    })
+    out
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_extremes() {
+        let mut points: Vec<Dot> = (0..10_000).map(|i| Dot::new(f64::from(i), 5.0)).collect();
+        points[4321].y = 99.0;
+        points[8765].y = -3.0;
+        let thin = thinned(&points, 600);
+        assert!(thin.len() <= 600);
+        assert!(thin.contains(&points[4321]) && thin.contains(&points[8765]));
+        assert!(thin.windows(2).all(|w| w[0].x < w[1].x));
+        assert_eq!(thinned(&points[..600], 600), points[..600]);
+    }
+}

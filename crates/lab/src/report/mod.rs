@@ -1,104 +1,217 @@
-//! The report: one HTML file that works offline, without scripts, on paper
-//! and in the dark.
+//! `report.html`: one file that needs nothing else, not even a network.
 //!
-//! [`render`] puts figures and tables around one template. Every text that
-//! comes from a file is escaped; only the SVG of [`Figure`] goes in as it is,
-//! for [`figure`](crate::figure) escapes its own texts.
+//! Contract: what the page shows is in the tables and the manifest. It names the number of seeds, what
+//! did not complete, the settings that decide, the digest, and the command that makes it again.
 
-mod headline;
-mod matrix;
+use std::fmt::Write as _;
 
-use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
+use lowtide_record::{Point, Setting};
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, context};
 use serde::Serialize;
 
-use crate::figure::Figure;
-use crate::figure::number::{MISSING, significant};
-use crate::view::ReportData;
+use crate::error::LabError;
+use crate::figure::{Figure, number};
+use crate::plots::{Source, busiest, measures};
+use crate::settings::DERIVED;
+use crate::summary::SummaryRow;
 
-const TEMPLATE: &str = include_str!("report.html");
-
-/// Why a report could not be written: the template and the data disagree.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write the report: {0:#}")]
-pub struct ReportError(#[from] minijinja::Error);
-
-/// A figure as the template wants it.
+/// A table of the page.
 #[derive(Serialize)]
-struct Shown<'a> {
-    #[serde(flatten)]
-    figure: &'a Figure,
-    /// The data file as a link that needs no second file.
-    link: String,
+struct Grid {
+    title: String,
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
 }
 
-/// Renders the report. The first of `figures` is the headline; the same
-/// input gives the same bytes.
-///
-/// # Errors
-/// When the template cannot be rendered, which no data should cause.
-pub fn render(data: &ReportData, figures: &[Figure]) -> Result<String, ReportError> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    environment.add_filter("number", |value: Option<f64>| {
-        value.map_or_else(|| MISSING.to_owned(), |value| significant(value, 4))
-    });
-    environment.add_filter("percent", |value: Option<f64>| {
-        value.map_or_else(
-            || MISSING.to_owned(),
-            |value| format!("{} %", significant(value * 100.0, 3)),
-        )
-    });
-    environment.add_template("report.html", TEMPLATE)?;
-    let figures: Vec<Shown<'_>> =
-        figures.iter().map(|figure| Shown { figure, link: data_link(&figure.csv) }).collect();
-    let page = environment.get_template("report.html")?;
-    Ok(page.render(context! {
-        data => Serde(data),
-        figures => Serde(&figures),
-        lead => headline::sentence(data),
-        matrix => Serde(&matrix::of(data)),
-        swept => data.sweep.is_some(),
-        tables => Serde(Columns::of(data)),
-    })?)
-}
+/// Settings that decide results most; the rest is folded away.
+const DECISIVE: [&str; 22] = [
+    "duration",
+    "warmup",
+    "end",
+    "link-rate",
+    "link-delay",
+    "framing",
+    "buffer",
+    "k",
+    "profile",
+    "cc",
+    "ecn",
+    "ack",
+    "feedback",
+    "rto-min",
+    "initial-window",
+    "window-floor",
+    "send-buffer",
+    "receive-buffer",
+    "delack-segments",
+    "delack-timer",
+    "start-jitter",
+    "host-jitter",
+];
 
-/// Columns of the long tables that would say nothing are left out.
-#[derive(Serialize)]
-struct Columns {
-    retransmitted: bool,
-    marked: bool,
-    groups: bool,
-}
-
-impl Columns {
-    fn of(data: &ReportData) -> Self {
-        let some = |value: Option<f64>| value.is_some();
-        let rows = &data.summary;
-        Self {
-            retransmitted: rows.iter().any(|row| some(row.retransmitted_bytes)),
-            marked: rows.iter().any(|row| some(row.marked_fraction)),
-            groups: rows.windows(2).any(|pair| pair[0].group != pair[1].group),
-        }
-    }
-}
-
-/// A link that holds a CSV file.
-fn data_link(csv: &str) -> String {
-    let mut link = String::from("data:text/csv;charset=utf-8,");
-    for byte in csv.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b',' | b'-' | b'_' | b'(' | b')' => {
-                link.push(char::from(byte));
+/// The page. `figures` are drawn already.
+pub(crate) fn render(source: Source<'_>, figures: &[(Figure, String)]) -> Result<String, LabError> {
+    let m = source.manifest;
+    let figures: Vec<Value> = figures
+        .iter()
+        .map(|(figure, svg)| {
+            context! {
+                id => figure.id.as_str(),
+                caption => figure.caption.as_str(),
+                svg => Value::from_safe_string(svg.clone()),
+                csv => data_uri(&figure.to_csv()),
             }
-            byte => link.push_str(&format!("%{byte:02X}")),
+        })
+        .collect();
+    let decides = |s: &&Setting| {
+        s.values.len() > 1 || s.section == DERIVED || DECISIVE.contains(&s.name.as_str())
+    };
+    let (deciding, rest): (Vec<&Setting>, Vec<&Setting>) = m.settings.iter().partition(decides);
+    let page = context! {
+        manifest => Serde(m),
+        digest => source.results.digest.as_str(),
+        figures,
+        tables => Serde(tables(source)),
+        deciding => Serde(deciding),
+        rest => Serde(rest),
+    };
+    let mut environment = Environment::new();
+    environment
+        .add_template("report.html", include_str!("report.html"))
+        .and_then(|()| environment.get_template("report.html")?.render(page))
+        .map_err(|e| LabError::Draw { what: "the report".to_owned(), reason: e.to_string() })
+}
+
+/// A file inside the page, as an address that a browser saves.
+fn data_uri(csv: &str) -> String {
+    let mut out = String::from("data:text/csv;charset=utf-8,");
+    for byte in csv.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~,".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
         }
     }
-    link
+    out
+}
+
+fn tables(source: Source<'_>) -> Vec<Grid> {
+    let mut out: Vec<Grid> = measures(source)
+        .into_iter()
+        .map(|m| Grid {
+            title: format!("{} of group {} ({})", m.title, m.group, m.unit),
+            head: head(source),
+            rows: by_point(source, |r| r.group.as_ref() == Some(&m.group) && r.metric == m.metric),
+        })
+        .collect();
+    if let Some(queue) = busiest(source) {
+        let point = source.point();
+        let metrics = [
+            ("mean_packets", "mean"),
+            ("p50_packets", "median"),
+            ("p99_packets", "99 %"),
+            ("p999_packets", "99.9 %"),
+            ("max_packets", "longest"),
+            ("marks", "marked packets"),
+            ("drops", "dropped packets"),
+        ];
+        let row = |(metric, name): (&str, &str)| {
+            let cells = source.manifest.schemes.iter().map(|scheme| {
+                let found = source.results.summary.iter().find(|r| {
+                    r.queue.as_deref() == Some(queue)
+                        && r.scheme == *scheme
+                        && r.metric == metric
+                        && r.point == point
+                });
+                found.map_or_else(dash, cell)
+            });
+            std::iter::once(name.to_owned()).chain(cells).collect()
+        };
+        let at = if point.is_empty() { String::new() } else { format!(", at {point}") };
+        out.push(Grid {
+            title: format!("Queue at {queue}, packets over time{at}"),
+            head: std::iter::once(String::new()).chain(source.manifest.schemes.clone()).collect(),
+            rows: metrics.into_iter().map(row).collect(),
+        });
+    }
+    out
+}
+
+fn head(source: Source<'_>) -> Vec<String> {
+    let first = source.point();
+    let keys: Vec<&str> = first.keys().collect();
+    std::iter::once(keys.join(", ")).chain(source.manifest.schemes.clone()).collect()
+}
+
+/// One row per point, one column per scheme, of the summary rows that `wanted` picks.
+fn by_point(source: Source<'_>, wanted: impl Fn(&SummaryRow) -> bool) -> Vec<Vec<String>> {
+    let rows: Vec<&SummaryRow> = source.results.summary.iter().filter(|r| wanted(r)).collect();
+    let of = |point: &Point, scheme: &String| {
+        let found = rows.iter().find(|r| r.point == *point && r.scheme == *scheme);
+        found.map_or_else(dash, |r| cell(r))
+    };
+    let points = source.manifest.points.iter();
+    points
+        .map(|point| {
+            let values: Vec<&str> = point.0.iter().map(|(_, v)| v.as_str()).collect();
+            let cells = source.manifest.schemes.iter().map(|scheme| of(point, scheme));
+            std::iter::once(values.join(", ")).chain(cells).collect()
+        })
+        .collect()
+}
+
+fn dash() -> String {
+    "\u{2013}".to_owned()
+}
+
+/// An uncertainty is not known to more than two digits.
+fn two_digits(value: f64) -> String {
+    let scale = 10_f64.powf(value.abs().log10().floor() - 1.0);
+    number(if scale > 0.0 { (value / scale).round() * scale } else { value })
+}
+
+/// A value with half the width of its interval; `=` where all seeds agree.
+fn cell(row: &SummaryRow) -> String {
+    let Some(mean) = row.mean else { return dash() };
+    match row.ci95 {
+        Some([low, high]) => format!("{} \u{b1} {}", number(mean), two_digits((high - low) / 2.0)),
+        None if row.seed_independent => format!("{} =", number(mean)),
+        None => number(mean),
+    }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_csv_file_survives_inside_an_address() {
+        assert_eq!(
+            data_uri("a,b\n1,\"2 %\"\n"),
+            "data:text/csv;charset=utf-8,a,b%0A1,%222%20%25%22%0A"
+        );
+    }
+
+    #[test]
+    fn a_cell_says_what_is_known() {
+        let row = |mean, ci95, seed_independent| SummaryRow {
+            scheme: "dctcp".into(),
+            point: Point::default(),
+            group: None,
+            queue: None,
+            metric: "fct_ms.mean",
+            unit: "ms",
+            seeds: 3,
+            values: 3,
+            mean,
+            ci95,
+            seed_independent,
+        };
+        assert_eq!(cell(&row(Some(82.5), Some([80.0, 85.0]), false)), "82.5 \u{b1} 2.5");
+        assert_eq!(cell(&row(Some(68.47), Some([68.456, 68.484]), false)), "68.47 \u{b1} 0.014");
+        assert_eq!(cell(&row(Some(82.5), None, true)), "82.5 =");
+        assert_eq!(cell(&row(None, None, false)), "\u{2013}", "never zero");
+    }
+}

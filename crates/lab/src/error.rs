@@ -1,0 +1,56 @@
+//! Why an experiment did not come to its results.
+
+use std::path::PathBuf;
+
+use lowtide_host::RunError;
+use lowtide_record::{RecordError, RunKey};
+use lowtide_scenario::ScenarioErrors;
+
+/// What stopped an experiment, or the making of its report.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// A file could not be written or read.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A run could not be set up.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioErrors),
+    /// A run failed.
+    #[error("the run {key} failed: {error}")]
+    Run {
+        /// Which.
+        key: Box<RunKey>,
+        /// Why.
+        error: RunError,
+    },
+    /// The caller asked to stop. The finished runs are kept.
+    #[error(
+        "stopped: {finished} of {total} runs are finished and kept in {}; \
+         the same command continues",
+        dir.display()
+    )]
+    Interrupted {
+        /// Runs that are finished.
+        finished: usize,
+        /// Runs of the plan.
+        total: usize,
+        /// The run directory.
+        dir: PathBuf,
+    },
+    /// The threads for the runs could not be started.
+    #[error("cannot start {jobs} threads: {reason}")]
+    Threads {
+        /// How many were wanted.
+        jobs: usize,
+        /// What the system said.
+        reason: String,
+    },
+    /// A figure or the report could not be drawn.
+    #[error("cannot draw {what}: {reason}")]
+    Draw {
+        /// Which part.
+        what: String,
+        /// Why.
+        reason: String,
+    },
+}

@@ -1,0 +1,270 @@
+//! Figures as SVG.
+//!
+//! Contract: no fonts are read (text is placed by its anchor), nothing outside the file is needed, and
+//! the same figure gives the same bytes. The backend places on whole pixels, so everything is drawn
+//! four times as large and the view box brings it back.
+
+use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::error::LabError;
+use crate::figure::palette::{Marker, Style, style};
+use crate::figure::{Figure, Look, Panel, Series};
+
+/// Drawn pixels per pixel of the figure.
+const FINE: i32 = 4;
+/// Width of every figure.
+const WIDTH: i32 = 800;
+/// Height of the only panel, and of one of several.
+const HEIGHT: (i32, i32) = (390, 210);
+/// Where the title and the legend stand.
+const TITLE_Y: i32 = 22;
+const LEGEND_Y: i32 = 48;
+/// Left edge of the plots, which title and legend share.
+const LEFT: i32 = 74;
+/// Room right of the plots, for the names of reference lines.
+const RIGHT: i32 = 78;
+/// Average width of a letter, as a share of its size.
+const LETTER: f64 = 0.54;
+/// Marks on a trace.
+const TRACE_MARKS: usize = 7;
+
+const INK: RGBColor = RGBColor(0x22, 0x26, 0x2b);
+const MUTED: RGBColor = RGBColor(0x5b, 0x63, 0x6d);
+const GRID: RGBColor = RGBColor(0xe3, 0xe6, 0xea);
+const SHADE: RGBColor = RGBColor(0xf1, 0xf3, 0xf5);
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Failure = DrawingAreaErrorKind<std::io::Error>;
+/// A place in drawn pixels.
+type Pixel = (i32, i32);
+
+/// The figure as one SVG file.
+pub(crate) fn to_svg(figure: &Figure) -> Result<String, LabError> {
+    let rows = legend_rows(&figure.legend);
+    let top = LEGEND_Y - 10 + 20 * rows.len() as i32;
+    let each = if figure.panels.len() == 1 { HEIGHT.0 } else { HEIGHT.1 };
+    let height = top + each * figure.panels.len() as i32 + 6;
+    let mut text = String::new();
+    draw(figure, &rows, (top, each, height), &mut text).map_err(|e| LabError::Draw {
+        what: format!("figure `{}`", figure.id),
+        reason: e.to_string(),
+    })?;
+    Ok(finish(&text, &figure.title, height))
+}
+
+/// Replaces the head of the file: shown size, smooth joints, a name for screen readers.
+fn finish(text: &str, title: &str, height: i32) -> String {
+    let body = text.find('>').map_or(text, |end| &text[end + 1..]);
+    let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+         viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\" stroke-linejoin=\"round\" \
+         stroke-linecap=\"round\">{body}",
+        WIDTH * FINE,
+        height * FINE,
+    )
+}
+
+fn draw(
+    figure: &Figure,
+    rows: &[Vec<(i32, &str, usize)>],
+    (top, each, height): (i32, i32, i32),
+    text: &mut String,
+) -> Result<(), Failure> {
+    let size = ((WIDTH * FINE) as u32, (height * FINE) as u32);
+    let root = SVGBackend::with_string(text, size).into_drawing_area();
+    root.fill(&WHITE)?;
+    let at = |x: i32, y: i32| (x * FINE, y * FINE);
+    write(&root, &figure.title, at(LEFT, TITLE_Y), &font(15, INK, true))?;
+    // Traces are too dense for dashes; the legend shows them as they are.
+    let traces =
+        figure.panels.iter().flat_map(|p| &p.series).any(|s| matches!(s.look, Look::Trace));
+    for (i, row) in rows.iter().enumerate() {
+        let y = LEGEND_Y + 20 * i as i32;
+        for (x, name, number) in row {
+            let look = style(*number);
+            let dash = look.dash.filter(|_| !traces);
+            stroke(&root, vec![at(*x, y), at(x + 30, y)], look.color.into(), 2.0, dash)?;
+            sign(&root, at(x + 15, y), look)?;
+            write(&root, name, at(x + 37, y), &font(13, INK, false))?;
+        }
+    }
+    for (i, panel) in figure.panels.iter().enumerate() {
+        let area = root.clone().shrink(at(0, top + each * i as i32), at(WIDTH, each));
+        draw_panel(&root, &area, panel)?;
+    }
+    root.present()
+}
+
+/// Rows of the legend: where each name stands.
+fn legend_rows(legend: &[(String, usize)]) -> Vec<Vec<(i32, &str, usize)>> {
+    let mut rows: Vec<Vec<(i32, &str, usize)>> = Vec::new();
+    let mut x = WIDTH;
+    for (name, number) in legend {
+        let width = 60 + (name.chars().count() as f64 * 13.0 * LETTER) as i32;
+        if x + width > WIDTH - 10 {
+            rows.push(Vec::new());
+            x = LEFT;
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push((x, name, *number));
+        }
+        x += width;
+    }
+    rows
+}
+
+const FACES: &str = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif";
+
+/// Text that begins at its place and is centred on it vertically.
+fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
+    // The backend divides sizes by 1.24.
+    let size = f64::from(px * FINE) * 1.24;
+    let style = if bold { FontStyle::Bold } else { FontStyle::Normal };
+    let pos = Pos::new(HPos::Left, VPos::Center);
+    FontDesc::new(FontFamily::Name(FACES), size, style).color(&color).pos(pos)
+}
+
+fn write(area: &Area<'_>, text: &str, at: Pixel, style: &TextStyle<'_>) -> Result<(), Failure> {
+    area.draw(&Text::new(text, at, style.clone()))
+}
+
+fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Failure> {
+    let top = if panel.title.is_empty() { 14 } else { 28 };
+    let plot = f64::from(WIDTH - LEFT - RIGHT);
+    let x = panel.x.clone().thin_names(plot, 12.0 * LETTER);
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(top * FINE)
+        .margin_left(10 * FINE)
+        .margin_right(RIGHT * FINE)
+        .set_label_area_size(LabelAreaPosition::Left, (LEFT - 10) * FINE)
+        .set_label_area_size(LabelAreaPosition::Bottom, 48 * FINE)
+        .build_cartesian_2d(x, panel.y.clone())?;
+    if let Some((from, to)) = panel.shade {
+        let corners = [(from, panel.y.high), (to, panel.y.low)].map(|c| chart.backend_coord(&c));
+        root.draw(&Rectangle::new(corners, SHADE.filled()))?;
+    }
+    chart
+        .configure_mesh()
+        .bold_line_style(GRID.stroke_width(FINE as u32))
+        .light_line_style(TRANSPARENT)
+        .axis_style(MUTED.stroke_width(FINE as u32))
+        .set_all_tick_mark_size(4 * FINE)
+        .label_style(font(12, MUTED, false))
+        .axis_desc_style(font(13, INK, false))
+        .x_desc(panel.x.label.clone())
+        .y_desc(panel.y.label.clone())
+        .draw()?;
+    let place = |x: f64, y: f64| chart.backend_coord(&(x, y));
+    for (i, series) in panel.series.iter().enumerate() {
+        draw_series(root, panel, series, &place, i)?;
+    }
+    for rule in &panel.rules {
+        let along = |share: f64| if rule.upright { (rule.at, share) } else { (share, rule.at) };
+        let (low, high) =
+            if rule.upright { (panel.y.low, panel.y.high) } else { (panel.x.low, panel.x.high) };
+        let ends = [along(low), along(high)].map(|(x, y)| place(x, y));
+        stroke(root, ends.to_vec(), INK.mix(0.75), 1.0, Some((2, 3)))?;
+        let end = ends[1];
+        let (at, pos) = if rule.upright {
+            ((end.0, end.1 - 9 * FINE), Pos::new(HPos::Center, VPos::Center))
+        } else {
+            ((end.0 + 6 * FINE, end.1), Pos::new(HPos::Left, VPos::Center))
+        };
+        write(root, &rule.label, at, &font(12, INK, false).pos(pos))?;
+    }
+    if !panel.title.is_empty() {
+        let at = (LEFT * FINE, (top - 14) * FINE);
+        write(area, &panel.title, at, &font(13, INK, true))?;
+    }
+    Ok(())
+}
+
+fn draw_series(
+    root: &Area<'_>,
+    panel: &Panel,
+    series: &Series,
+    place: &dyn Fn(f64, f64) -> Pixel,
+    number: usize,
+) -> Result<(), Failure> {
+    let look = style(series.style);
+    let color: RGBAColor = look.color.into();
+    let points: Vec<Pixel> = series.points.iter().map(|d| place(d.x, d.y)).collect();
+    match series.look {
+        Look::Measured => stroke(root, points.clone(), color, 2.0, look.dash)?,
+        Look::Dots => {}
+        Look::Trace => stroke(root, points.clone(), color, 1.5, None)?,
+        Look::Thin => stroke(root, points.clone(), color.mix(0.85), 1.0, Some((4, 3)))?,
+        Look::Steps => stroke(root, steps(&points), color, 2.0, look.dash)?,
+    }
+    for dot in &series.points {
+        let Some(ends) = dot.interval else { continue };
+        let [low, high] = ends.map(|v| place(dot.x, v.clamp(panel.y.low, panel.y.high)));
+        let cap = |(x, y): Pixel| vec![(x - 4 * FINE, y), (x + 4 * FINE, y)];
+        for line in [vec![low, high], cap(low), cap(high)] {
+            stroke(root, line, color, 1.5, None)?;
+        }
+    }
+    let marked: Vec<Pixel> = match series.look {
+        Look::Measured | Look::Dots => points,
+        Look::Trace => {
+            // Each series marks other places, so that lines on top of each other stay told apart.
+            let every = (points.len() / TRACE_MARKS).max(1);
+            let first = (every * (1 + 2 * (number % 4)) / 8).min(points.len().saturating_sub(1));
+            points.into_iter().skip(first).step_by(every).collect()
+        }
+        Look::Thin | Look::Steps => Vec::new(),
+    };
+    marked.into_iter().try_for_each(|at| sign(root, at, look))
+}
+
+/// The corners of a staircase through `points`.
+fn steps(points: &[Pixel]) -> Vec<Pixel> {
+    let mut out = Vec::with_capacity(points.len() * 2);
+    for (i, &(x, y)) in points.iter().enumerate() {
+        if let Some(&(_, before)) = i.checked_sub(1).and_then(|j| points.get(j)) {
+            out.push((x, before));
+        }
+        out.push((x, y));
+    }
+    out
+}
+
+fn stroke(
+    area: &Area<'_>,
+    points: Vec<Pixel>,
+    color: RGBAColor,
+    width: f64,
+    dash: Option<(i32, i32)>,
+) -> Result<(), Failure> {
+    let line = color.stroke_width((width * f64::from(FINE)) as u32);
+    match dash {
+        None => area.draw(&PathElement::new(points, line)),
+        Some((dash, gap)) => {
+            area.draw(&DashedPathElement::new(points, dash * FINE, gap * FINE, line))
+        }
+    }
+}
+
+/// A marker with a light edge, so that it stands out from lines.
+fn sign(area: &Area<'_>, (x, y): Pixel, look: Style) -> Result<(), Failure> {
+    for (radius, color) in [(6, WHITE), (4, look.color)] {
+        let r = radius * FINE;
+        let corners: &[Pixel] = match look.marker {
+            Marker::Circle => {
+                area.draw(&Circle::new((x, y), r, color.filled()))?;
+                continue;
+            }
+            Marker::Square => &[(-9, -9), (9, -9), (9, 9), (-9, 9)],
+            Marker::Triangle => &[(0, -12), (11, 8), (-11, 8)],
+            Marker::Diamond => &[(0, -12), (12, 0), (0, 12), (-12, 0)],
+        };
+        let corners: Vec<Pixel> =
+            corners.iter().map(|(dx, dy)| (x + dx * r / 10, y + dy * r / 10)).collect();
+        area.draw(&Polygon::new(corners, color.filled()))?;
+    }
+    Ok(())
+}

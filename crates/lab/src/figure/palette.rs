@@ -1,0 +1,76 @@
+//! How schemes are told apart: by colour, and without colour by dash and marker.
+//!
+//! The colours are those of Okabe and Ito (2008), which people with any colour vision can tell apart,
+//! ordered so that the first ones differ in grey too.
+
+use plotters::style::RGBColor;
+
+/// The sign at a data point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Marker {
+    /// A disc.
+    Circle,
+    /// A square.
+    Square,
+    /// A triangle, point up.
+    Triangle,
+    /// A square on its corner.
+    Diamond,
+}
+
+/// The look of one scheme in every figure.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Style {
+    /// Colour of line and marker.
+    pub(crate) color: RGBColor,
+    /// Length of dash and gap in pixels; `None` is solid.
+    pub(crate) dash: Option<(i32, i32)>,
+    /// Sign at data points.
+    pub(crate) marker: Marker,
+}
+
+const COLORS: [RGBColor; 7] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0xd5, 0x5e, 0x00),
+    RGBColor(0x40, 0x40, 0x40),
+];
+const DASHES: [Option<(i32, i32)>; 5] =
+    [None, Some((8, 4)), Some((3, 3)), Some((14, 4)), Some((6, 8))];
+const MARKERS: [Marker; 4] = [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond];
+
+/// The style of the `i`-th scheme. Counts of colours, dashes and markers share no factor in pairs, so
+/// that 140 schemes differ.
+pub(crate) const fn style(i: usize) -> Style {
+    Style {
+        color: COLORS[i % COLORS.len()],
+        dash: DASHES[i % DASHES.len()],
+        marker: MARKERS[i % MARKERS.len()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Perceived lightness, 0 to 1.
+    fn grey(c: RGBColor) -> f64 {
+        let linear = |v: u8| (f64::from(v) / 255.0).powf(2.2);
+        (0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2)).powf(1.0 / 2.2)
+    }
+
+    #[test]
+    fn the_first_three_differ_in_grey_and_all_differ_somehow() {
+        for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+            let (a, b) = (style(a), style(b));
+            assert!((grey(a.color) - grey(b.color)).abs() > 0.1);
+            assert!(a.dash != b.dash && a.marker != b.marker);
+        }
+        for i in 0..140 {
+            assert!((0..i).all(|j| style(i) != style(j)), "{i}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Which figures a set of results gets.
+//!
+//! Contract: everything comes from the run directory. Figures over time show the first seed at one
+//! point, the last of the sweep; they say so. Only schemes and queues that have data are drawn.
+
+mod metric;
+mod queue;
+mod window;
+
+use lowtide_record::{Manifest, Point, RunDir, Setting};
+use lowtide_units::{Duration, parse_duration};
+
+use crate::error::LabError;
+use crate::facts::RunFacts;
+use crate::figure::{Axis, Figure};
+use crate::results::Results;
+
+pub(crate) use metric::measures;
+pub(crate) use queue::busiest;
+
+/// What a figure is drawn from.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) manifest: &'a Manifest,
+    pub(crate) results: &'a Results,
+}
+
+/// All figures of a run directory, the most telling first.
+pub(crate) fn figures(dir: &RunDir, source: Source<'_>) -> Result<Vec<Figure>, LabError> {
+    let mut out = metric::figures(source);
+    let first = source.first_seeds();
+    let series = dir.series(&first.iter().map(|r| r.key.run).collect::<Vec<_>>())?;
+    let all: Vec<u32> = source.at_point().map(|r| r.key.run).collect();
+    if let Some(queue) = busiest(source) {
+        out.extend(queue::over_time(source, queue, &series.queue_samples));
+        out.extend(queue::distribution(source, queue, &dir.levels(&all)?));
+    }
+    out.extend(window::window(source, &series.probes));
+    out.extend(window::alpha(source, &series.probes));
+    Ok(out)
+}
+
+impl<'a> Source<'a> {
+    /// The point that figures over time show.
+    pub(crate) fn point(self) -> Point {
+        self.manifest.points.last().cloned().unwrap_or_default()
+    }
+
+    /// All runs at that point.
+    pub(crate) fn at_point(self) -> impl Iterator<Item = &'a RunFacts> {
+        let point = self.point();
+        self.results.runs.iter().filter(move |r| r.key.point == point)
+    }
+
+    /// Of these, the runs with the first seed, one per scheme.
+    pub(crate) fn first_seeds(self) -> Vec<&'a RunFacts> {
+        let seed = self.manifest.seeds.first().copied();
+        self.at_point().filter(|r| Some(r.key.seed) == seed).collect()
+    }
+
+    /// From when on statistics count.
+    pub(crate) fn warmup_ps(self) -> u64 {
+        let find = |s: &&Setting| s.section == "run" && s.name == "warmup";
+        let setting = self.manifest.settings.iter().find(find);
+        let text = setting.and_then(|s| s.values.first());
+        text.and_then(|t| parse_duration(t).ok()).map_or(0, Duration::as_ps)
+    }
+
+    /// The number of a scheme, which is that of its style.
+    pub(crate) fn style(self, scheme: &str) -> usize {
+        self.manifest.schemes.iter().position(|s| s == scheme).unwrap_or(0)
+    }
+
+    /// A legend of the schemes that `shown` picks.
+    pub(crate) fn legend(self, shown: impl Fn(&str) -> bool) -> Vec<(String, usize)> {
+        let schemes = self.manifest.schemes.iter().enumerate();
+        schemes.filter(|(_, s)| shown(s)).map(|(i, s)| (s.clone(), i)).collect()
+    }
+
+    /// Where a figure over time is taken, for its caption.
+    pub(crate) fn place(self) -> String {
+        let seed = self.manifest.seeds.first().map_or_else(String::new, u64::to_string);
+        let point = self.point();
+        if point.is_empty() { format!("Seed {seed}.") } else { format!("At {point}, seed {seed}.") }
+    }
+}
+
+/// The axis of time for values up to `end_ps`, and picoseconds per unit.
+pub(crate) fn time_axis(end_ps: u64) -> (Axis, f64) {
+    let (unit, scale) = match end_ps {
+        0..2_000_000_000 => ("us", 1e6),
+        2_000_000_000..2_000_000_000_000 => ("ms", 1e9),
+        _ => ("s", 1e12),
+    };
+    let end = (end_ps as f64 / scale).max(1e-3);
+    (Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), 0.0, end), scale)
+}

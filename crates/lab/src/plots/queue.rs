@@ -1,0 +1,174 @@
+//! The queue over time, and how its length is distributed.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{LevelRow, QueueSampleRow};
+use lowtide_units::parse_packets;
+
+use crate::figure::{Axis, Dot, Figure, Look, Panel, Rule, Series, thinned};
+use crate::plots::{Source, time_axis};
+
+/// Points of a trace that are drawn.
+const MOST_POINTS: usize = 1200;
+/// A scheme whose queue stays below this share of the longest one is drawn once more, larger.
+const SMALL: f64 = 0.25;
+
+/// The switch queue that is longest on average, over the schemes at the point shown.
+pub(crate) fn busiest(source: Source<'_>) -> Option<&str> {
+    let runs = source.first_seeds();
+    let queues = runs.into_iter().flat_map(|r| &r.queues);
+    let longest = queues.filter(|q| q.mean_packets.is_some_and(|m| m > 0.0));
+    let by = |q: &&crate::facts::QueueFacts| q.mean_packets.unwrap_or_default();
+    longest
+        .max_by(|a, b| by(a).total_cmp(&by(b)).then(b.name.cmp(&a.name)))
+        .map(|q| q.name.as_str())
+}
+
+/// The marking threshold of the switches, in packets.
+fn threshold(source: Source<'_>) -> Option<u64> {
+    let find = |name: &str| {
+        source.manifest.settings.iter().find(|s| s.section == "switch.mark" && s.name == name)
+    };
+    let [k] = find("k")?.values.as_slice() else { return None };
+    parse_packets(k).ok()
+}
+
+/// The threshold as a reference line, when it lies within `axis`.
+fn rules(source: Source<'_>, axis: &Axis, upright: bool) -> Vec<Rule> {
+    let k = threshold(source).filter(|k| (*k as f64) <= axis.high && *k as f64 >= axis.high / 60.0);
+    k.map(|k| Rule { label: format!("K = {k}"), at: k as f64, upright }).into_iter().collect()
+}
+
+pub(crate) fn over_time(
+    source: Source<'_>,
+    queue: &str,
+    samples: &[(u32, QueueSampleRow)],
+) -> Option<Figure> {
+    let end = samples.iter().map(|(_, s)| s.time_ps).max()?;
+    let (x, scale) = time_axis(end);
+    let series: Vec<Series> = source
+        .first_seeds()
+        .iter()
+        .map(|run| {
+            let of = samples.iter().filter(|(r, s)| *r == run.key.run && s.name == queue);
+            let points: Vec<Dot> =
+                of.map(|(_, s)| Dot::new(s.time_ps as f64 / scale, f64::from(s.packets))).collect();
+            Series {
+                scheme: run.key.scheme.clone(),
+                part: String::new(),
+                style: source.style(&run.key.scheme),
+                look: Look::Trace,
+                points: thinned(&points, MOST_POINTS),
+            }
+        })
+        .collect();
+    let longest = |s: &Series| s.points.iter().map(|p| p.y).fold(0.0, f64::max);
+    let most = series.iter().map(longest).fold(0.0, f64::max);
+    let small: Vec<Series> = series.iter().filter(|s| longest(s) < most * SMALL).cloned().collect();
+    let warmup = source.warmup_ps() as f64 / scale;
+    let panel = |title: String, series: Vec<Series>| {
+        let y = Axis::from_zero("Queue (packets)", "queue_packets", series.iter().map(longest));
+        Panel {
+            title,
+            x: x.clone(),
+            rules: rules(source, &y, false),
+            y,
+            series,
+            shade: (warmup > 0.0).then_some((0.0, warmup.min(x.high))),
+        }
+    };
+    let panels = if small.is_empty() || small.len() == series.len() {
+        vec![panel(String::new(), series)]
+    } else {
+        let names: Vec<&str> = small.iter().map(|s| s.scheme.as_str()).collect();
+        let closer = format!("{} alone, on a scale of their own", names.join(" and "));
+        let closer = if names.len() == 1 { closer.replace("their", "its") } else { closer };
+        vec![panel("All schemes".to_owned(), series), panel(closer, small)]
+    };
+    let shade = if warmup > 0.0 {
+        " The shaded part is the warm-up, which statistics leave out."
+    } else {
+        ""
+    };
+    Some(Figure {
+        id: "queue-over-time".into(),
+        title: format!("Queue at {queue} over time"),
+        caption: format!(
+            "{} Sampled; the statistics below count every moment and every packet.{shade}",
+            source.place()
+        ),
+        legend: source.legend(|_| true),
+        panels,
+    })
+}
+
+pub(crate) fn distribution(
+    source: Source<'_>,
+    queue: &str,
+    levels: &[(u32, LevelRow)],
+) -> Option<Figure> {
+    let mut series = Vec::new();
+    let mut most = 0;
+    for (style, scheme) in source.manifest.schemes.iter().enumerate() {
+        let runs: Vec<u32> =
+            source.at_point().filter(|r| r.key.scheme == *scheme).map(|r| r.key.run).collect();
+        let mut times: BTreeMap<u32, u128> = BTreeMap::new();
+        for (_, level) in levels.iter().filter(|(r, l)| l.name == queue && runs.contains(r)) {
+            *times.entry(level.packets).or_default() += u128::from(level.time_ps);
+        }
+        let total: u128 = times.values().sum();
+        let Some(first) = times.keys().next().filter(|_| total > 0) else { continue };
+        most = most.max(times.keys().next_back().copied().unwrap_or_default());
+        let mut points = vec![Dot::new(f64::from(*first), 0.0)];
+        let mut below = 0;
+        for (packets, time) in &times {
+            below += time;
+            points.push(Dot::new(f64::from(*packets), below as f64 / total as f64));
+        }
+        let (scheme, part) = (scheme.clone(), String::new());
+        series.push(Series { scheme, part, style, look: Look::Steps, points });
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let x = length_axis(f64::from(most));
+    let panel = Panel {
+        title: String::new(),
+        rules: rules_anywhere(source, &x),
+        x,
+        y: Axis::linear("Share of the time at or below", "share_of_time", 0.0, 1.0),
+        series,
+        shade: None,
+    };
+    let seeds = match source.manifest.seeds.len() {
+        1 => "one seed".to_owned(),
+        n => format!("all {n} seeds"),
+    };
+    let point = source.point();
+    let at = if point.is_empty() { String::new() } else { format!("At {point}. ") };
+    Some(Figure {
+        id: "queue-distribution".into(),
+        title: format!("How long the queue at {queue} is"),
+        caption: format!("{at}Weighted by time, {seeds} together, after the warm-up."),
+        legend: source.legend(|s| panel.series.iter().any(|x| x.scheme == s)),
+        panels: vec![panel],
+    })
+}
+
+fn rules_anywhere(source: Source<'_>, axis: &Axis) -> Vec<Rule> {
+    let k = threshold(source).filter(|k| *k as f64 <= axis.high);
+    let rule = |k| Rule { label: format!("K = {k}"), at: k as f64, upright: true };
+    k.map(rule).into_iter().collect()
+}
+
+/// Lengths up to `most`: a long one makes the axis logarithmic, with an empty queue at its left end.
+fn length_axis(most: f64) -> Axis {
+    let (label, column) = ("Queue (packets)", "queue_packets");
+    if most < 200.0 {
+        return Axis::from_zero(label, column, std::iter::once(most));
+    }
+    let mut axis = Axis::log(label, column, 0.5, most * 1.2);
+    axis.ticks.retain(|(v, _)| *v >= 1.0);
+    axis.ticks.insert(0, (0.5, "0".to_owned()));
+    axis
+}

@@ -1,0 +1,39 @@
+//! Everything in a run directory that follows from its tables: `summary.json`, the figures as SVG and
+//! CSV, and the report.
+
+use lowtide_record::{Manifest, RunDir};
+
+use crate::error::LabError;
+use crate::figure::to_svg;
+use crate::plots::{self, Source};
+use crate::report;
+use crate::results::Results;
+
+/// Writes them and returns their names.
+pub(crate) fn write(
+    dir: &RunDir,
+    manifest: &Manifest,
+    results: &Results,
+) -> Result<Vec<String>, LabError> {
+    let mut files = Vec::new();
+    let mut write = |path: String, content: &str| -> Result<(), LabError> {
+        dir.write(&path, content)?;
+        files.push(path);
+        Ok(())
+    };
+    let envelope = results.envelope(manifest);
+    let mut json = serde_json::to_string_pretty(&envelope)
+        .map_err(|e| LabError::Draw { what: "summary.json".to_owned(), reason: e.to_string() })?;
+    json.push('\n');
+    write("summary.json".to_owned(), &json)?;
+    let source = Source { manifest, results };
+    let mut figures = Vec::new();
+    for figure in plots::figures(dir, source)? {
+        let svg = to_svg(&figure)?;
+        write(format!("figures/{}.svg", figure.id), &svg)?;
+        write(format!("figures/{}.csv", figure.id), &figure.to_csv())?;
+        figures.push((figure, svg));
+    }
+    write("report.html".to_owned(), &report::render(source, &figures)?)?;
+    Ok(files)
+}

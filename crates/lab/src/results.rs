@@ -1,0 +1,73 @@
+//! What an experiment came to: facts of every run, summary over seeds, one digest.
+
+use lowtide_record::{Manifest, RunKey, RunTables, combine_digests};
+use serde::Serialize;
+
+use crate::facts::RunFacts;
+use crate::summary::{SummaryRow, summarise};
+
+/// The results of all runs of a plan.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Results {
+    /// Every run, in the order of the plan.
+    pub runs: Vec<RunFacts>,
+    /// Every metric over seeds.
+    pub summary: Vec<SummaryRow>,
+    /// One digest for all runs, in the order of the plan.
+    pub digest: String,
+}
+
+/// The answer of `--json`, and the content of `summary.json`; described in `docs/json.md`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Envelope<'a> {
+    /// `lowtide.run/1`.
+    pub schema: &'static str,
+    /// Version of the tool.
+    pub version: &'a str,
+    /// Name of the scenario.
+    pub scenario: &'a str,
+    /// Hash of the resolved scenario.
+    pub scenario_hash: &'a str,
+    /// One digest for all runs.
+    pub digest: &'a str,
+    /// Every run, in the order of the plan.
+    pub runs: &'a [RunFacts],
+    /// Every metric over seeds.
+    pub summary: &'a [SummaryRow],
+}
+
+impl Results {
+    /// From the facts of all runs, in the order of the plan.
+    pub fn new(runs: Vec<RunFacts>) -> Self {
+        let digest = combine_digests(runs.iter().map(|r| r.digest.as_str()));
+        Self { summary: summarise(&runs), runs, digest }
+    }
+
+    /// From the tables of all runs, in the order of the plan.
+    pub fn of_tables<'a>(runs: impl IntoIterator<Item = (&'a RunKey, &'a RunTables)>) -> Self {
+        Self::new(runs.into_iter().map(|(key, tables)| RunFacts::new(key, tables)).collect())
+    }
+
+    /// With what identifies it.
+    pub fn envelope<'a>(&'a self, manifest: &'a Manifest) -> Envelope<'a> {
+        Envelope {
+            schema: "lowtide.run/1",
+            version: &manifest.version,
+            scenario: &manifest.scenario,
+            scenario_hash: &manifest.scenario_hash,
+            digest: &self.digest,
+            runs: &self.runs,
+            summary: &self.summary,
+        }
+    }
+
+    /// Flows with a size that the end of their run cut off.
+    pub fn unfinished(&self) -> usize {
+        self.runs.iter().flat_map(|r| &r.groups).map(|g| g.unfinished).sum()
+    }
+
+    /// Flows whose connection failed.
+    pub fn failed(&self) -> usize {
+        self.runs.iter().flat_map(|r| &r.groups).map(|g| g.failed).sum()
+    }
+}

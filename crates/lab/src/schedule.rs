@@ -1,0 +1,130 @@
+//! Runs on several threads, started in the order of the plan, returned in the order of the plan.
+//!
+//! Contract: the number of threads changes how long it takes and nothing else. A run is a pure
+//! function of its specification; nothing is shared between runs.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use lowtide_host::{EndReason, Outcome, Setup};
+use lowtide_record::{Point, RunKey};
+use lowtide_scenario::{Plan, RunSpec};
+use lowtide_units::Instant;
+
+use crate::error::LabError;
+
+/// What happens while runs go on; told from the threads that do them.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// Before the first run.
+    Planned {
+        /// Runs of the plan.
+        runs: usize,
+        /// Of these, runs that an earlier session finished.
+        kept: usize,
+    },
+    /// A run starts.
+    Started(&'a RunKey),
+    /// A run has come to this virtual time.
+    Running {
+        /// Which.
+        key: &'a RunKey,
+        /// How far.
+        now: Instant,
+        /// When it ends at the latest.
+        end: Instant,
+    },
+    /// A run is finished.
+    Finished(&'a RunKey),
+    /// All runs are finished; tables, figures and the report are written.
+    Writing,
+}
+
+/// The keys of a plan's runs, in its order.
+pub(crate) fn keys(plan: &Plan) -> Vec<RunKey> {
+    let key = |(run, spec): (usize, &RunSpec)| RunKey {
+        run: run as u32,
+        scheme: spec.scheme.clone(),
+        point: Point(spec.point.clone()),
+        seed: spec.seed,
+    };
+    plan.runs.iter().enumerate().map(key).collect()
+}
+
+/// What is done with an outcome: the place in the list, the setup, the outcome and the wall time.
+pub(crate) type Finish<'a, T> =
+    dyn Fn(usize, &Setup, &Outcome, Duration) -> Result<T, LabError> + Sync + 'a;
+
+/// How runs are done.
+pub(crate) struct Schedule<'a> {
+    /// Threads, at least one.
+    pub(crate) jobs: usize,
+    /// Set by the caller to stop.
+    pub(crate) stop: &'a AtomicBool,
+    /// Whom to tell.
+    pub(crate) progress: &'a (dyn Fn(Progress<'_>) + Sync),
+}
+
+impl Schedule<'_> {
+    /// Does `todo` and hands each outcome to `finish` on the thread that made it. What `finish`
+    /// returned comes back in the order of `todo`; `None` where the caller's stop came first. After a
+    /// failure no run is started any more; the first one in the order of `todo` is returned.
+    pub(crate) fn run<T: Send>(
+        &self,
+        todo: &[(&RunKey, &RunSpec)],
+        clock: &(dyn Fn() -> Duration + Sync),
+        finish: &Finish<'_, T>,
+    ) -> Result<Vec<Option<T>>, LabError> {
+        let jobs = self.jobs.clamp(1, todo.len().max(1));
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(jobs)
+            .build()
+            .map_err(|e| LabError::Threads { jobs, reason: e.to_string() })?;
+        let next = AtomicUsize::new(0);
+        let failed = AtomicBool::new(false);
+        let done: Vec<Mutex<Option<Result<T, LabError>>>> =
+            todo.iter().map(|_| Mutex::new(None)).collect();
+        pool.broadcast(|_| {
+            while !self.stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                let Some((key, spec)) = todo.get(i) else { break };
+                let began = clock();
+                let finish = |setup: &Setup, outcome: &Outcome| {
+                    finish(i, setup, outcome, clock().saturating_sub(began))
+                };
+                let Some(result) = self.one(key, spec, &finish).transpose() else { break };
+                if result.is_err() {
+                    failed.store(true, Ordering::Relaxed);
+                }
+                // A poisoned lock would mean a panic in the assignment below.
+                if let Ok(mut slot) = done[i].lock() {
+                    *slot = Some(result);
+                }
+            }
+        });
+        done.into_iter().map(|slot| slot.into_inner().ok().flatten().transpose()).collect()
+    }
+
+    fn one<T>(
+        &self,
+        key: &RunKey,
+        spec: &RunSpec,
+        finish: &dyn Fn(&Setup, &Outcome) -> Result<T, LabError>,
+    ) -> Result<Option<T>, LabError> {
+        let setup = spec.setup()?;
+        let end = Instant::ZERO + setup.end.at;
+        (self.progress)(Progress::Started(key));
+        let outcome = lowtide_host::run(&setup, &mut |now| {
+            (self.progress)(Progress::Running { key, now, end });
+            self.stop.load(Ordering::Relaxed)
+        })
+        .map_err(|error| LabError::Run { key: Box::new(key.clone()), error })?;
+        if outcome.reason == EndReason::Interrupted {
+            return Ok(None);
+        }
+        let finished = finish(&setup, &outcome)?;
+        (self.progress)(Progress::Finished(key));
+        Ok(Some(finished))
+    }
+}

@@ -1,0 +1,240 @@
+//! From a plan to a complete run directory, over several sessions if need be.
+//!
+//! Contract: a finished run is on disk before the next one starts on its thread. Interrupted, the
+//! directory says so, and the same plan continues where it stopped. Complete, everything in it follows
+//! from its tables, so that the report can be made again without running anything.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lowtide_record::{
+    MANIFEST_SCHEMA, Manifest, ManifestRun, Point, RunDir, RunKey, RunTables, Status,
+};
+use lowtide_scenario::{Plan, RunSpec};
+
+use crate::error::LabError;
+use crate::facts::RunFacts;
+use crate::present;
+use crate::results::Results;
+use crate::schedule::{Progress, Schedule, keys};
+use crate::settings::settings;
+
+/// How a plan is executed.
+pub struct Options<'a> {
+    /// The run directory; [`default_dir`] is where it belongs.
+    pub dir: PathBuf,
+    /// Threads, at least one.
+    pub jobs: usize,
+    /// Forget what is in the directory instead of continuing.
+    pub afresh: bool,
+    /// The text of the scenario file, kept beside the results.
+    pub source: &'a str,
+    /// The command that makes these results again, for the report.
+    pub command: &'a str,
+    /// Wall time since some fixed moment; it is only reported.
+    pub clock: &'a (dyn Fn() -> Duration + Sync),
+    /// Set it to stop.
+    pub stop: &'a AtomicBool,
+    /// Whom to tell how far it is.
+    pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
+}
+
+/// A complete run directory and what it says.
+#[derive(Debug)]
+pub struct Finished {
+    /// Where it is.
+    pub dir: PathBuf,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// Its results.
+    pub results: Results,
+}
+
+/// `runs/<scenario>/<the first eight digits of its hash>`.
+pub fn default_dir(plan: &Plan) -> PathBuf {
+    let short = plan.hash.get(..8).unwrap_or(&plan.hash);
+    Path::new("runs").join(&plan.name).join(short)
+}
+
+/// Runs what of `plan` is not in the directory yet, and completes the directory.
+pub fn execute(plan: &Plan, options: &Options<'_>) -> Result<Finished, LabError> {
+    let keys = keys(plan);
+    let planned = manifest(plan, options)?;
+    let (dir, before) = RunDir::begin(&options.dir, &planned, options.afresh)?;
+    if let Some(complete) = before.as_ref().filter(|m| holds(m, plan, &keys)) {
+        (options.progress)(Progress::Planned { runs: keys.len(), kept: keys.len() });
+        return finished(&dir, complete.clone());
+    }
+    let mut runs: Vec<Option<(ManifestRun, RunFacts)>> = keys
+        .iter()
+        .zip(&plan.runs)
+        .map(|(key, spec)| {
+            let (run, tables) = dir.kept(key, &spec.hash)?;
+            Some((run, RunFacts::new(key, &tables)))
+        })
+        .collect();
+    let kept = runs.iter().flatten().count();
+    (options.progress)(Progress::Planned { runs: keys.len(), kept });
+
+    let todo: Vec<(&RunKey, &RunSpec)> = keys
+        .iter()
+        .zip(&plan.runs)
+        .zip(&runs)
+        .filter_map(|(job, run)| run.is_none().then_some(job))
+        .collect();
+    let schedule = Schedule { jobs: options.jobs, stop: options.stop, progress: options.progress };
+    let new = schedule.run(&todo, options.clock, &|i, setup, outcome, wall| {
+        let (key, spec) = todo[i];
+        let tables = RunTables::new(setup, outcome);
+        let run = ManifestRun {
+            key: key.clone(),
+            hash: spec.hash.clone(),
+            digest: tables.digest().to_owned(),
+            wall_seconds: wall.as_secs_f64(),
+        };
+        dir.keep(&run, &tables)?;
+        Ok((run, RunFacts::new(key, &tables)))
+    })?;
+    let mut new = new.into_iter();
+    for run in runs.iter_mut().filter(|r| r.is_none()) {
+        *run = new.next().flatten();
+    }
+    let total = runs.len();
+    let (entries, facts): (Vec<_>, Vec<_>) = runs.into_iter().flatten().unzip();
+    if facts.len() < total {
+        return Err(LabError::Interrupted {
+            finished: facts.len(),
+            total,
+            dir: options.dir.clone(),
+        });
+    }
+
+    (options.progress)(Progress::Writing);
+    dir.merge(&entries)?;
+    dir.write("scenario.toml", options.source)?;
+    let mut files = vec!["scenario.toml".to_owned()];
+    for (scheme, spec) in resolved(plan) {
+        let path = format!("resolved/{}.toml", file_name(scheme));
+        dir.write(&path, &spec.resolved_toml())?;
+        files.push(path);
+    }
+    let results = Results::new(facts);
+    let manifest = Manifest {
+        digest: Some(results.digest.clone()),
+        hops: results.runs.iter().map(|r| r.hops).sum(),
+        flows: results.runs.iter().flat_map(|r| &r.groups).map(|g| g.flows as u64).sum(),
+        unfinished: results.unfinished() as u64,
+        failed: results.failed() as u64,
+        wall_seconds: entries.iter().map(|r| r.wall_seconds).sum(),
+        runs: entries,
+        ..planned
+    };
+    files.extend(present::write(&dir, &manifest, &results)?);
+    let manifest = dir.finish(manifest, &files)?;
+    Ok(Finished { dir: options.dir.clone(), manifest, results })
+}
+
+/// The results of a complete run directory.
+pub fn load(root: &Path) -> Result<Finished, LabError> {
+    let (dir, manifest) = RunDir::open(root)?;
+    finished(&dir, manifest)
+}
+
+/// Makes `summary.json`, the figures and the report of a complete run directory again.
+pub fn report(root: &Path) -> Result<Finished, LabError> {
+    let (dir, manifest) = RunDir::open(root)?;
+    let Finished { results, .. } = finished(&dir, manifest.clone())?;
+    let mut files: Vec<String> = manifest
+        .files
+        .iter()
+        .map(|f| f.path.clone())
+        .filter(|p| p == "scenario.toml" || p.starts_with("resolved/"))
+        .collect();
+    files.extend(present::write(&dir, &manifest, &results)?);
+    let manifest = dir.finish(manifest, &files)?;
+    Ok(Finished { dir: root.to_path_buf(), manifest, results })
+}
+
+/// Runs a plan and keeps nothing on disk: for claims and tests.
+pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
+    let keys = keys(plan);
+    let todo: Vec<(&RunKey, &RunSpec)> = keys.iter().zip(&plan.runs).collect();
+    let schedule = Schedule { jobs, stop: &AtomicBool::new(false), progress: &|_| {} };
+    let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, setup, outcome, _| {
+        Ok(RunFacts::new(todo[i].0, &RunTables::new(setup, outcome)))
+    })?;
+    Ok(Results::new(facts.into_iter().flatten().collect()))
+}
+
+fn finished(dir: &RunDir, manifest: Manifest) -> Result<Finished, LabError> {
+    let mut reader = dir.reader()?;
+    let mut facts = Vec::new();
+    for run in &manifest.runs {
+        if let Some(tables) = reader.take(run.key.run)? {
+            facts.push(RunFacts::new(&run.key, &tables));
+        }
+    }
+    let results = Results::new(facts);
+    Ok(Finished { dir: dir.root().to_path_buf(), manifest, results })
+}
+
+/// Whether a directory is complete and holds exactly the runs of `plan`.
+fn holds(manifest: &Manifest, plan: &Plan, keys: &[RunKey]) -> bool {
+    manifest.status == Status::Complete
+        && manifest.runs.len() == keys.len()
+        && manifest
+            .runs
+            .iter()
+            .zip(keys.iter().zip(&plan.runs))
+            .all(|(run, (key, spec))| run.key == *key && run.hash == spec.hash)
+}
+
+/// The first run of every scheme at the point that the report shows.
+fn resolved(plan: &Plan) -> impl Iterator<Item = (&str, &RunSpec)> {
+    let point = plan.points.last().cloned().unwrap_or_default();
+    plan.schemes.iter().filter_map(move |scheme| {
+        let spec = plan.runs.iter().find(|r| r.scheme == *scheme && r.point == point)?;
+        Some((scheme.as_str(), spec))
+    })
+}
+
+/// A scheme's name as part of a file's.
+fn file_name(scheme: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    scheme.chars().map(keep).collect()
+}
+
+/// What the scenario says about itself.
+fn description(plan: &Plan) -> Option<String> {
+    let table: toml::Table = plan.runs.first()?.resolved_toml().parse().ok()?;
+    table.get("description")?.as_str().map(str::to_owned)
+}
+
+fn manifest(plan: &Plan, options: &Options<'_>) -> Result<Manifest, LabError> {
+    let mut seeds: Vec<u64> = plan.runs.iter().map(|r| r.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    Ok(Manifest {
+        schema: MANIFEST_SCHEMA.to_owned(),
+        status: Status::Interrupted,
+        version: crate::VERSION.to_owned(),
+        scenario: plan.name.clone(),
+        title: plan.title.clone(),
+        description: description(plan),
+        scenario_hash: plan.hash.clone(),
+        command: options.command.to_owned(),
+        digest: None,
+        schemes: plan.schemes.clone(),
+        points: plan.points.iter().cloned().map(Point).collect(),
+        seeds,
+        settings: settings(plan)?,
+        wall_seconds: 0.0,
+        hops: 0,
+        flows: 0,
+        unfinished: 0,
+        failed: 0,
+        runs: Vec::new(),
+        files: Vec::new(),
+    })
+}

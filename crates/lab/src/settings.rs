@@ -1,0 +1,171 @@
+//! What decides the results, as the report shows it: every key of the resolved scenario, side by side
+//! for the compared schemes, and the base round-trip time that follows from it.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use lowtide_host::Setup;
+use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId};
+use lowtide_record::Setting;
+use lowtide_scenario::{Plan, RunSpec};
+use lowtide_units::{Bytes, Duration};
+use toml::{Table, Value};
+
+use crate::error::LabError;
+
+/// Section of what is not a key but follows from keys.
+pub(crate) const DERIVED: &str = "derived";
+
+/// Bytes of a pure ACK: IP and TCP headers, timestamps.
+const ACK_BYTES: u64 = 52;
+
+/// The settings of the schemes of `plan` at the point that is shown, with the first seed.
+pub(crate) fn settings(plan: &Plan) -> Result<Vec<Setting>, LabError> {
+    let point = plan.points.last().cloned().unwrap_or_default();
+    let runs: Vec<&RunSpec> = plan
+        .schemes
+        .iter()
+        .filter_map(|s| plan.runs.iter().find(|r| r.scheme == *s && r.point == point))
+        .collect();
+    let mut rows: Vec<Setting> = Vec::new();
+    for (i, run) in runs.iter().enumerate() {
+        // What `resolved_toml` writes is TOML; a text that were not would leave the columns empty.
+        let table: Table = run.resolved_toml().parse().unwrap_or_default();
+        flatten("", &table, &mut |section, name, value| {
+            let place = rows.iter().position(|r| r.section == section && r.name == name);
+            let row = place.unwrap_or_else(|| {
+                rows.push(Setting {
+                    section: section.to_owned(),
+                    name: name.to_owned(),
+                    values: vec![String::new(); runs.len()],
+                });
+                rows.len() - 1
+            });
+            rows[row].values[i] = value;
+        });
+    }
+    for row in &mut rows {
+        if row.values.iter().all(|v| *v == row.values[0]) {
+            row.values.truncate(1);
+        }
+    }
+    if let Some(run) = runs.first() {
+        rows.extend(base_rtt(&run.setup()?).map(|values| Setting {
+            section: DERIVED.to_owned(),
+            name: "base round trip of a full segment".to_owned(),
+            values: vec![values],
+        }));
+    }
+    Ok(rows)
+}
+
+/// Keys that are no setting of an experiment, or stand elsewhere in the report.
+const ELSEWHERE: [(&str, &str); 5] =
+    [("", "schema"), ("", "title"), ("", "description"), ("run", "seeds"), ("run", "first-seed")];
+
+fn flatten(path: &str, table: &Table, out: &mut dyn FnMut(&str, &str, String)) {
+    for (name, value) in table {
+        let text = match value {
+            Value::Table(inner) => {
+                let dot = if path.is_empty() { "" } else { "." };
+                flatten(&format!("{path}{dot}{name}"), inner, out);
+                continue;
+            }
+            Value::String(text) => text.clone(),
+            Value::Array(items) => {
+                let items =
+                    items.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
+                items.collect::<Vec<_>>().join(", ")
+            }
+            other => other.to_string(),
+        };
+        if !ELSEWHERE.contains(&(path, name)) {
+            out(path, name, text);
+        }
+    }
+}
+
+/// The shortest and the longest time from the first bit of a full segment to its ACK, over all pairs
+/// of hosts that a flow joins, with empty queues and no delayed ACK.
+fn base_rtt(setup: &Setup) -> Option<String> {
+    let pairs: BTreeSet<(u32, u32)> = setup.flows.iter().map(|f| (f.src, f.dst)).collect();
+    let mut range: Option<(Duration, Duration)> = None;
+    for (src, dst) in pairs {
+        let mtu = setup.hosts.get(src as usize)?.config.mtu;
+        let rtt = round_trip(&setup.network, src, dst, u64::from(mtu))?;
+        range = Some(range.map_or((rtt, rtt), |(low, high)| (low.min(rtt), high.max(rtt))));
+    }
+    let (low, high) = range?;
+    let us = |d: Duration| d.as_ps() as f64 / 1e6;
+    Some(if low == high {
+        format!("{:.1} us", us(low))
+    } else {
+        format!("{:.1} us to {:.1} us", us(low), us(high))
+    })
+}
+
+fn round_trip(network: &Blueprint, src: u32, dst: u32, mtu: u64) -> Option<Duration> {
+    let path = shortest(network, NodeId::Host(HostId(src)), NodeId::Host(HostId(dst)))?;
+    Some(path.iter().fold(Duration::ZERO, |sum, link| {
+        let line = |bytes| link.rate.serialization(Bytes::new(bytes + link.framing.overhead()));
+        sum + link.delay * 2 + line(mtu) + line(ACK_BYTES)
+    }))
+}
+
+/// The links of a path with the fewest hops.
+fn shortest(network: &Blueprint, from: NodeId, to: NodeId) -> Option<Vec<&LinkSpec>> {
+    let mut paths = VecDeque::from([(from, Vec::new())]);
+    let mut seen = BTreeSet::from([from]);
+    while let Some((node, path)) = paths.pop_front() {
+        if node == to {
+            return Some(path);
+        }
+        for link in &network.links {
+            let other = match node {
+                n if n == link.a => link.b,
+                n if n == link.b => link.a,
+                _ => continue,
+            };
+            if seen.insert(other) {
+                let mut longer = path.clone();
+                longer.push(link);
+                paths.push_back((other, longer));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_scenario::Scenario;
+
+    use super::*;
+
+    fn of(name: &str) -> Vec<Setting> {
+        let plan = Scenario::load(name).unwrap().expand().unwrap();
+        settings(&plan).unwrap()
+    }
+
+    fn find<'a>(rows: &'a [Setting], section: &str, name: &str) -> &'a Setting {
+        rows.iter().find(|r| r.section == section && r.name == name).unwrap()
+    }
+
+    #[test]
+    fn what_the_schemes_share_is_said_once() {
+        let rows = of("queue-buildup");
+        assert_eq!(find(&rows, "switch.mark", "k").values, ["20 pkt"]);
+        assert_eq!(find(&rows, "traffic.short", "size").values, ["800 kB"], "the last point");
+        assert_eq!(
+            find(&rows, "hosts.senders.sender", "cc").values,
+            ["newreno", "newreno", "dctcp"]
+        );
+        assert!(rows.iter().all(|r| r.name != "title" && r.name != "seeds"));
+    }
+
+    #[test]
+    fn the_base_round_trip_follows_from_the_network() {
+        // 4 x 20 us, twice 1538 B and twice 90 B at 1 Gbit/s.
+        let rtt = find(&of("queue-buildup"), DERIVED, "base round trip of a full segment").clone();
+        assert_eq!(rtt.values, ["106.0 us"]);
+    }
+}
