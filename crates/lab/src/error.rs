@@ -53,4 +53,16 @@ pub enum LabError {
         /// Why.
         reason: String,
     },
+    /// A benchmark's scenario has no runs.
+    #[error("the scenario `{0}` has no runs")]
+    NoRuns(String),
+    /// A benchmark cannot start.
+    #[error(transparent)]
+    Start(#[from] RunError),
+    /// Two runs of one benchmark gave different digests: a bug.
+    #[error("benchmark {benchmark}: two runs of one seed gave different digests; please report this")]
+    Unstable {
+        /// Which.
+        benchmark: String,
+    },
 }

@@ -4,6 +4,7 @@
 //! tables in that directory; the number of threads changes nothing. An interval needs several seeds,
 //! and a flow that did not complete never leaves a statistic in silence.
 
+pub mod bench;
 mod error;
 mod facts;
 mod figure;
