@@ -47,7 +47,7 @@ impl Output {
         rows: &[Vec<String>],
     ) -> Result<(), Failure> {
         let mut table = Table::new();
-        table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(header.iter().copied());
+        table.load_style(UTF8_HORIZONTAL_ONLY).set_header(header.iter().copied());
         if std::io::stdout().is_terminal() {
             table.set_content_arrangement(ContentArrangement::Dynamic);
         }

@@ -34,7 +34,11 @@ pub static BENCHMARKS: &[Benchmark] = &[
         name: "buildup",
         summary: "the main job's DCTCP run: long and short flows on one 1 Gbit/s switch",
         scenario: "queue-buildup",
-        overrides: &[("compare.schemes", "dctcp"), ("traffic.short.size", "800 kB"), ("run.seeds", "1")],
+        overrides: &[
+            ("compare.schemes", "dctcp"),
+            ("traffic.short.size", "800 kB"),
+            ("run.seeds", "1"),
+        ],
     },
 ];
 
@@ -108,7 +112,10 @@ fn row(benchmark: &Benchmark, outcome: &Outcome, times: &[f64]) -> Row {
         events: counts.events,
         segments: counts.segments,
         cpu_s: median,
-        cpu_s_range: [times.first().copied().unwrap_or(median), times.last().copied().unwrap_or(median)],
+        cpu_s_range: [
+            times.first().copied().unwrap_or(median),
+            times.last().copied().unwrap_or(median),
+        ],
         hops_per_cpu_s: counts.hops as f64 / median,
         ns_per_segment: median * 1e9 / counts.segments as f64,
         events_per_hop: counts.events as f64 / counts.hops as f64,

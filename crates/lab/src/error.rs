@@ -60,7 +60,9 @@ pub enum LabError {
     #[error(transparent)]
     Start(#[from] RunError),
     /// Two runs of one benchmark gave different digests: a bug.
-    #[error("benchmark {benchmark}: two runs of one seed gave different digests; please report this")]
+    #[error(
+        "benchmark {benchmark}: two runs of one seed gave different digests; please report this"
+    )]
     Unstable {
         /// Which.
         benchmark: String,
