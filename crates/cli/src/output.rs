@@ -20,11 +20,11 @@ pub(crate) struct Output {
 impl Output {
     /// Prints `text` and a line end. A closed pipe (`lowtide list | head`) ends the command quietly.
     pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
-        self.line(&format!("{}\n", text.trim_end()))
+        Self::line(&format!("{}\n", text.trim_end()))
     }
 
     /// Prints `text` as it is.
-    pub(crate) fn line(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn line(text: &str) -> Result<(), Failure> {
         match std::io::stdout().lock().write_all(text.as_bytes()) {
             Ok(()) => Ok(()),
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),

@@ -101,7 +101,7 @@ impl Connection {
         let reaction = self.cc.as_mut().map_or(Reaction::None, |cc| cc.on_ack(&sample));
         if reaction == Reaction::Reduced {
             self.counters.ecn_reductions += 1;
-            self.ecn.on_reduced(self.snd.nxt);
+            self.ecn.on_cut(self.snd.nxt);
         }
         self.restart_timer(now, advanced);
         Ok(())

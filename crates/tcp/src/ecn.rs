@@ -39,6 +39,8 @@ pub(crate) struct EcnState {
     cwr_owed: bool,
     /// SND.NXT at the last reduction, ECN or loss.
     reduced_at: Option<u64>,
+    /// SND.NXT at the last reduction for ECN: only that freezes growth, never a loss.
+    cut_at: Option<u64>,
 }
 
 impl EcnState {
@@ -53,6 +55,7 @@ impl EcnState {
             freeze: config.freeze_growth,
             cwr_owed: false,
             reduced_at: None,
+            cut_at: None,
         }
     }
 
@@ -127,8 +130,14 @@ impl EcnState {
         match self.freeze {
             FreezeGrowth::Off => false,
             FreezeGrowth::EceAcks => ece,
-            FreezeGrowth::Round => ece || self.in_reaction(snd_una),
+            FreezeGrowth::Round => ece || self.cut_at.is_some_and(|point| snd_una < point),
         }
+    }
+
+    /// The control cut its window because of ECN.
+    pub(crate) fn on_cut(&mut self, snd_nxt: u64) {
+        self.cut_at = Some(snd_nxt);
+        self.on_reduced(snd_nxt);
     }
 
     /// The window was reduced for whatever reason: CWR is owed (RFC 3168 §6.1.2), and ECN must not
@@ -235,7 +244,7 @@ mod tests {
                 ecn: EcnWish::Rfc3168,
                 ..Config::default()
             });
-            e.on_reduced(100);
+            e.on_cut(100);
             e
         };
         assert!(!make(FreezeGrowth::Off).frozen(50, true));
@@ -243,5 +252,9 @@ mod tests {
         assert!(!make(FreezeGrowth::EceAcks).frozen(50, false));
         assert!(make(FreezeGrowth::Round).frozen(50, false));
         assert!(!make(FreezeGrowth::Round).frozen(100, false));
+        let mut lost =
+            EcnState::new(&Config { freeze_growth: FreezeGrowth::Round, ..Config::default() });
+        lost.on_reduced(100);
+        assert!(!lost.frozen(50, false), "a timeout must not stop slow start");
     }
 }

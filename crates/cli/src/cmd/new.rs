@@ -10,14 +10,12 @@ use crate::output::Output;
 
 /// `lowtide new KIND`.
 pub(crate) fn new(kind: &str, out: Output) -> Result<(), Failure> {
-    match lowtide_scenario::template(kind) {
-        Some(text) => out.text(text),
-        None => {
-            let known: Vec<String> =
-                lowtide_scenario::TEMPLATES.iter().map(|t| t.name.to_string()).collect();
-            Err(unknown("template", kind, &known))
-        }
+    if let Some(text) = lowtide_scenario::template(kind) {
+        return out.text(text);
     }
+    let known: Vec<String> =
+        lowtide_scenario::TEMPLATES.iter().map(|t| t.name.to_string()).collect();
+    Err(unknown("template", kind, &known))
 }
 
 /// `lowtide schema`.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::failure::Failure;
 use crate::output::Output;
 
+#[expect(clippy::struct_field_names, reason = "the names of the JSON envelope")]
 #[derive(Serialize)]
 struct Table {
     schema: &'static str,
@@ -32,10 +33,10 @@ pub(crate) fn table(dir: &Path, name: &str, as_csv: bool, out: Output) -> Result
     let table = read_table(&path).map_err(failed)?;
     let columns = table.columns().to_vec();
     if as_csv {
-        out.line(&csv::line(columns.iter().map(|c| c.name.as_str())))?;
+        Output::line(&csv::line(columns.iter().map(|c| c.name.as_str())))?;
         for row in table {
             let row = row.map_err(failed)?;
-            out.line(&csv::line(row.iter().map(|c| c.as_deref().unwrap_or_default())))?;
+            Output::line(&csv::line(row.iter().map(|c| c.as_deref().unwrap_or_default())))?;
         }
         return Ok(());
     }
