@@ -19,6 +19,7 @@ pub(crate) struct Output {
 
 impl Output {
     /// Prints `text` and a line end. A closed pipe (`lowtide list | head`) ends the command quietly.
+    #[expect(clippy::unused_self, reason = "beside `json` and `table`, one way to speak")]
     pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
         Self::line(&format!("{}\n", text.trim_end()))
     }
