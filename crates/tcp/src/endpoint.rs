@@ -117,6 +117,8 @@ pub struct Endpoint {
     time_waits: TimeWaits,
     replies: VecDeque<(FourTuple, Segment)>,
     random: u64,
+    /// What the next connection gets instead of a drawn initial sequence number.
+    next_isn: Option<SeqNum>,
     next_port: u16,
 }
 
@@ -134,6 +136,7 @@ impl Endpoint {
             time_waits: TimeWaits::default(),
             replies: VecDeque::new(),
             random: seed,
+            next_isn: None,
             next_port: 0,
         };
         endpoint.next_port = (endpoint.draw() % u64::from(u16::MAX - EPHEMERAL)) as u16;
@@ -168,6 +171,13 @@ impl Endpoint {
         self.listeners.retain(|l| l.port != port);
     }
 
+    /// Connections that come to `port` from now on get `config`; nothing happens without a listener.
+    pub fn reconfigure(&mut self, port: u16, config: Arc<Config>) {
+        if let Some(listener) = self.listeners.iter_mut().find(|l| l.port == port) {
+            listener.config = config;
+        }
+    }
+
     /// Opens a connection. `local_port` zero picks an ephemeral one.
     pub fn connect(
         &mut self,
@@ -189,6 +199,12 @@ impl Endpoint {
         Ok(self.insert(tuple, conn))
     }
 
+    /// The next connection, opened or accepted, starts at `isn`. For tests of what happens near the
+    /// wrap of the sequence space; a host never does this.
+    pub const fn set_next_isn(&mut self, isn: SeqNum) {
+        self.next_isn = Some(isn);
+    }
+
     fn is_used(&self, now: Instant, tuple: &FourTuple) -> bool {
         self.table.contains_key(tuple) || self.time_waits.holds(now, tuple)
     }
@@ -207,7 +223,8 @@ impl Endpoint {
 
     fn draw_numbers(&mut self) -> (SeqNum, u32) {
         let bits = self.draw();
-        (SeqNum::new(bits as u32), (bits >> 32) as u32)
+        let drawn = SeqNum::new(bits as u32);
+        (self.next_isn.take().unwrap_or(drawn), (bits >> 32) as u32)
     }
 
     fn insert(&mut self, tuple: FourTuple, conn: Connection) -> ConnId {
