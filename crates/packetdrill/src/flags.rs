@@ -145,8 +145,7 @@ pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), St
         ("ecn", "2") => "passive",
         _ => value,
     };
-    let is_bool = switches::find(name)
-        .is_some_and(|s| matches!(s.kind(), lowtide_tcp::Kind::Bool));
+    let is_bool = switches::find(name).is_some_and(|s| matches!(s.kind(), lowtide_tcp::Kind::Bool));
     let value = match (is_bool, value) {
         (true, "0") => "false",
         (true, "1") => "true",
@@ -155,7 +154,9 @@ pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), St
     switches::set_text(config, name, value).map_err(|error| match error {
         switches::SwitchError::Unknown { .. } => {
             let host = SHORT.iter().chain(HOST_KEYS).map(|(known, _)| *known);
-            match host.filter(|known| near(name, known)).min_by_key(|k| k.len().abs_diff(name.len()))
+            match host
+                .filter(|known| near(name, known))
+                .min_by_key(|k| k.len().abs_diff(name.len()))
             {
                 Some(known) => format!("there is no setting `{name}`; did you mean `{known}`?"),
                 None => error.to_string(),

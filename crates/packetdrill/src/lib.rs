@@ -9,5 +9,8 @@
 //! Contract: deterministic, no I/O, no clocks, no threads. Scripts never run a shell. Nothing of
 //! packetdrill itself is in here; the language is described in `docs/packetdrill.md`.
 
+pub mod fields;
 pub mod flags;
+pub mod run;
+pub mod script;
 pub mod stack;

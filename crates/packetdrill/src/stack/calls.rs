@@ -319,9 +319,7 @@ impl Stack {
     /// The error that waits for this socket, taken from it.
     pub(super) fn take_error(&mut self, fd: i32) -> Result<i32> {
         match self.get(fd)?.kind {
-            Kind::Stream { conn, .. } => {
-                Ok(self.conns[conn].error.take().map_or(0, Errno::number))
-            }
+            Kind::Stream { conn, .. } => Ok(self.conns[conn].error.take().map_or(0, Errno::number)),
             Kind::Idle | Kind::Listening { .. } => Ok(0),
         }
     }
@@ -339,7 +337,8 @@ impl Stack {
         let conn = &self.conns[key];
         let error = conn.error.is_some();
         let ended = conn.peer_closed || conn.over || read_shut;
-        let room = conn.id.and_then(|id| self.endpoint.conn(id)).map_or(0, |c| c.send_space());
+        let tcp = conn.id.and_then(|id| self.endpoint.conn(id));
+        let room = tcp.map_or(0, lowtide_tcp::Connection::send_space);
         let conn = &self.conns[key];
         Ok(Readiness {
             readable: error || ended || conn.receive.unread() > 0,

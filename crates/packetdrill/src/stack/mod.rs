@@ -68,6 +68,7 @@ pub struct Packet {
 }
 
 /// A connection and its bytes. It outlives the connection in `tcp` until its socket is closed.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
 struct Conn {
     tuple: FourTuple,

@@ -64,4 +64,12 @@ impl Stack {
         let mut kinds = self.sockets.values().map(|s| &s.kind);
         kinds.any(|kind| matches!(kind, Kind::Listening { port: p, .. } if *p == port))
     }
+
+    /// The port on which a socket listens.
+    pub fn listening_port(&self, fd: i32) -> Option<u16> {
+        match self.sockets.get(&fd)?.kind {
+            Kind::Listening { port, .. } => Some(port),
+            Kind::Idle | Kind::Stream { .. } => None,
+        }
+    }
 }
