@@ -123,7 +123,7 @@ impl Receiver {
 
     /// The same on a segment that acknowledges up to `ack` only.
     pub(crate) fn offer_from(&mut self, ack: u64, on_syn: bool) -> u16 {
-        let target = self.nxt + self.buffer.saturating_sub(self.nxt - self.consumed.min(self.nxt));
+        let target = self.reachable_edge();
         if target >= self.right_edge + (self.buffer / 2).min(u64::from(self.mss)).max(1) {
             self.right_edge = target;
         }
@@ -135,6 +135,12 @@ impl Receiver {
             self.right_edge = self.nxt + u64::from(field);
         }
         field
+    }
+
+    /// How far the right edge may go: as the buffer has room, and as 16 bits can say.
+    fn reachable_edge(&self) -> u64 {
+        let room = self.buffer.saturating_sub(self.nxt - self.consumed.min(self.nxt));
+        self.nxt + room.min(65_535 << self.shift)
     }
 
     fn window(&self) -> u64 {
@@ -297,8 +303,7 @@ impl Receiver {
     /// The application read up to `consumed + n`. True when the window opened enough to say so.
     pub(crate) fn read(&mut self, n: u64) -> bool {
         self.consumed = (self.consumed + n).min(self.readable_upto());
-        let target = self.nxt + self.buffer.saturating_sub(self.nxt - self.consumed);
-        let gain = target.saturating_sub(self.right_edge);
+        let gain = self.reachable_edge().saturating_sub(self.right_edge);
         let starved = self.window() < u64::from(self.mss).min(self.buffer / 2);
         gain > 0
             && (gain >= self.buffer / 2
