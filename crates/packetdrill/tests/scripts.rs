@@ -1,4 +1,6 @@
 //! Every script under `scripts/` runs as it is written. All failures are reported, not the first alone.
+//!
+//! `LOWTIDE_SCRIPTS=close/` runs those whose path contains that, and shows the packets of each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +9,10 @@ use lowtide_packetdrill::run::{self, Options};
 use lowtide_packetdrill::script::Script;
 
 fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<PathBuf> = fs::read_dir(dir)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
@@ -31,8 +35,12 @@ fn every_script_passes_and_runs_alike_twice() {
     let mut failures = Vec::new();
     let paths = all();
     assert!(paths.len() >= 10, "only {} scripts were found", paths.len());
+    let only = std::env::var("LOWTIDE_SCRIPTS").unwrap_or_default();
     for path in paths {
         let name = path.strip_prefix(&root).unwrap().display().to_string();
+        if !name.contains(&only) {
+            continue;
+        }
         let text = fs::read_to_string(&path).unwrap();
         let script = match Script::parse(&name, &text) {
             Ok(script) => script,
@@ -46,6 +54,9 @@ fn every_script_passes_and_runs_alike_twice() {
             [Ok(a), Ok(b)] => {
                 assert_eq!((a.digest, a.ended), (b.digest, b.ended), "{name}");
                 assert!(a.notes.is_empty(), "{name}: {:?}", a.notes);
+                if !only.is_empty() {
+                    println!("{name}\n    {}", a.packets.join("\n    "));
+                }
                 if let Some(failure) = &a.failure {
                     failures.push(failure.to_string());
                 }
