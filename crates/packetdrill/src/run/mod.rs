@@ -64,6 +64,12 @@ pub fn run(script: &Script, options: &Options) -> std::result::Result<Report, Sc
     Ok(runner.report)
 }
 
+/// A packet in the notation of scripts, with its numbers as they are on the wire; `None` when it is no
+/// TCP packet.
+pub fn show(bytes: &[u8]) -> Option<String> {
+    Observed::read(bytes).ok().map(|observed| Peer::wire_numbers(&observed).to_string())
+}
+
 struct Runner<'a> {
     script: &'a Script,
     setup: Setup,

@@ -170,24 +170,30 @@ impl Peer {
 
     /// The packet as the script would write it.
     pub(super) fn in_script_numbers(&self, observed: &Observed) -> Shown {
+        let Shown(mut spec) = Self::wire_numbers(observed);
+        spec.seq = self.to_script(spec.seq);
+        for option in spec.options.iter_mut().flatten() {
+            if let TcpOption::Timestamps { value, .. } = option {
+                *value = self.stamp_to_script(*value);
+            }
+        }
+        Shown(spec)
+    }
+
+    /// The packet with its numbers as they are.
+    pub(super) fn wire_numbers(observed: &Observed) -> Shown {
         let segment: &Segment = &observed.segment;
         let acks = segment.flags.contains(Flags::ACK);
-        let options = observed.options.iter().map(|option| match option {
-            TcpOption::Timestamps { value, echo } => {
-                TcpOption::Timestamps { value: self.stamp_to_script(*value), echo: *echo }
-            }
-            other => other.clone(),
-        });
         Shown(PacketSpec {
             inbound: false,
             ecn: Some(notation::ecn(segment.ecn)),
             flags: segment.flags,
-            seq: self.to_script(segment.seq.raw()),
+            seq: segment.seq.raw(),
             len: segment.payload_len,
             ack: acks.then(|| segment.ack.raw()),
             window: Some(segment.window),
             urgent: segment.urgent,
-            options: Some(options.collect()),
+            options: Some(observed.options.clone()),
         })
     }
 }

@@ -324,6 +324,12 @@ impl Stack {
         }
     }
 
+    /// Bytes that could be read now (FIONREAD).
+    pub fn unread(&mut self, fd: i32) -> Result<u64> {
+        let key = self.stream(fd)?;
+        Ok(self.conns[key].receive.unread())
+    }
+
     /// What `poll` would say of this descriptor.
     pub fn readiness(&mut self, fd: i32) -> Result<Readiness> {
         let read_shut = self.get(fd)?.read_shut;
