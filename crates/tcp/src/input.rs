@@ -24,6 +24,7 @@ impl Connection {
                 return self.crossing_syn_ack_arrives(now, seg);
             }
             // The peer's SYN again: our SYN-ACK was lost.
+            self.ecn.on_syn(seg.flags);
             self.handshake.syn_due = true;
             self.handshake.retransmissions = self.handshake.retransmissions.max(1);
             return Err(SegmentError::BadHandshake);
@@ -55,10 +56,8 @@ impl Connection {
                 self.reset = Some(seg.ack);
                 return Err(SegmentError::AckOfUnsent);
             }
-            self.snd.take_window(u64::from(seg.window), seg.seq, seg.ack);
             self.establish(now);
-            self.snd.wnd = u64::from(seg.window) << self.snd.shift;
-            self.snd.max_wnd = self.snd.wnd;
+            self.snd.take_window(u64::from(seg.window) << self.snd.shift, seg.seq, seg.ack);
         }
         self.process_ack(now, seg)?;
         self.our_fin_acknowledged(now);

@@ -31,7 +31,11 @@ impl Connection {
         }
         match self.state {
             State::Closed => return None,
-            State::SynSent | State::SynReceived => return self.syn_segment(now),
+            State::SynSent | State::SynReceived => {
+                let syn = self.syn_segment(now);
+                // What did not fit the handshake is answered (RFC 9293 §3.10.7.4).
+                return syn.or_else(|| self.rcv.must_ack_now().then(|| self.pure_ack(now)));
+            }
             _ => {}
         }
         if let Some(split) = self.rcv.take_split() {

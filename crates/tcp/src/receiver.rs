@@ -90,14 +90,14 @@ impl Receiver {
         shift
     }
 
-    /// The peer's SYN arrived.
-    pub(crate) const fn synchronise(&mut self, irs: SeqNum) {
+    /// The peer's SYN arrived; our windows are shifted by that much from here on.
+    pub(crate) const fn synchronise(&mut self, irs: SeqNum, shift: u8) {
         self.irs = irs;
+        self.shift = shift;
     }
 
     /// The handshake is over.
-    pub(crate) fn establish(&mut self, shift: u8, mss: u32, policy: Box<dyn AckPolicy>) {
-        self.shift = shift;
+    pub(crate) fn establish(&mut self, mss: u32, policy: Box<dyn AckPolicy>) {
         self.mss = mss;
         self.policy = Some(policy);
     }
