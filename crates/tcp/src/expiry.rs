@@ -32,6 +32,7 @@ impl Connection {
         self.handshake.retransmissions += 1;
         self.counters.rto_count += 1;
         self.handshake.syn_due = true;
+        self.ecn.syn_lost();
         self.rtt.back_off();
         self.timers.retransmit = now + self.rtt.rto();
     }

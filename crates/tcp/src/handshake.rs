@@ -166,7 +166,7 @@ impl Connection {
             self.establish(now);
             self.rcv.owe_ack_now();
         } else {
-            // Simultaneous open: both sent ECN-setup SYNs, or one did; decide as a server would.
+            // Simultaneous open: the peer's SYN is answered as a server would.
             self.ecn.on_syn(seg.flags);
             self.state = State::SynReceived;
             self.handshake.syn_due = true;
@@ -190,6 +190,7 @@ impl Connection {
         if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps) {
             ts.update(now, option.value);
         }
+        self.ecn.on_syn_ack(seg.flags);
         self.establish(now);
         self.snd.take_window(u64::from(seg.window), seg.seq, seg.ack);
         self.rcv.owe_ack_now();
@@ -240,7 +241,7 @@ impl Connection {
         let setup = ack::Setup {
             segments: config.delack_segments.max(1),
             timer: config.delack_timer,
-            ecn: self.ecn.is_on(),
+            ecn: self.ecn.must_echo(),
         };
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));
 

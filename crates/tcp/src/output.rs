@@ -223,7 +223,9 @@ impl Connection {
         let start = self.snd.nxt;
         let end = start + len;
         let last = end == self.snd.end;
-        let mut header = self.segment(now, self.snd.seq(start), PacketClass::NewData);
+        // A FIN alone is no data packet (RFC 3168 §6.1.4).
+        let class = if len > 0 { PacketClass::NewData } else { PacketClass::Control };
+        let mut header = self.segment(now, self.snd.seq(start), class);
         header.payload_len = len as u32;
         if last && len > 0 {
             header.flags |= Flags::PSH;
@@ -340,7 +342,7 @@ impl Connection {
             ecn: self.ecn.codepoint(class),
             ..Segment::default()
         };
-        if self.ecn.is_on() && self.rcv.echo() {
+        if self.rcv.echo() {
             seg.flags |= Flags::ECE;
         }
         seg.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
@@ -382,13 +384,14 @@ impl Connection {
             return None;
         }
         let answering = self.state == State::SynReceived;
+        let class = if answering { PacketClass::SynAck } else { PacketClass::Syn };
         let mut header = Segment {
             src_port: self.local_port,
             dst_port: self.remote_port,
             seq: self.snd.isn,
             flags: Flags::SYN,
             window: self.rcv.offer(true),
-            ecn: self.ecn.codepoint(PacketClass::Syn),
+            ecn: self.ecn.codepoint(class),
             options: self.syn_options(now),
             ..Segment::default()
         };
@@ -412,6 +415,7 @@ impl Connection {
             dst_port: self.remote_port,
             seq,
             flags: Flags::RST,
+            ecn: self.ecn.codepoint(PacketClass::Control),
             ..Segment::default()
         };
         if self.rcv.nxt > 0 || self.cc.is_some() {
