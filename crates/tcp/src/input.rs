@@ -40,8 +40,7 @@ impl Connection {
             ts.update(now, option.value);
         }
         if seg.flags.contains(Flags::RST) {
-            self.reset_arrives();
-            return Ok(Accepted::default());
+            return self.reset_arrives();
         }
         if seg.flags.contains(Flags::SYN) {
             // Answer and drop, as RFC 9293 recommends; rate limits come with RFC 5961.
@@ -112,16 +111,19 @@ impl Connection {
         Err(SegmentError::OutOfWindow)
     }
 
-    fn reset_arrives(&mut self) {
+    /// Deviations from RFC 9293 §3.10.7.4: TIME-WAIT goes on (RFC 1337 §3), and in CLOSING and
+    /// LAST-ACK the end is normal only when all our data was acknowledged.
+    fn reset_arrives(&mut self) -> Result<Accepted, SegmentError> {
         let reason = match self.state {
+            State::TimeWait => return Err(SegmentError::BadReset),
             State::SynReceived => CloseReason::Refused,
             // Both sides have closed and all data got through: only our FIN may be unacknowledged. A
             // peer that left TIME-WAIT early answers so.
             State::Closing | State::LastAck if self.snd.una >= self.snd.end => CloseReason::Normal,
-            State::TimeWait => CloseReason::Normal,
             _ => CloseReason::Reset,
         };
         self.end(reason);
+        Ok(Accepted::default())
     }
 
     fn our_fin_acknowledged(&mut self, now: Instant) {
@@ -150,9 +152,6 @@ impl Connection {
                 State::FinWait1 if !self.snd.fin_acked() => self.state = State::Closing,
                 State::FinWait1 | State::FinWait2 => self.wait_out(now),
                 _ => {}
-            }
-            if self.snd.closing && self.state == State::CloseWait {
-                self.state = State::LastAck;
             }
         }
         accepted

@@ -3,5 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod closing;
 mod ecn_handshake;
 mod handshake;
+mod resets;
