@@ -91,7 +91,12 @@ impl Connection {
             return Err(SegmentError::OutOfWindow);
         }
         self.rcv.note_duplicate(seg);
-        self.rcv.owe_ack_now();
+        // Deviation from RFC 9293 §3.10.7.4: in SYN-RECEIVED an empty segment is not answered. When
+        // an old SYN opened it, the peer has another connection, and both would answer each other's
+        // answers until one of them gives up.
+        if self.state.is_synchronised() || seg.seq_len() > 0 {
+            self.rcv.owe_ack_now();
+        }
         if self.state == State::TimeWait && seg.flags.contains(Flags::FIN) {
             // Our ACK of the FIN was lost: acknowledge it again and wait again.
             self.timers.time_wait = now + self.config.time_wait;

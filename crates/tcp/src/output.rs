@@ -146,8 +146,9 @@ impl Connection {
         let want = available.min(mss);
         let len = want.min(window);
         // Silly-window avoidance (RFC 9293 §3.8.6.2.1 rule 3): less than asked for only when it is
-        // half of what the peer ever offered.
-        if len < want && (len == 0 || len < self.snd.max_wnd / 2 || flight_size > 0) {
+        // half of what the peer ever offered, with Nagle only into an empty network.
+        let held = flight_size > 0 && self.config.nagle;
+        if len < want && (len == 0 || len < self.snd.max_wnd / 2 || held) {
             self.snd.limited_by = LimitedBy::ReceiveWindow;
             return None;
         }
@@ -207,7 +208,7 @@ impl Connection {
         if !stuck {
             self.timers.persist = Instant::FAR_FUTURE;
         } else if self.timers.persist == Instant::FAR_FUTURE {
-            self.timers.persist = now + self.rtt.rto();
+            self.timers.persist = now + self.rtt.doubled(self.snd.probes);
         }
     }
 
@@ -266,6 +267,7 @@ impl Connection {
             self.snd.limited_bytes += len;
         }
         self.snd.probe_end = None;
+        self.snd.probes = 0;
         self.sent_data(now, header.payload_len);
         Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments }
     }

@@ -3,7 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod both_ends;
 mod closing;
+mod echo;
 mod ecn_handshake;
 mod handshake;
 mod resets;
+mod windows;
