@@ -38,7 +38,7 @@ impl Connection {
         let sack_news = self.sack_ok && self.take_sack_blocks(seg, &mut acked);
         if advanced {
             self.timeouts = 0;
-            self.persists = 0;
+            self.unanswered = 0;
             let unacked = self.snd.end.saturating_sub(ack);
             if self.snd.blocked && unacked < self.config.send_buffer.as_u64() {
                 self.snd.blocked = false;
@@ -107,7 +107,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The byte of a window probe may be acknowledged: then it counts as sent.
+    /// The byte of a window probe was taken: now it counts as sent.
     fn take_probe_answer(&mut self, now: Instant, ack: i64) {
         let Some(end) = self.snd.probe_end else { return };
         if ack > self.snd.nxt as i64 && ack <= end as i64 {
@@ -137,13 +137,9 @@ impl Connection {
         self.snd.take_window(wnd, seg.seq, seg.ack);
         if moved {
             // A window that opened ends probing; one that is still closed was an answer.
-            if self.timers.persist < Instant::FAR_FUTURE {
-                self.timers.persist = Instant::FAR_FUTURE;
-                // The backoff was that of the probes; no loss has been seen.
-                self.rtt.progress();
-            }
+            self.timers.persist = Instant::FAR_FUTURE;
         }
-        self.persists = 0;
+        self.unanswered = 0;
         moved
     }
 

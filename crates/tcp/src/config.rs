@@ -165,6 +165,8 @@ pub struct Config {
     pub mtu: u32,
     /// ECN negotiation.
     pub ecn: EcnWish,
+    /// A SYN that is sent again does not ask for ECN any more.
+    pub ecn_fallback: bool,
     /// Offer and use timestamps (RFC 7323).
     pub timestamps: bool,
     /// The tick of TSval.
@@ -235,6 +237,7 @@ impl Default for Config {
             dsack: true,
             mtu: 1500,
             ecn: EcnWish::Off,
+            ecn_fallback: true,
             timestamps: true,
             timestamp_granularity: Duration::from_ms(1),
             sack: true,

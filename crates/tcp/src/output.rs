@@ -31,7 +31,11 @@ impl Connection {
         }
         match self.state {
             State::Closed => return None,
-            State::SynSent | State::SynReceived => return self.syn_segment(now),
+            State::SynSent | State::SynReceived => {
+                let syn = self.syn_segment(now);
+                // What did not fit the handshake is answered (RFC 9293 §3.10.7.4).
+                return syn.or_else(|| self.rcv.must_ack_now().then(|| self.pure_ack(now)));
+            }
             _ => {}
         }
         if let Some(split) = self.rcv.take_split() {
@@ -142,8 +146,9 @@ impl Connection {
         let want = available.min(mss);
         let len = want.min(window);
         // Silly-window avoidance (RFC 9293 §3.8.6.2.1 rule 3): less than asked for only when it is
-        // half of what the peer ever offered.
-        if len < want && (len == 0 || len < self.snd.max_wnd / 2 || flight_size > 0) {
+        // half of what the peer ever offered, with Nagle only into an empty network.
+        let held = flight_size > 0 && self.config.nagle;
+        if len < want && (len == 0 || len < self.snd.max_wnd / 2 || held) {
             self.snd.limited_by = LimitedBy::ReceiveWindow;
             return None;
         }
@@ -203,7 +208,7 @@ impl Connection {
         if !stuck {
             self.timers.persist = Instant::FAR_FUTURE;
         } else if self.timers.persist == Instant::FAR_FUTURE {
-            self.timers.persist = now + self.rtt.rto();
+            self.timers.persist = now + self.rtt.doubled(self.snd.probes);
         }
     }
 
@@ -219,7 +224,9 @@ impl Connection {
         let start = self.snd.nxt;
         let end = start + len;
         let last = end == self.snd.end;
-        let mut header = self.segment(now, self.snd.seq(start), PacketClass::NewData);
+        // A FIN alone is no data packet (RFC 3168 §6.1.4).
+        let class = if len > 0 { PacketClass::NewData } else { PacketClass::Control };
+        let mut header = self.segment(now, self.snd.seq(start), class);
         header.payload_len = len as u32;
         if last && len > 0 {
             header.flags |= Flags::PSH;
@@ -260,6 +267,7 @@ impl Connection {
             self.snd.limited_bytes += len;
         }
         self.snd.probe_end = None;
+        self.snd.probes = 0;
         self.sent_data(now, header.payload_len);
         Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments }
     }
@@ -336,7 +344,7 @@ impl Connection {
             ecn: self.ecn.codepoint(class),
             ..Segment::default()
         };
-        if self.ecn.is_on() && self.rcv.echo() {
+        if self.rcv.echo() {
             seg.flags |= Flags::ECE;
         }
         seg.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
@@ -378,13 +386,14 @@ impl Connection {
             return None;
         }
         let answering = self.state == State::SynReceived;
+        let class = if answering { PacketClass::SynAck } else { PacketClass::Syn };
         let mut header = Segment {
             src_port: self.local_port,
             dst_port: self.remote_port,
             seq: self.snd.isn,
             flags: Flags::SYN,
             window: self.rcv.offer(true),
-            ecn: self.ecn.codepoint(PacketClass::Syn),
+            ecn: self.ecn.codepoint(class),
             options: self.syn_options(now),
             ..Segment::default()
         };
@@ -408,6 +417,7 @@ impl Connection {
             dst_port: self.remote_port,
             seq,
             flags: Flags::RST,
+            ecn: self.ecn.codepoint(PacketClass::Control),
             ..Segment::default()
         };
         if self.rcv.nxt > 0 || self.cc.is_some() {

@@ -55,6 +55,8 @@ pub(crate) struct Sender {
     pub(crate) last_sent_at: Option<Instant>,
     /// One past a window probe's byte, while unanswered.
     pub(crate) probe_end: Option<u64>,
+    /// Window probes since data was sent, for their backoff.
+    pub(crate) probes: u32,
     /// The next transmission ignores the peer's window (persist timer).
     pub(crate) probe_due: bool,
     pub(crate) pace_at: Instant,
@@ -88,6 +90,7 @@ impl Sender {
             blocked: false,
             last_sent_at: None,
             probe_end: None,
+            probes: 0,
             probe_due: false,
             pace_at: Instant::ZERO,
             pacing_blocked: false,

@@ -41,6 +41,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("dsack", "true", "net.ipv4.tcp_dsack = 1"),
         set("mtu", "1500", "Ethernet"),
         set("ecn", "passive", "net.ipv4.tcp_ecn = 2"),
+        set("ecn-fallback", "true", "net.ipv4.tcp_ecn_fallback = 1"),
         set("timestamps", "true", "net.ipv4.tcp_timestamps = 1"),
         set("timestamp-granularity", "1 ms", "TCP_TS_HZ = 1000"),
         set("sack", "true", "net.ipv4.tcp_sack = 1"),

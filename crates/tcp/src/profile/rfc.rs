@@ -49,6 +49,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("dsack", "true", "RFC 2883"),
         set("mtu", "1500", "Ethernet"),
         set("ecn", "off", "RFC 3168 leaves it to the user"),
+        set("ecn-fallback", "true", "RFC 3168 §6.1.1.1: MAY"),
         set("timestamps", "true", "RFC 7323 §3"),
         set("timestamp-granularity", "1 ms", "RFC 7323 §5.4"),
         set("sack", "true", "RFC 2018"),

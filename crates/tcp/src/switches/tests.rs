@@ -26,6 +26,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         send_buffer = "send-buffer", tso_segments = "tso-segments", ack = "ack",
         delack_segments = "delack-segments", delack_timer = "delack-timer",
         receive_buffer = "receive-buffer", dsack = "dsack", mtu = "mtu", ecn = "ecn",
+        ecn_fallback = "ecn-fallback",
         timestamps = "timestamps", timestamp_granularity = "timestamp-granularity", sack = "sack",
         window_scaling = "window-scaling", time_wait = "time-wait",
     }
