@@ -256,8 +256,8 @@ impl Connection {
         }
     }
 
-    /// One sample per ACK: from the newest segment that was sent only once, else from the
-    /// timestamps (RFC 7323 §4), which also judge retransmissions.
+    /// One sample per ACK: from the newest segment that was sent only once, unless it waited for one
+    /// that was sent again; else from the timestamps (RFC 7323 §4), which also judge retransmissions.
     fn measure_round_trip(
         &mut self,
         now: Instant,
@@ -265,7 +265,8 @@ impl Connection {
         acked: &Acked,
         advanced: bool,
     ) -> Option<lowtide_units::Duration> {
-        let measured = match (&acked.newest, &self.ts, seg.options.timestamps) {
+        let clean = acked.newest.as_ref().filter(|_| !acked.waited);
+        let measured = match (clean, &self.ts, seg.options.timestamps) {
             (Some(newest), _, _) => Some(now.saturating_since(newest.at)),
             (None, Some(ts), Some(option)) if advanced => ts.rtt(now, option.echo),
             _ => None,

@@ -13,4 +13,6 @@ mod nagle;
 mod reassembly;
 mod resets;
 mod sack_receiver;
+mod timeout;
+mod timestamps;
 mod windows;
