@@ -228,7 +228,8 @@ impl Connection {
         }
         let enough =
             self.snd.episode.dup_acks >= DUP_THRESH || (use_sack && self.snd.board.front_is_lost());
-        if !enough || self.snd.board.is_empty() || !self.snd.episode.may_begin(self.snd.una) {
+        let may_begin = self.snd.episode.may_begin(self.snd.una, use_sack);
+        if !enough || self.snd.board.is_empty() || !may_begin {
             return lost;
         }
         if !self.snd.board.front_is_lost() {
@@ -299,7 +300,8 @@ impl Connection {
         Rate::from_bps(u64::try_from(bits.checked_div(u128::from(span))?).ok()?)
     }
 
-    /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on.
+    /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on. So at every partial
+    /// ACK, too ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD), not at the first only.
     fn restart_timer(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.retransmit = Instant::FAR_FUTURE;

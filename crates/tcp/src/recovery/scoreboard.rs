@@ -358,6 +358,10 @@ impl Scoreboard {
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
         }
+    }
+
+    /// Everything below `end` that was to be sent again has been (HighRxt).
+    pub(crate) fn move_high_rxt(&mut self, end: u64) {
         self.high_rxt = self.high_rxt.max(end);
     }
 
