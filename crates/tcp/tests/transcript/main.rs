@@ -8,6 +8,8 @@ mod closing;
 mod delayed_ack;
 mod echo;
 mod ecn_handshake;
+mod ecn_sender;
+mod growth;
 mod handshake;
 mod nagle;
 mod newreno;
