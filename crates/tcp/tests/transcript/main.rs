@@ -5,10 +5,12 @@ mod common;
 
 mod both_ends;
 mod closing;
+mod dctcp_sender;
 mod delayed_ack;
 mod echo;
 mod ecn_handshake;
 mod ecn_sender;
+mod endpoint;
 mod growth;
 mod handshake;
 mod nagle;
