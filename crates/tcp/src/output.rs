@@ -292,6 +292,9 @@ impl Connection {
             header.flags |= Flags::PSH;
         }
         self.snd.board.on_retransmit(sent.start, sent.end(), now);
+        if let Some(stamps) = header.options.timestamps {
+            self.snd.eifel.on_retransmit(stamps.value);
+        }
         self.snd.episode.force_one = false;
         self.counters.data_segs_out += 1;
         self.counters.bytes_retrans += len;

@@ -21,4 +21,5 @@ mod sack_receiver;
 mod sack_sender;
 mod timeout;
 mod timestamps;
+mod undo;
 mod windows;
