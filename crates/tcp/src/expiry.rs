@@ -63,6 +63,9 @@ impl Connection {
         self.tell(&CongestionEvent::Rto { now, first, in_flight });
         self.snd.board.mark_all_lost();
         self.snd.episode.time_out(self.snd.nxt);
+        if first {
+            self.snd.eifel.arm();
+        }
         self.snd.limited_bytes = 0;
         self.ecn.on_reduced(self.snd.nxt);
         self.rtt.back_off();

@@ -24,6 +24,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("abc-limit", "none", "tcp_slow_start counts every acknowledged segment"),
         set("idle-restart", "true", "net.ipv4.tcp_slow_start_after_idle = 1"),
         set("recovery", "sack", "net.ipv4.tcp_sack = 1; RACK comes later here"),
+        set("undo", "eifel", "tcp_packet_delayed; Linux undoes by DSACK as well"),
         set("limited-transmit", "true", "tcp_limited_transmit in tcp_input.c"),
         set("nagle", "true", "on without TCP_NODELAY"),
         set("rto-initial", "1 s", "TCP_TIMEOUT_INIT"),

@@ -27,6 +27,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("abc-limit", "2", "RFC 3465 §2.3: L = 2 SMSS"),
         set("idle-restart", "true", "RFC 5681 §4.1"),
         set("recovery", "sack", "RFC 6675"),
+        set("undo", "off", "RFC 6298 and RFC 6675 know none; RFC 3522 is experimental"),
         set("limited-transmit", "true", "RFC 5681 §3.2 step 1, RFC 3042"),
         set("nagle", "true", "RFC 9293 §3.7.4: SHOULD"),
         set("rto-initial", "1 s", "RFC 6298 §2.1"),
