@@ -24,5 +24,9 @@ fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     assert_eq!(before.snd_cwnd, 5000);
     c.now = c.conn.poll_timeout().expect("a retransmission timer");
     c.conn.handle_timeout(c.now);
-    assert_eq!(c.conn.info().snd_ssthresh, Some(2500), "half of cwnd, not of all that is not acked");
+    assert_eq!(
+        c.conn.info().snd_ssthresh,
+        Some(2500),
+        "half of cwnd, not of all that is not acked"
+    );
 }
