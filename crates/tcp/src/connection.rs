@@ -49,7 +49,8 @@ pub struct Connection {
     pub(crate) counters: Counters,
     /// Timeouts in a row without progress.
     pub(crate) timeouts: u32,
-    pub(crate) persists: u32,
+    /// Timeouts and window probes in a row without any answer.
+    pub(crate) unanswered: u32,
     last_departure: Option<HostStamp>,
     next_id: u64,
 }
@@ -80,7 +81,7 @@ impl Connection {
             reset: None,
             counters: Counters::default(),
             timeouts: 0,
-            persists: 0,
+            unanswered: 0,
             last_departure: None,
             next_id: 0,
             config,

@@ -21,16 +21,26 @@ pub enum EcnMode {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PacketClass {
     Syn,
+    SynAck,
     NewData,
     Retransmission,
     /// Pure ACK, window probe, RST.
     Control,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of the handshake")]
 #[derive(Clone, Debug)]
 pub(crate) struct EcnState {
     mode: EcnMode,
     wish: EcnWish,
+    /// Our SYN asks for ECN: the wish, until a lost SYN ends it.
+    asks: bool,
+    fallback: bool,
+    /// SYN or SYN-ACK that set ECN up, and such that did not; sent and heard.
+    sent_setup: bool,
+    sent_plain: bool,
+    heard_setup: bool,
+    heard_plain: bool,
     ect: EctClass,
     cwr_rule: CwrRule,
     cut: CutRule,
@@ -48,6 +58,12 @@ impl EcnState {
         Self {
             mode: EcnMode::Off,
             wish: config.ecn,
+            asks: config.ecn == EcnWish::Rfc3168,
+            fallback: config.ecn_fallback,
+            sent_setup: false,
+            sent_plain: false,
+            heard_setup: false,
+            heard_plain: false,
             ect: config.ect,
             cwr_rule: config.cwr,
             cut: config.cut,
@@ -63,45 +79,78 @@ impl EcnState {
         self.mode
     }
 
+    /// We may set ECT, and the peer's echo means something.
     pub(crate) fn is_on(&self) -> bool {
         self.mode == EcnMode::Classic
     }
 
-    /// Flags of our SYN: an ECN-setup SYN has ECE and CWR (RFC 3168 §6.1.1).
-    pub(crate) const fn syn_flags(&self) -> Flags {
-        match self.wish {
-            EcnWish::Rfc3168 => Flags::ECE.with(Flags::CWR),
-            EcnWish::Off | EcnWish::Passive => Flags::NONE,
-        }
+    /// CE on the peer's data must be echoed (RFC 3168 §6.1.1). Wider than [`Self::is_on`]: a host that
+    /// asked twice, with ECN and without, may set no ECT, but the peer may have heard the first.
+    pub(crate) const fn must_echo(&self) -> bool {
+        self.sent_setup && !self.heard_plain
     }
 
-    /// The peer's SYN arrived; decides the mode. AE must be clear, else it is an AccECN request,
-    /// which a classic server answers as classic (RFC 9768 §3.1.1, last row).
+    /// ECN is on when both sides set it up and neither ever said otherwise (RFC 3168 §6.1.1).
+    fn settle(&mut self) {
+        let on = self.sent_setup && self.heard_setup && !self.sent_plain && !self.heard_plain;
+        self.mode = if on { EcnMode::Classic } else { EcnMode::Off };
+    }
+
+    /// Flags of the SYN that goes out now: an ECN-setup SYN has ECE and CWR (RFC 3168 §6.1.1).
+    pub(crate) fn syn_flags(&mut self) -> Flags {
+        self.sent_setup |= self.asks;
+        self.sent_plain |= !self.asks;
+        if self.asks { Flags::ECE | Flags::CWR } else { Flags::NONE }
+    }
+
+    /// No answer to our SYN: something on the path may drop SYNs that ask for ECN, so the next ones
+    /// do not (RFC 3168 §6.1.1.1).
+    pub(crate) const fn syn_lost(&mut self) {
+        self.asks &= !self.fallback;
+    }
+
+    /// The peer's SYN arrived, maybe again. AE must be clear, else it is an AccECN request, which a
+    /// classic server answers as classic (RFC 9768 §3.1.1, last row).
     pub(crate) fn on_syn(&mut self, flags: Flags) {
-        let setup = flags.contains(Flags::ECE | Flags::CWR);
-        self.mode =
-            if setup && self.wish != EcnWish::Off { EcnMode::Classic } else { EcnMode::Off };
+        self.hear(flags.contains(Flags::ECE | Flags::CWR));
     }
 
-    /// Flags of our SYN-ACK: an ECN-setup SYN-ACK has ECE and not CWR.
-    pub(crate) fn syn_ack_flags(&self) -> Flags {
-        if self.is_on() { Flags::ECE } else { Flags::NONE }
+    /// We can say yes to the peer's SYN.
+    const fn agrees(&self) -> bool {
+        !matches!(self.wish, EcnWish::Off)
+            && self.heard_setup
+            && !self.heard_plain
+            && !self.sent_plain
+    }
+
+    /// Flags of the SYN-ACK that goes out now: an ECN-setup SYN-ACK has ECE and not CWR.
+    pub(crate) fn syn_ack_flags(&mut self) -> Flags {
+        let yes = self.agrees();
+        self.sent_setup |= yes;
+        self.sent_plain |= !yes;
+        self.settle();
+        if yes { Flags::ECE } else { Flags::NONE }
     }
 
     /// The peer's SYN-ACK arrived. One that reflects our two flags comes from a stack that copies
     /// reserved bits, not from one that speaks ECN (RFC 3168 §6.1.1).
     pub(crate) fn on_syn_ack(&mut self, flags: Flags) {
-        let setup = flags.contains(Flags::ECE) && !flags.intersects(Flags::CWR);
-        let asked = self.wish == EcnWish::Rfc3168;
-        self.mode = if setup && asked { EcnMode::Classic } else { EcnMode::Off };
+        self.hear(flags.contains(Flags::ECE) && !flags.intersects(Flags::CWR));
     }
 
-    /// The codepoint of an outgoing packet.
+    fn hear(&mut self, setup: bool) {
+        self.heard_setup |= setup;
+        self.heard_plain |= !setup;
+        self.settle();
+    }
+
+    /// The codepoint of an outgoing packet. That of a SYN must be asked for before its flags.
     pub(crate) fn codepoint(&self, class: PacketClass) -> Codepoint {
         let ect = match (self.ect, class) {
-            // A SYN goes out before anything was agreed: the wish decides.
-            (EctClass::All, PacketClass::Syn) => self.wish == EcnWish::Rfc3168 || self.is_on(),
-            (_, PacketClass::Syn) => false,
+            // Before anything is agreed: where the flags of the packet speak of ECN.
+            (EctClass::All, PacketClass::Syn) => self.asks,
+            (EctClass::All, PacketClass::SynAck) => self.agrees(),
+            (_, PacketClass::Syn | PacketClass::SynAck) => false,
             (_, PacketClass::NewData) | (EctClass::All | EctClass::AllButSyn, _) => self.is_on(),
             (EctClass::Data, _) => false,
         };
@@ -147,6 +196,12 @@ impl EcnState {
         self.cwr_owed = self.is_on() && self.cwr_rule == CwrRule::AfterReduction;
     }
 
+    /// The last reduction was for a loss that was none: only a cut for ECN before it still counts.
+    pub(crate) const fn on_undone(&mut self) {
+        self.reduced_at = self.cut_at;
+        self.cwr_owed = false;
+    }
+
     /// CWR of a segment with new data; true once per reduction.
     pub(crate) const fn take_cwr(&mut self) -> bool {
         let owed = self.cwr_owed;
@@ -163,60 +218,63 @@ mod tests {
         EcnState::new(&Config { ecn: wish, ect, ..Config::default() })
     }
 
-    #[test]
-    fn syn_ack_that_copies_both_flags_is_not_ecn() {
-        let mut ecn = state(EcnWish::Rfc3168, EctClass::Data);
-        ecn.on_syn_ack(Flags::SYN | Flags::ACK | Flags::ECE | Flags::CWR);
-        assert!(!ecn.is_on());
+    /// Both sides said yes.
+    fn agreed(config: &Config) -> EcnState {
+        let mut ecn = EcnState::new(&Config { ecn: EcnWish::Rfc3168, ..config.clone() });
+        ecn.syn_flags();
         ecn.on_syn_ack(Flags::SYN | Flags::ACK | Flags::ECE);
         assert!(ecn.is_on());
+        ecn
     }
 
+    /// RFC 3168 §6.1.1: what was sent and heard, and what follows for ECT and for the echo.
     #[test]
-    fn unasked_ecn_syn_ack_is_ignored() {
-        let mut ecn = state(EcnWish::Passive, EctClass::Data);
-        assert_eq!(ecn.syn_flags(), Flags::NONE);
-        ecn.on_syn_ack(Flags::SYN | Flags::ACK | Flags::ECE);
-        assert!(!ecn.is_on());
-    }
-
-    #[test]
-    fn passive_accepts_and_off_refuses() {
-        for (wish, on) in
-            [(EcnWish::Off, false), (EcnWish::Passive, true), (EcnWish::Rfc3168, true)]
-        {
-            let mut ecn = state(wish, EctClass::Data);
-            ecn.on_syn(Flags::SYN | Flags::ECE | Flags::CWR);
-            assert_eq!(ecn.is_on(), on, "{wish:?}");
-            assert_eq!(ecn.syn_ack_flags() == Flags::ECE, on);
-            ecn.on_syn(Flags::SYN | Flags::ECE);
-            assert!(!ecn.is_on(), "ECE alone asks for nothing");
+    fn one_plain_syn_on_either_side_forbids_ect() {
+        for (sent, heard, on, echo) in [
+            ("s", "s", true, true),
+            ("s", "p", false, false),
+            ("p", "s", false, false),
+            ("p", "p", false, false),
+            ("sp", "s", false, true),
+            ("s", "sp", false, false),
+            ("sp", "sp", false, false),
+        ] {
+            let mut ecn = state(EcnWish::Rfc3168, EctClass::Data);
+            for c in sent.chars() {
+                ecn.asks = c == 's';
+                ecn.syn_flags();
+            }
+            for c in heard.chars() {
+                ecn.on_syn_ack(if c == 's' { Flags::ECE } else { Flags::NONE });
+            }
+            assert_eq!((ecn.is_on(), ecn.must_echo()), (on, echo), "sent {sent} heard {heard}");
         }
     }
 
     #[test]
     fn ect_classes() {
-        use PacketClass::{Control, NewData, Retransmission, Syn};
+        use PacketClass::{Control, NewData, Retransmission, Syn, SynAck};
         for (ect, expected) in [
             (EctClass::Data, [false, true, false, false]),
             (EctClass::AllButSyn, [false, true, true, true]),
             (EctClass::All, [true, true, true, true]),
         ] {
-            let mut ecn = state(EcnWish::Rfc3168, ect);
-            ecn.on_syn_ack(Flags::SYN | Flags::ACK | Flags::ECE);
+            let ecn = agreed(&Config { ect, ..Config::default() });
             let got =
                 [Syn, NewData, Retransmission, Control].map(|c| ecn.codepoint(c).is_capable());
             assert_eq!(got, expected, "{ect:?}");
         }
-        let off = state(EcnWish::Rfc3168, EctClass::All);
+        let mut off = state(EcnWish::Rfc3168, EctClass::All);
         assert!(!off.codepoint(NewData).is_capable(), "not agreed");
+        assert!(!off.codepoint(SynAck).is_capable(), "not asked");
+        off.on_syn(Flags::ECE | Flags::CWR);
+        assert!(off.codepoint(SynAck).is_capable(), "asked, so its flags agree");
     }
 
     #[test]
     fn one_cut_per_window_at_or_past_the_point() {
         for (recut, at_point) in [(Recut::AtPoint, true), (Recut::PastPoint, false)] {
-            let mut ecn =
-                EcnState::new(&Config { recut, ecn: EcnWish::Rfc3168, ..Config::default() });
+            let mut ecn = agreed(&Config { recut, ..Config::default() });
             assert!(ecn.may_reduce(0));
             ecn.on_reduced(10_000);
             assert!(!ecn.may_reduce(9_999));
@@ -230,7 +288,7 @@ mod tests {
         let mut ecn = state(EcnWish::Rfc3168, EctClass::Data);
         ecn.on_reduced(1);
         assert!(!ecn.take_cwr(), "no ECN agreed");
-        ecn.on_syn_ack(Flags::SYN | Flags::ACK | Flags::ECE);
+        let mut ecn = agreed(&Config::default());
         ecn.on_reduced(2);
         assert!(ecn.take_cwr());
         assert!(!ecn.take_cwr());
@@ -239,11 +297,7 @@ mod tests {
     #[test]
     fn growth_freezes_as_the_switch_says() {
         let make = |freeze_growth| {
-            let mut e = EcnState::new(&Config {
-                freeze_growth,
-                ecn: EcnWish::Rfc3168,
-                ..Config::default()
-            });
+            let mut e = agreed(&Config { freeze_growth, ..Config::default() });
             e.on_cut(100);
             e
         };

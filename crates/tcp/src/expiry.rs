@@ -32,6 +32,7 @@ impl Connection {
         self.handshake.retransmissions += 1;
         self.counters.rto_count += 1;
         self.handshake.syn_due = true;
+        self.ecn.syn_lost();
         self.rtt.back_off();
         self.timers.retransmit = now + self.rtt.rto();
     }
@@ -42,17 +43,30 @@ impl Connection {
             self.timers.retransmit = Instant::FAR_FUTURE;
             return;
         }
-        if self.timeouts >= self.config.retries {
+        // Behind a window that the peer closed over it, data may wait as long as the peer answers
+        // (RFC 9293 §3.8.6, SHLD-17): then unanswered timeouts count.
+        let vain = if self.snd.wnd == 0 { self.unanswered } else { self.timeouts };
+        if vain >= self.config.retries {
             self.end(CloseReason::TimedOut);
             return;
         }
         self.timeouts += 1;
+        self.unanswered += 1;
         self.counters.rto_count += 1;
-        let in_flight = self.snd.board.flight_size();
+        // During recovery FlightSize (RFC 5681 §2) counts what was SACKed and left the network, and half
+        // of it may be more than cwnd: ssthresh would rise. Deviation, as in FreeBSD: no more than cwnd
+        // counts then.
+        let cwnd = self.cc.as_ref().map_or(0, |c| c.cwnd());
+        let spoilt = self.sack_ok && self.snd.episode.repairing();
+        let most = if spoilt { cwnd } else { u64::MAX };
+        let in_flight = self.snd.board.flight_size().min(most);
         let first = self.timeouts == 1;
         self.tell(&CongestionEvent::Rto { now, first, in_flight });
         self.snd.board.mark_all_lost();
         self.snd.episode.time_out(self.snd.nxt);
+        if first {
+            self.snd.eifel.arm();
+        }
         self.snd.limited_bytes = 0;
         self.ecn.on_reduced(self.snd.nxt);
         self.rtt.back_off();
@@ -61,13 +75,13 @@ impl Connection {
 
     /// RFC 9293 §3.8.6.1: probe, with backoff, for as long as the peer answers.
     fn persist_timeout(&mut self, now: Instant) {
-        if self.persists > self.config.retries {
+        if self.unanswered > self.config.retries {
             self.end(CloseReason::TimedOut);
             return;
         }
-        self.persists += 1;
+        self.unanswered += 1;
+        self.snd.probes += 1;
         self.snd.probe_due = true;
-        self.rtt.back_off();
-        self.timers.persist = now + self.rtt.rto();
+        self.timers.persist = now + self.rtt.doubled(self.snd.probes);
     }
 }

@@ -23,13 +23,12 @@ use crate::timestamps::{TimestampState, tick};
 pub(crate) struct Handshake {
     /// SYN or SYN-ACK must go out.
     pub(crate) syn_due: bool,
+    /// When SYN or SYN-ACK left, the last time.
     pub(crate) sent_at: Option<Instant>,
     /// It went out more than once, or as a SYN and then as a SYN-ACK: its ACK is ambiguous (Karn).
     pub(crate) repeated: bool,
     /// How often a timeout or the peer's own repetition said that it was lost.
     pub(crate) retransmissions: u32,
-    /// It began with the peer's SYN on a listener.
-    pub(crate) passive: bool,
     peer: PeerOptions,
     ts_base: u32,
 }
@@ -79,7 +78,6 @@ impl Connection {
     ) -> Self {
         let mut c = Self::new(config, syn.dst_port, syn.src_port, isn, State::SynReceived);
         c.handshake.syn_due = true;
-        c.handshake.passive = true;
         c.handshake.ts_base = ts_base;
         c.ecn.on_syn(syn.flags);
         c.take_peer_syn(now, syn);
@@ -87,13 +85,14 @@ impl Connection {
     }
 
     fn take_peer_syn(&mut self, now: Instant, syn: &Segment) {
-        self.rcv.synchronise(syn.seq);
         let o = &syn.options;
         self.handshake.peer = PeerOptions {
             mss: o.mss,
             window_scale: o.window_scale,
             sack_permitted: o.sack_permitted,
         };
+        let shift = if self.scaling() { self.scale() } else { 0 };
+        self.rcv.synchronise(syn.seq, shift);
         self.ts = match (self.config.timestamps, o.timestamps) {
             (true, Some(t)) => {
                 let granularity = self.config.timestamp_granularity;
@@ -105,14 +104,22 @@ impl Connection {
         self.snd.take_window(u64::from(syn.window), syn.seq, syn.ack);
     }
 
+    /// Window scaling is agreed; known from the peer's SYN on.
+    fn scaling(&self) -> bool {
+        self.config.window_scaling && self.handshake.peer.window_scale.is_some()
+    }
+
+    /// The shift that we offer.
+    fn scale(&self) -> u8 {
+        Receiver::scale_for(self.config.receive_buffer.as_u64())
+    }
+
     /// The options of our SYN (everything that is wished) or SYN-ACK (what the peer offered too).
     pub(crate) fn syn_options(&self, now: Instant) -> Options {
         let answering = self.state == State::SynReceived;
         let peer = &self.handshake.peer;
         let mss = (self.config.mtu - HEADERS).min(u32::from(u16::MAX)) as u16;
-        let scale = Receiver::scale_for(self.config.receive_buffer.as_u64());
-        let window_scale =
-            self.config.window_scaling && (!answering || peer.window_scale.is_some());
+        let window_scale = if answering { self.scaling() } else { self.config.window_scaling };
         let timestamps = match (&self.ts, answering) {
             (Some(ts), true) => Some(ts.stamp(now)),
             (None, true) => None,
@@ -123,7 +130,7 @@ impl Connection {
         };
         Options {
             mss: Some(mss),
-            window_scale: window_scale.then_some(scale),
+            window_scale: window_scale.then(|| self.scale()),
             sack_permitted: self.config.sack && (!answering || peer.sack_permitted),
             timestamps,
             ..Options::default()
@@ -159,7 +166,7 @@ impl Connection {
             self.establish(now);
             self.rcv.owe_ack_now();
         } else {
-            // Simultaneous open: both sent ECN-setup SYNs, or one did; decide as a server would.
+            // Simultaneous open: the peer's SYN is answered as a server would.
             self.ecn.on_syn(seg.flags);
             self.state = State::SynReceived;
             self.handshake.syn_due = true;
@@ -168,7 +175,9 @@ impl Connection {
     }
 
     /// The SYN-ACK of a simultaneous open. Its SYN and the options of it are known already, so what
-    /// counts is its ACK. As on every SYN, the window is not scaled and ECE is no congestion echo.
+    /// counts is its ACK (RFC 9293 §3.5, figure 7, line 6); by its sequence number it is not acceptable
+    /// and thus answered (§3.10.7.4). As on every SYN, the window is not scaled and ECE is no
+    /// congestion echo.
     pub(crate) fn crossing_syn_ack_arrives(
         &mut self,
         now: Instant,
@@ -181,8 +190,10 @@ impl Connection {
         if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps) {
             ts.update(now, option.value);
         }
-        self.snd.take_window(u64::from(seg.window), seg.seq, seg.ack);
+        self.ecn.on_syn_ack(seg.flags);
         self.establish(now);
+        self.snd.take_window(u64::from(seg.window), seg.seq, seg.ack);
+        self.rcv.owe_ack_now();
         Ok(Accepted::default())
     }
 
@@ -190,10 +201,8 @@ impl Connection {
     pub(crate) fn establish(&mut self, now: Instant) {
         let config = Arc::clone(&self.config);
         let peer = self.handshake.peer;
-        let scaling = config.window_scaling && peer.window_scale.is_some();
-        let shift = if scaling { Receiver::scale_for(config.receive_buffer.as_u64()) } else { 0 };
         // A shift above 14 is a peer's mistake: use 14 (RFC 7323 §2.3).
-        self.snd.shift = if scaling { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
+        self.snd.shift = if self.scaling() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.sack_ok = config.sack && peer.sack_permitted;
         let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 };
         // A hostile MSS must not make segments without payload.
@@ -232,9 +241,9 @@ impl Connection {
         let setup = ack::Setup {
             segments: config.delack_segments.max(1),
             timer: config.delack_timer,
-            ecn: self.ecn.is_on(),
+            ecn: self.ecn.must_echo(),
         };
-        self.rcv.establish(shift, mss, (policy.build)(&config.params, &setup));
+        self.rcv.establish(mss, (policy.build)(&config.params, &setup));
 
         self.snd.delivered_at = now;
         self.timers.retransmit = Instant::FAR_FUTURE;

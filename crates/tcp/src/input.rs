@@ -24,6 +24,7 @@ impl Connection {
                 return self.crossing_syn_ack_arrives(now, seg);
             }
             // The peer's SYN again: our SYN-ACK was lost.
+            self.ecn.on_syn(seg.flags);
             self.handshake.syn_due = true;
             self.handshake.retransmissions = self.handshake.retransmissions.max(1);
             return Err(SegmentError::BadHandshake);
@@ -39,8 +40,7 @@ impl Connection {
             ts.update(now, option.value);
         }
         if seg.flags.contains(Flags::RST) {
-            self.reset_arrives();
-            return Ok(Accepted::default());
+            return self.reset_arrives();
         }
         if seg.flags.contains(Flags::SYN) {
             // Answer and drop, as RFC 9293 recommends; rate limits come with RFC 5961.
@@ -55,10 +55,8 @@ impl Connection {
                 self.reset = Some(seg.ack);
                 return Err(SegmentError::AckOfUnsent);
             }
-            self.snd.take_window(u64::from(seg.window), seg.seq, seg.ack);
             self.establish(now);
-            self.snd.wnd = u64::from(seg.window) << self.snd.shift;
-            self.snd.max_wnd = self.snd.wnd;
+            self.snd.take_window(u64::from(seg.window) << self.snd.shift, seg.seq, seg.ack);
         }
         self.process_ack(now, seg)?;
         self.our_fin_acknowledged(now);
@@ -93,7 +91,12 @@ impl Connection {
             return Err(SegmentError::OutOfWindow);
         }
         self.rcv.note_duplicate(seg);
-        self.rcv.owe_ack_now();
+        // Deviation from RFC 9293 §3.10.7.4: in SYN-RECEIVED an empty segment is not answered. When
+        // an old SYN opened it, the peer has another connection, and both would answer each other's
+        // answers until one of them gives up.
+        if self.state.is_synchronised() || seg.seq_len() > 0 {
+            self.rcv.owe_ack_now();
+        }
         if self.state == State::TimeWait && seg.flags.contains(Flags::FIN) {
             // Our ACK of the FIN was lost: acknowledge it again and wait again.
             self.timers.time_wait = now + self.config.time_wait;
@@ -113,16 +116,19 @@ impl Connection {
         Err(SegmentError::OutOfWindow)
     }
 
-    fn reset_arrives(&mut self) {
+    /// Deviations from RFC 9293 §3.10.7.4: TIME-WAIT goes on (RFC 1337 §3), and in CLOSING and
+    /// LAST-ACK the end is normal only when all our data was acknowledged.
+    fn reset_arrives(&mut self) -> Result<Accepted, SegmentError> {
         let reason = match self.state {
+            State::TimeWait => return Err(SegmentError::BadReset),
             State::SynReceived => CloseReason::Refused,
             // Both sides have closed and all data got through: only our FIN may be unacknowledged. A
             // peer that left TIME-WAIT early answers so.
             State::Closing | State::LastAck if self.snd.una >= self.snd.end => CloseReason::Normal,
-            State::TimeWait => CloseReason::Normal,
             _ => CloseReason::Reset,
         };
         self.end(reason);
+        Ok(Accepted::default())
     }
 
     fn our_fin_acknowledged(&mut self, now: Instant) {
@@ -151,9 +157,6 @@ impl Connection {
                 State::FinWait1 if !self.snd.fin_acked() => self.state = State::Closing,
                 State::FinWait1 | State::FinWait2 => self.wait_out(now),
                 _ => {}
-            }
-            if self.snd.closing && self.state == State::CloseWait {
-                self.state = State::LastAck;
             }
         }
         accepted

@@ -18,6 +18,8 @@ enum Plan {
     New { len: u64, segments: u32, fin: bool },
     /// A segment that was sent before.
     Again(Sent),
+    /// The last segment again although nothing says that it is lost (RFC 6675 NextSeg rule 4).
+    Rescue(Sent),
     /// One byte beyond a closed window, or an empty segment that asks for an ACK.
     Probe,
 }
@@ -31,7 +33,11 @@ impl Connection {
         }
         match self.state {
             State::Closed => return None,
-            State::SynSent | State::SynReceived => return self.syn_segment(now),
+            State::SynSent | State::SynReceived => {
+                let syn = self.syn_segment(now);
+                // What did not fit the handshake is answered (RFC 9293 §3.10.7.4).
+                return syn.or_else(|| self.rcv.must_ack_now().then(|| self.pure_ack(now)));
+            }
             _ => {}
         }
         if let Some(split) = self.rcv.take_split() {
@@ -46,7 +52,15 @@ impl Connection {
         {
             return Some(match plan {
                 Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin),
-                Plan::Again(sent) => self.retransmission(now, &sent),
+                Plan::Again(sent) => {
+                    self.snd.board.move_high_rxt(sent.end());
+                    self.retransmission(now, &sent)
+                }
+                Plan::Rescue(sent) => {
+                    // HighRxt stays: what lies below may still be missing.
+                    self.snd.episode.rescued = true;
+                    self.retransmission(now, &sent)
+                }
                 Plan::Probe => self.window_probe(now),
             });
         }
@@ -113,9 +127,7 @@ impl Connection {
         if self.snd.episode.rescued {
             return None;
         }
-        let last = self.snd.board.last_unsacked().filter(fits)?;
-        self.snd.episode.rescued = true;
-        Some(Plan::Again(last))
+        self.snd.board.last_unsacked().filter(fits).map(Plan::Rescue)
     }
 
     fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64) -> Option<Plan> {
@@ -142,8 +154,9 @@ impl Connection {
         let want = available.min(mss);
         let len = want.min(window);
         // Silly-window avoidance (RFC 9293 §3.8.6.2.1 rule 3): less than asked for only when it is
-        // half of what the peer ever offered.
-        if len < want && (len == 0 || len < self.snd.max_wnd / 2 || flight_size > 0) {
+        // half of what the peer ever offered, with Nagle only into an empty network.
+        let held = flight_size > 0 && self.config.nagle;
+        if len < want && (len == 0 || len < self.snd.max_wnd / 2 || held) {
             self.snd.limited_by = LimitedBy::ReceiveWindow;
             return None;
         }
@@ -203,7 +216,7 @@ impl Connection {
         if !stuck {
             self.timers.persist = Instant::FAR_FUTURE;
         } else if self.timers.persist == Instant::FAR_FUTURE {
-            self.timers.persist = now + self.rtt.rto();
+            self.timers.persist = now + self.rtt.doubled(self.snd.probes);
         }
     }
 
@@ -219,7 +232,9 @@ impl Connection {
         let start = self.snd.nxt;
         let end = start + len;
         let last = end == self.snd.end;
-        let mut header = self.segment(now, self.snd.seq(start), PacketClass::NewData);
+        // A FIN alone is no data packet (RFC 3168 §6.1.4).
+        let class = if len > 0 { PacketClass::NewData } else { PacketClass::Control };
+        let mut header = self.segment(now, self.snd.seq(start), class);
         header.payload_len = len as u32;
         if last && len > 0 {
             header.flags |= Flags::PSH;
@@ -260,6 +275,7 @@ impl Connection {
             self.snd.limited_bytes += len;
         }
         self.snd.probe_end = None;
+        self.snd.probes = 0;
         self.sent_data(now, header.payload_len);
         Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments }
     }
@@ -276,6 +292,9 @@ impl Connection {
             header.flags |= Flags::PSH;
         }
         self.snd.board.on_retransmit(sent.start, sent.end(), now);
+        if let Some(stamps) = header.options.timestamps {
+            self.snd.eifel.on_retransmit(stamps.value);
+        }
         self.snd.episode.force_one = false;
         self.counters.data_segs_out += 1;
         self.counters.bytes_retrans += len;
@@ -336,7 +355,7 @@ impl Connection {
             ecn: self.ecn.codepoint(class),
             ..Segment::default()
         };
-        if self.ecn.is_on() && self.rcv.echo() {
+        if self.rcv.echo() {
             seg.flags |= Flags::ECE;
         }
         seg.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
@@ -378,13 +397,14 @@ impl Connection {
             return None;
         }
         let answering = self.state == State::SynReceived;
+        let class = if answering { PacketClass::SynAck } else { PacketClass::Syn };
         let mut header = Segment {
             src_port: self.local_port,
             dst_port: self.remote_port,
             seq: self.snd.isn,
             flags: Flags::SYN,
             window: self.rcv.offer(true),
-            ecn: self.ecn.codepoint(PacketClass::Syn),
+            ecn: self.ecn.codepoint(class),
             options: self.syn_options(now),
             ..Segment::default()
         };
@@ -408,6 +428,7 @@ impl Connection {
             dst_port: self.remote_port,
             seq,
             flags: Flags::RST,
+            ecn: self.ecn.codepoint(PacketClass::Control),
             ..Segment::default()
         };
         if self.rcv.nxt > 0 || self.cc.is_some() {

@@ -90,14 +90,14 @@ impl Receiver {
         shift
     }
 
-    /// The peer's SYN arrived.
-    pub(crate) const fn synchronise(&mut self, irs: SeqNum) {
+    /// The peer's SYN arrived; our windows are shifted by that much from here on.
+    pub(crate) const fn synchronise(&mut self, irs: SeqNum, shift: u8) {
         self.irs = irs;
+        self.shift = shift;
     }
 
     /// The handshake is over.
-    pub(crate) fn establish(&mut self, shift: u8, mss: u32, policy: Box<dyn AckPolicy>) {
-        self.shift = shift;
+    pub(crate) fn establish(&mut self, mss: u32, policy: Box<dyn AckPolicy>) {
         self.mss = mss;
         self.policy = Some(policy);
     }
@@ -123,7 +123,7 @@ impl Receiver {
 
     /// The same on a segment that acknowledges up to `ack` only.
     pub(crate) fn offer_from(&mut self, ack: u64, on_syn: bool) -> u16 {
-        let target = self.reachable_edge();
+        let target = self.target();
         if target >= self.right_edge + (self.buffer / 2).min(u64::from(self.mss)).max(1) {
             self.right_edge = target;
         }
@@ -137,10 +137,15 @@ impl Receiver {
         field
     }
 
-    /// How far the right edge may go: as the buffer has room, and as 16 bits can say.
-    fn reachable_edge(&self) -> u64 {
-        let room = self.buffer.saturating_sub(self.nxt - self.consumed.min(self.nxt));
-        self.nxt + room.min(65_535 << self.shift)
+    /// The largest window that the field can say.
+    const fn widest(&self) -> u64 {
+        65_535 << self.shift
+    }
+
+    /// Where the right edge could be: the whole free buffer, as far as the field can say it.
+    fn target(&self) -> u64 {
+        let unread = self.nxt.saturating_sub(self.consumed);
+        self.nxt + self.buffer.saturating_sub(unread).min(self.widest())
     }
 
     fn window(&self) -> u64 {
@@ -303,10 +308,10 @@ impl Receiver {
     /// The application read up to `consumed + n`. True when the window opened enough to say so.
     pub(crate) fn read(&mut self, n: u64) -> bool {
         self.consumed = (self.consumed + n).min(self.readable_upto());
-        let gain = self.reachable_edge().saturating_sub(self.right_edge);
+        let gain = self.target().saturating_sub(self.right_edge);
         let starved = self.window() < u64::from(self.mss).min(self.buffer / 2);
         gain > 0
-            && (gain >= self.buffer / 2
+            && (gain >= self.buffer.min(self.widest()) / 2
                 || (starved && gain >= u64::from(self.mss).min(self.buffer / 2)))
     }
 

@@ -86,7 +86,13 @@ impl Rtt {
 
     /// The timeout, backoff included.
     pub(crate) fn rto(&self) -> Duration {
-        let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
+        self.doubled(self.backoff)
+    }
+
+    /// The timeout without its backoff, doubled that often: window probes back off by themselves
+    /// (RFC 9293 §3.8.6.1), a closed window is no congestion.
+    pub(crate) fn doubled(&self, times: u32) -> Duration {
+        let factor = 1_u64.checked_shl(times).unwrap_or(u64::MAX);
         (self.base * factor).min(self.ceiling)
     }
 

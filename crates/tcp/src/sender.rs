@@ -3,7 +3,7 @@
 use lowtide_units::Instant;
 use lowtide_wire::SeqNum;
 
-use crate::recovery::{Episode, Scoreboard};
+use crate::recovery::{Eifel, Episode, Scoreboard};
 
 /// What kept the sender from sending more when it last tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +45,7 @@ pub(crate) struct Sender {
     pub(crate) mss: u32,
     pub(crate) board: Scoreboard,
     pub(crate) episode: Episode,
+    pub(crate) eifel: Eifel,
     /// New data sent by limited transmit in this run of duplicates; not part of FlightSize.
     pub(crate) limited_bytes: u64,
     /// End of the current round trip.
@@ -55,6 +56,8 @@ pub(crate) struct Sender {
     pub(crate) last_sent_at: Option<Instant>,
     /// One past a window probe's byte, while unanswered.
     pub(crate) probe_end: Option<u64>,
+    /// Window probes since data was sent, for their backoff.
+    pub(crate) probes: u32,
     /// The next transmission ignores the peer's window (persist timer).
     pub(crate) probe_due: bool,
     pub(crate) pace_at: Instant,
@@ -82,12 +85,14 @@ impl Sender {
             mss: 536,
             board: Scoreboard::default(),
             episode: Episode::default(),
+            eifel: Eifel::default(),
             limited_bytes: 0,
             round_end: 0,
             limited_by: LimitedBy::Application,
             blocked: false,
             last_sent_at: None,
             probe_end: None,
+            probes: 0,
             probe_due: false,
             pace_at: Instant::ZERO,
             pacing_blocked: false,

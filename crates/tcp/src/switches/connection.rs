@@ -12,7 +12,7 @@ use crate::value::{Kind, Value};
 const ECN: Names<EcnWish> =
     &[("off", EcnWish::Off), ("rfc3168", EcnWish::Rfc3168), ("passive", EcnWish::Passive)];
 
-pub(super) const CONNECTION: [Switch; 12] = [
+pub(super) const CONNECTION: [Switch; 13] = [
     Switch {
         name: "mtu",
         side: Side::Connection,
@@ -33,6 +33,15 @@ pub(super) const CONNECTION: [Switch; 12] = [
         source: "RFC 3168 §6.1.1",
         get: |c| name_of(ECN, c.ecn),
         set: |c, v| set_name(&mut c.ecn, ECN, v),
+    },
+    Switch {
+        name: "ecn-fallback",
+        side: Side::Connection,
+        kind: Kind::Bool,
+        doc: "A SYN that is sent again does not ask for ECN: a box on the path may have dropped the first.",
+        source: "RFC 3168 §6.1.1.1",
+        get: |c| Value::Bool(c.ecn_fallback),
+        set: |c, v| set_bool(&mut c.ecn_fallback, v),
     },
     Switch {
         name: "timestamps",

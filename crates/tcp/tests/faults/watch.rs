@@ -13,6 +13,8 @@ pub(crate) struct Watch {
     irs: Option<SeqNum>,
     peer_scale: Option<u8>,
     own_scale: Option<u8>,
+    /// Our SYN or SYN-ACK said yes to ECN at least once.
+    said_ecn: bool,
     /// One past the last sequence offset sent.
     pub(crate) sent: u64,
     /// The furthest right edge that the peer offered.
@@ -84,9 +86,12 @@ impl Watch {
     /// Checks one transmission; `info` is from after it.
     pub(crate) fn transmits(&mut self, t: &Transmit, info: &Info, config: &Config, read_upto: u64) {
         let h = &t.header;
-        let ecn = h.flags.intersects(Flags::ECE | Flags::CWR) || h.ecn.is_capable();
         let syn = h.flags.contains(Flags::SYN);
+        let ecn = h.flags.contains(Flags::CWR) || h.ecn.is_capable();
         assert!(!ecn || syn || info.ecn == EcnMode::Classic, "ECN that was not agreed");
+        // Who said yes and then no, when a SYN was lost, echoes still (RFC 3168 §6.1.1).
+        self.said_ecn |= syn && h.flags.contains(Flags::ECE);
+        assert!(!h.flags.contains(Flags::ECE) || self.said_ecn, "ECE that was not agreed");
         if let Some(stamps) = h.options.timestamps {
             // The clock only goes forward, so less than before is the wrap.
             self.stamps_wrapped |= self.stamp.is_some_and(|last| stamps.value < last);

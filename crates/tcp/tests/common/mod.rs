@@ -1,0 +1,38 @@
+//! Transcripts: TCP connections in virtual time, segments as text, packets in the errors.
+//!
+//! [`Script`] drives one connection whose peer is the test; [`Pair`] joins two over a link that can
+//! lose, mark, repeat and delay. Both see the public interface only. [`everywhere`] runs a test at
+//! several initial sequence numbers and timestamps, close to the places where they wrap.
+
+mod origin;
+mod packet;
+mod pair;
+mod script;
+mod steps;
+
+pub(crate) use origin::{Origin, everywhere};
+pub(crate) use packet::{Frame, Opts, Packet};
+pub(crate) use pair::{Fate, Pair, Side, Trip};
+pub(crate) use script::Script;
+
+use lowtide_tcp::Config;
+use lowtide_units::Duration;
+
+/// The `rfc` profile with segments of 1000 B, no timestamps and no delay for ACKs to hide behind:
+/// what a test does not name should not get in its way.
+pub(crate) fn plain() -> Config {
+    Config {
+        mtu: 1040,
+        timestamps: false,
+        window_scaling: false,
+        sack: false,
+        nagle: false,
+        delack_segments: 1,
+        ..Config::default()
+    }
+}
+
+/// `n` milliseconds.
+pub(crate) fn ms(n: u64) -> Duration {
+    Duration::from_ms(n)
+}

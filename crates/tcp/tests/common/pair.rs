@@ -1,0 +1,233 @@
+//! Two connections over a link in virtual time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lowtide_tcp::{Config, Connection, Event};
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::{Ecn, Segment};
+
+use super::{Frame, Origin, Packet};
+
+/// One of the two ends; the first opens actively.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    A,
+    B,
+}
+
+/// A segment on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Trip {
+    /// Who sent it.
+    pub(crate) from: Side,
+    /// How many this side sent before.
+    pub(crate) index: usize,
+    pub(crate) seg: Segment,
+    /// The same with relative numbers.
+    pub(crate) packet: Packet,
+    pub(crate) sent_at: Instant,
+}
+
+impl Trip {
+    /// It carries payload.
+    pub(crate) fn has_data(&self) -> bool {
+        self.seg.payload_len > 0
+    }
+}
+
+/// What the link does with a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    Pass,
+    Drop,
+    /// CE, when it is ECN-capable; else it passes.
+    Mark,
+    /// It comes that much later than the others.
+    Late(Duration),
+    /// It comes twice.
+    Twice,
+}
+
+/// Two connections, the link between them and everything that was sent.
+pub(crate) struct Pair {
+    pub(crate) a: Connection,
+    pub(crate) b: Option<Connection>,
+    pub(crate) now: Instant,
+    /// Every segment that was sent, with what became of it.
+    pub(crate) trace: Vec<(Trip, Fate)>,
+    pub(crate) events: Vec<(Side, Event)>,
+    /// A side reads what it has as soon as it can.
+    pub(crate) reads: [bool; 2],
+    origin: Origin,
+    config_b: Arc<Config>,
+    delay: Duration,
+    link: Box<dyn FnMut(&Trip) -> Fate>,
+    flying: BTreeMap<(Instant, u64), (Side, Segment)>,
+    counter: u64,
+    sent: [usize; 2],
+}
+
+impl Pair {
+    /// A opens to B over a link that takes `delay` each way.
+    pub(crate) fn new(o: Origin, a: &Config, b: &Config, delay: Duration) -> Self {
+        Self {
+            a: Connection::connect(Arc::new(a.clone()), 1, 2, o.isn, o.ts_local),
+            b: None,
+            now: Instant::ZERO,
+            trace: Vec::new(),
+            events: Vec::new(),
+            reads: [true; 2],
+            origin: o,
+            config_b: Arc::new(b.clone()),
+            delay,
+            link: Box::new(|_| Fate::Pass),
+            flying: BTreeMap::new(),
+            counter: 0,
+            sent: [0; 2],
+        }
+    }
+
+    /// B opens actively as well, instead of listening.
+    pub(crate) fn simultaneous(o: Origin, a: &Config, b: &Config, delay: Duration) -> Self {
+        let mut pair = Self::new(o, a, b, delay);
+        let config = Arc::clone(&pair.config_b);
+        pair.b = Some(Connection::connect(config, 2, 1, o.irs, o.ts_remote));
+        pair
+    }
+
+    /// Decides what becomes of each segment from here on.
+    pub(crate) fn link(&mut self, link: impl FnMut(&Trip) -> Fate + 'static) {
+        self.link = Box::new(link);
+    }
+
+    pub(crate) fn conn(&mut self, side: Side) -> &mut Connection {
+        match side {
+            Side::A => &mut self.a,
+            Side::B => self.b.as_mut().expect("B does not exist yet"),
+        }
+    }
+
+    fn has(&self, side: Side) -> bool {
+        side == Side::A || self.b.is_some()
+    }
+
+    fn pump(&mut self, side: Side) {
+        if !self.has(side) {
+            return;
+        }
+        let now = self.now;
+        for _ in 0..100_000 {
+            let Some(t) = self.conn(side).poll_transmit(now) else { break };
+            for i in 0..t.segments {
+                self.carry(side, t.segment(i));
+            }
+        }
+        while let Some(event) = self.conn(side).poll_event() {
+            self.events.push((side, event));
+            if matches!(event, Event::Readable { .. }) && self.reads[side as usize] {
+                let n = self.conn(side).unread();
+                self.conn(side).read(n);
+                self.pump(side);
+            }
+        }
+    }
+
+    fn carry(&mut self, from: Side, seg: Segment) {
+        let frame = match from {
+            Side::A => Frame::outgoing(&self.origin),
+            Side::B => Frame::incoming(&self.origin),
+        };
+        let index = self.sent[from as usize];
+        self.sent[from as usize] += 1;
+        let packet = Packet::from_segment(&seg, &frame);
+        let trip = Trip { from, index, seg, packet, sent_at: self.now };
+        let fate = (self.link)(&trip);
+        self.trace.push((trip, fate));
+        let to = if from == Side::A { Side::B } else { Side::A };
+        let mut seg = seg;
+        let mut at = self.now + self.delay;
+        match fate {
+            Fate::Drop => return,
+            Fate::Mark if seg.ecn.is_capable() => seg.ecn = Ecn::Ce,
+            Fate::Late(more) => at += more,
+            Fate::Pass | Fate::Mark | Fate::Twice => {}
+        }
+        for _ in 0..if fate == Fate::Twice { 2 } else { 1 } {
+            self.flying.insert((at, self.counter), (to, seg));
+            self.counter += 1;
+        }
+    }
+
+    fn arrive(&mut self, side: Side, seg: &Segment) {
+        if self.has(side) {
+            let now = self.now;
+            // What was refused is in the counters of the connection.
+            let _ = self.conn(side).handle_segment(now, seg);
+        } else {
+            let config = Arc::clone(&self.config_b);
+            let (isn, ts) = (self.origin.irs, self.origin.ts_remote);
+            self.b = Some(Connection::accept(config, self.now, seg, isn, ts));
+        }
+        self.pump(side);
+    }
+
+    /// Does the next thing that is due until `until`; false when there is none.
+    fn step(&mut self, until: Instant) -> bool {
+        self.pump(Side::A);
+        self.pump(Side::B);
+        let packet = self.flying.keys().next().map(|k| k.0);
+        let timers = [self.a.poll_timeout(), self.b.as_ref().and_then(Connection::poll_timeout)];
+        let next = packet.into_iter().chain(timers.into_iter().flatten()).min();
+        let Some(at) = next.filter(|at| *at <= until) else { return false };
+        self.now = at.max(self.now);
+        if packet == Some(at) {
+            if let Some((_, (to, seg))) = self.flying.pop_first() {
+                self.arrive(to, &seg);
+            }
+            return true;
+        }
+        for (side, timer) in [Side::A, Side::B].into_iter().zip(timers) {
+            if timer == Some(at) {
+                let now = self.now;
+                self.conn(side).handle_timeout(now);
+                self.pump(side);
+            }
+        }
+        true
+    }
+
+    /// Lets time go on by `span`.
+    pub(crate) fn run(&mut self, span: Duration) {
+        let until = self.now + span;
+        let mut steps = 0;
+        while self.step(until) {
+            steps += 1;
+            assert!(steps < 1_000_000, "no end at {:?}\n{}", self.now, self.tail());
+        }
+        self.now = until;
+    }
+
+    /// Lets time go on until `done`, at most by `span`.
+    pub(crate) fn run_until(&mut self, span: Duration, mut done: impl FnMut(&Self) -> bool) {
+        let until = self.now + span;
+        while !done(self) {
+            assert!(self.step(until), "not done by {until:?}\n{}", self.tail());
+        }
+    }
+
+    /// Segments of one side as they were sent.
+    pub(crate) fn sent_by(&self, side: Side) -> impl Iterator<Item = &Trip> {
+        self.trace.iter().map(|(t, _)| t).filter(move |t| t.from == side)
+    }
+
+    /// The last segments, for errors.
+    pub(crate) fn tail(&self) -> String {
+        let from = self.trace.len().saturating_sub(60);
+        let lines = self.trace[from..].iter().map(|(t, fate)| {
+            let arrow = if t.from == Side::A { ">" } else { "<" };
+            format!("{:?} {arrow} {} {fate:?}", t.sent_at, t.packet)
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,25 @@
+//! Transcripts by topic, each test named by the section that it shows.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod both_ends;
+mod closing;
+mod dctcp_sender;
+mod delayed_ack;
+mod echo;
+mod ecn_handshake;
+mod ecn_sender;
+mod endpoint;
+mod growth;
+mod handshake;
+mod nagle;
+mod newreno;
+mod reassembly;
+mod resets;
+mod sack_receiver;
+mod sack_sender;
+mod timeout;
+mod timestamps;
+mod undo;
+mod windows;
