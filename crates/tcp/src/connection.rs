@@ -233,7 +233,7 @@ impl Connection {
         Info {
             state: self.state,
             ecn: self.ecn.mode(),
-            snd_cwnd: self.cc.as_ref().map_or(0, |c| c.cwnd()),
+            snd_cwnd: self.cwnd(),
             snd_ssthresh: ssthresh,
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
@@ -251,6 +251,14 @@ impl Connection {
             last_departure: self.last_departure,
             counters: self.counters,
         }
+    }
+
+    /// The control's window, or where PRR has it at present.
+    fn cwnd(&self) -> u64 {
+        if self.snd.prr.is_some() {
+            return self.send_window(self.snd.board.pipe());
+        }
+        self.cc.as_ref().map_or(0, |c| c.cwnd())
     }
 
     /// Bytes of memory that it holds, its buffers of bookkeeping included (never payload).

@@ -3,7 +3,7 @@
 use lowtide_units::Instant;
 use lowtide_wire::SeqNum;
 
-use crate::recovery::{Episode, Scoreboard};
+use crate::recovery::{Episode, Prr, Rack, Scoreboard, Tlp};
 
 /// What kept the sender from sending more when it last tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +45,12 @@ pub(crate) struct Sender {
     pub(crate) mss: u32,
     pub(crate) board: Scoreboard,
     pub(crate) episode: Episode,
+    /// The window comes down by PRR at present.
+    pub(crate) prr: Option<Prr>,
+    pub(crate) rack: Rack,
+    pub(crate) tlp: Tlp,
+    /// When the last loss was answered, by fast recovery or by a timeout.
+    pub(crate) answered_at: Instant,
     /// New data sent by limited transmit in this run of duplicates; not part of FlightSize.
     pub(crate) limited_bytes: u64,
     /// End of the current round trip.
@@ -84,6 +90,10 @@ impl Sender {
             mss: 536,
             board: Scoreboard::default(),
             episode: Episode::default(),
+            prr: None,
+            rack: Rack::new(),
+            tlp: Tlp::default(),
+            answered_at: Instant::ZERO,
             limited_bytes: 0,
             round_end: 0,
             limited_by: LimitedBy::Application,
