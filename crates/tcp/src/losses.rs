@@ -263,10 +263,13 @@ impl Connection {
         }
     }
 
-    /// ECN cut the window: with PRR it comes down over the round trip. After a timeout there is
-    /// nothing to spread.
+    /// ECN cut the window: with PRR it comes down over the round trip. After a timeout, and with
+    /// nothing in flight, there is nothing to spread.
     pub(crate) fn reduce_for_ecn(&mut self, acked: &Acked) {
-        if self.config.reduction != Reduction::Prr || self.snd.episode.repairing() {
+        let spreads = self.config.reduction == Reduction::Prr
+            && !self.snd.episode.repairing()
+            && !self.snd.board.is_empty();
+        if !spreads {
             return;
         }
         let until = self.snd.nxt;
