@@ -139,3 +139,6 @@ impl Prr {
         self.budget = self.budget.saturating_sub(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests;

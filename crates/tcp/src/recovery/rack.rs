@@ -141,3 +141,6 @@ impl Rack {
         self.newest
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -71,3 +71,6 @@ impl Tlp {
         repaired.then_some(self.flight_size)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,3 +92,6 @@ impl Scoreboard {
         self.cursor = self.sent.front().map_or(self.cursor, |s| s.start);
     }
 }
+
+#[cfg(test)]
+mod tests;
