@@ -165,7 +165,8 @@ impl Connection {
         }
         let enough =
             self.snd.episode.dup_acks >= DUP_THRESH || (use_sack && self.snd.board.front_is_lost());
-        if !enough || self.snd.board.is_empty() || !self.snd.episode.may_begin(self.snd.una) {
+        let may_begin = self.snd.episode.may_begin(self.snd.una, use_sack);
+        if !enough || self.snd.board.is_empty() || !may_begin {
             return lost;
         }
         if !self.snd.board.front_is_lost() {

@@ -69,6 +69,9 @@ pub(crate) struct Acked {
     pub(crate) newest: Option<Newest>,
     /// When and in which order it was sent, for loss detection by time; `None` when nobody asks.
     pub(crate) arrivals: Option<Arrivals>,
+    /// A segment that was sent again filled a hole: what is acknowledged with it may have waited
+    /// behind the hole, so that its time is no round trip.
+    pub(crate) waited: bool,
 }
 
 /// The segment from which round trip and delivery rate are measured.
@@ -219,6 +222,7 @@ impl Scoreboard {
         out.acked_bytes += u64::from(part.len);
         if !part.has(SACKED) {
             out.deliver(part);
+            out.waited |= part.has(AMBIGUOUS);
         }
     }
 
@@ -392,6 +396,10 @@ impl Scoreboard {
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
         }
+    }
+
+    /// Everything below `end` that was to be sent again has been (HighRxt).
+    pub(crate) fn move_high_rxt(&mut self, end: u64) {
         self.high_rxt = self.high_rxt.max(end);
     }
 
