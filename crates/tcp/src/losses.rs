@@ -24,6 +24,7 @@ pub(crate) enum Finder {
 }
 
 /// What an ACK brought beside what it delivered.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct News {
     /// SND.UNA advanced.
@@ -274,14 +275,13 @@ impl Connection {
             return;
         }
         let until = self.snd.nxt;
-        match &mut self.snd.prr {
-            Some(prr) => prr.extend(until),
-            None => {
-                let board = &self.snd.board;
-                let recover_fs = board.flight_size() - board.sacked() + acked.delivered_bytes;
-                self.snd.prr = Some(Prr::begin(recover_fs, Some(until)));
-            }
+        if let Some(prr) = &mut self.snd.prr {
+            prr.extend(until);
+            return;
         }
+        let board = &self.snd.board;
+        let recover_fs = board.flight_size() - board.sacked() + acked.delivered_bytes;
+        self.snd.prr = Some(Prr::begin(recover_fs, Some(until)));
     }
 
     /// The step of PRR that belongs to this ACK.

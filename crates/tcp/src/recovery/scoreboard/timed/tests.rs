@@ -96,6 +96,7 @@ struct Naive {
     dsack_round: Option<usize>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "the words of the RFC")]
 #[derive(Clone, Copy, Default)]
 struct NaiveSegment {
     /// `None` is INFINITE_TS.
