@@ -13,6 +13,7 @@ pub(super) static PROFILE: Profile = Profile {
     settings: &[
         set("cc", "cubic", "Kconfig DEFAULT_TCP_CONG"),
         set("feedback", "rfc3168", "tcp_input.c, ECE in CA_CWR"),
+        set("dctcp.arithmetic", "linux", "tcp_dctcp.c: whole segments, alpha of 10 bits"),
         set("ect", "data", "INET_ECN_xmit on new data only, unless the control needs ECN"),
         set("cwr", "after-reduction", "tcp_ecn_send: with the next new data"),
         set("cut", "per-window", "tcp_enter_cwr: not while in CA_CWR"),

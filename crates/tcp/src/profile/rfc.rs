@@ -7,6 +7,11 @@ pub(super) static PROFILE: Profile = Profile {
     summary: "what the RFCs ask for, data-centre buffers apart",
     settings: &[
         set("cc", "newreno", "RFC 5681"),
+        set(
+            "dctcp.arithmetic",
+            "q20",
+            "RFC 8257 §3.3: alpha is a fraction, not rounded to segments",
+        ),
         set("feedback", "rfc3168", "RFC 3168 §6.1.2"),
         set("ect", "data", "RFC 3168 §6.1.4 to §6.1.6: not on SYN, pure ACKs, retransmissions"),
         set("cwr", "after-reduction", "RFC 3168 §6.1.2"),
