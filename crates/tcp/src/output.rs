@@ -136,7 +136,7 @@ impl Connection {
         let flight_size = self.snd.board.flight_size();
         let buffer_edge = self.snd.una.saturating_add(self.config.send_buffer.as_u64());
         let available = self.snd.end.min(buffer_edge).saturating_sub(self.snd.nxt);
-        let fin_alone = self.snd.nxt == self.snd.end && self.snd.closing && !self.snd.fin_sent;
+        let fin_alone = self.snd.nxt == self.snd.end && self.snd.closing;
         if available == 0 && !fin_alone {
             let waiting = self.snd.nxt < self.snd.end;
             self.snd.limited_by =

@@ -210,13 +210,18 @@ fn rfc2883_5_a_dsack_is_no_sign_of_loss() {
 fn rfc6675_3_the_switch_newreno_counts_duplicates_although_sack_was_agreed() {
     everywhere(|o| {
         let config = Config { recovery: RecoveryRule::NewReno, ..sack() };
-        ten_out(o, &config, 0).run(
+        ten_out(o, &config, 20_000).run(
             "< . 1:1(0) ack 1 <sack 1001:2001>
+             > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1 <sack 1001:3001>
+             > . 11001:12001(1000) ack 1
              is recovery false
              < . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1
-             is recovery true",
+             is recovery true
+             // 12000 count as out, whatever was SACKed, and the window is 5000 and what came.
+             < . 1:1(0) ack 1 <sack 1001:5001>
+             < . 1:1(0) ack 1 <sack 1001:10001>",
         );
     });
 }
@@ -276,6 +281,37 @@ fn rfc6675_5_a_lost_retransmission_waits_for_the_timer() {
              is rtos 1
              < . 1:1(0) ack 10001
              is timer none",
+        );
+    });
+}
+
+#[test]
+fn rfc3042_the_switch_holds_new_data_back_with_sack_too() {
+    everywhere(|o| {
+        ten_out(o, &Config { limited_transmit: false, ..sack() }, 20_000).run(
+            "< . 1:1(0) ack 1 <sack 1001:2001>
+             < . 1:1(0) ack 1 <sack 1001:3001>
+             < . 1:1(0) ack 1 <sack 1001:4001>
+             > . 1:1001(1000) ack 1",
+        );
+    });
+}
+
+#[test]
+fn rfc6675_4_one_rescue_also_when_new_data_follows_it() {
+    everywhere(|o| {
+        ten_out(o, &sack(), 0).run(
+            "< . 1:1(0) ack 1 <sack 1001:4001>
+             > . 1:1001(1000) ack 1
+             < . 1:1(0) ack 1 <sack 1001:7001>
+             > P. 9001:10001(1000) ack 1
+             send 1000
+             < . 1:1(0) ack 1 <sack 1001:8001>
+             > P. 10001:11001(1000) ack 1
+             // There is room for a segment, and 10001:11001 would be the highest one.
+             < . 1:1(0) ack 8001
+             is flight 4000
+             is cwnd 5000",
         );
     });
 }

@@ -199,3 +199,31 @@ fn rfc4015_what_is_taken_back_does_not_keep_ecn_from_cutting() {
         );
     });
 }
+
+#[test]
+fn rfc4015_several_retransmissions_are_out_and_a_real_loss_follows() {
+    everywhere(|o| {
+        let mut t = ten_out(o, &Config { sack: true, ..eifel() });
+        t.advance(t.now + ms(10));
+        t.run(
+            "// Three are late and count as lost.
+             < . 1:1(0) ack 1 <TS val 11 ecr 10,sack 3001:6001>
+             > . 1:1001(1000) ack 1
+             < . 1:1(0) ack 1 <TS val 11 ecr 10,sack 3001:7001>
+             > . 1001:2001(1000) ack 1
+             is cwnd 5000
+             < . 1:1(0) ack 1001 <TS val 12 ecr 10>
+             is undos 1
+             is cwnd 10000
+             > . 10001:11001(1000) ack 1 * 5
+             // What is not SACKed is out, once.
+             is flight 10000
+             // The next one is lost indeed.
+             < . 1:1(0) ack 1001 <TS val 13 ecr 10,sack 3001:8001>
+             > . 1001:2001(1000) ack 1
+             is retransmits 2
+             < . 1:1(0) ack 15001 <TS val 14 ecr 20>
+             > . 15001:16001(1000) ack 1 * 2",
+        );
+    });
+}
