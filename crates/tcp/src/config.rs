@@ -86,6 +86,15 @@ pub enum Reduction {
     Prr,
 }
 
+/// Whether a loss reaction that was not needed is taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UndoRule {
+    /// Never.
+    Off,
+    /// When timestamps show that the original got through (Eifel, RFC 3522 and RFC 4015).
+    Eifel,
+}
+
 /// The initial window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InitialWindow {
@@ -143,6 +152,8 @@ pub struct Config {
     pub max_ack_delay: Duration,
     /// Added to the timers of tail loss probes and reordering, for clocks that are coarse.
     pub loss_timer_slack: Duration,
+    /// Taking back a loss reaction.
+    pub undo: UndoRule,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Hold back small segments while data is outstanding (RFC 9293 §3.7.4).
@@ -242,6 +253,7 @@ impl Default for Config {
             tail_loss_probe: false,
             max_ack_delay: Duration::from_ms(200),
             loss_timer_slack: Duration::ZERO,
+            undo: UndoRule::Off,
             limited_transmit: true,
             nagle: true,
             pacing: true,

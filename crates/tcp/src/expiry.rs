@@ -61,7 +61,13 @@ impl Connection {
         self.timeouts += 1;
         self.unanswered += 1;
         self.counters.rto_count += 1;
-        let in_flight = self.snd.board.flight_size();
+        // During recovery FlightSize (RFC 5681 §2) counts what was SACKed and left the network, and half
+        // of it may be more than cwnd: ssthresh would rise. Deviation, as in FreeBSD: no more than cwnd
+        // counts then.
+        let cwnd = self.cc.as_ref().map_or(0, |c| c.cwnd());
+        let spoilt = self.sack_ok && self.snd.episode.repairing();
+        let most = if spoilt { cwnd } else { u64::MAX };
+        let in_flight = self.snd.board.flight_size().min(most);
         let first = self.timeouts == 1;
         self.tell(&CongestionEvent::Rto { now, first, in_flight });
         if self.finder() == Finder::Time {
@@ -71,10 +77,14 @@ impl Connection {
             self.snd.board.mark_all_lost();
         }
         self.snd.episode.time_out(self.snd.nxt);
-        self.snd.limited_bytes = 0;
-        self.snd.prr = None;
-        self.snd.tlp.reset();
-        self.snd.answered_at = now;
+        if first {
+            self.snd.eifel.arm();
+        }
+        if let Some(extras) = &mut self.snd.extras {
+            extras.prr = None;
+            extras.tlp.reset();
+            extras.answered_at = now;
+        }
         self.timers.loss_probe = Instant::FAR_FUTURE;
         self.timers.reorder = Instant::FAR_FUTURE;
         self.ecn.on_reduced(self.snd.nxt);

@@ -17,6 +17,8 @@ pub struct Counters {
     pub rto_count: u64,
     /// Fast-recovery episodes.
     pub fast_retransmits: u64,
+    /// Loss reactions that were taken back.
+    pub undos: u64,
     /// Tail loss probes sent (RFC 8985 §7).
     pub loss_probes: u64,
     /// Losses that such a probe repaired unseen.

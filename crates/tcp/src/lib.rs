@@ -47,7 +47,7 @@ mod value;
 
 pub use config::{
     Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
-    Reduction, RtoMinApplies,
+    Reduction, RtoMinApplies, UndoRule,
 };
 pub use connection::Connection;
 pub use ecn::EcnMode;

@@ -31,7 +31,9 @@ impl Connection {
         if !self.config.tail_loss_probe {
             return;
         }
-        self.snd.tlp.due = false;
+        if let Some(extras) = &mut self.snd.extras {
+            extras.tlp.due = false;
+        }
         let board = &self.snd.board;
         let useful = self.sack_ok
             && !board.is_empty()
@@ -58,7 +60,9 @@ impl Connection {
     /// retransmission timer.
     pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
         self.timers.loss_probe = Instant::FAR_FUTURE;
-        self.snd.tlp.due = self.snd.tlp.may_probe() && self.rtt.srtt().is_some();
+        if let Some(extras) = &mut self.snd.extras {
+            extras.tlp.due = extras.tlp.may_probe() && self.rtt.srtt().is_some();
+        }
         self.timers.retransmit = now + self.rtt.rto();
     }
 
@@ -85,29 +89,31 @@ impl Connection {
             Tail::Again(sent) => (true, self.retransmission(now, sent)),
         };
         self.counters.loss_probes += 1;
-        self.snd.tlp.sent(self.snd.nxt, again, flight_size);
+        if let Some(extras) = &mut self.snd.extras {
+            extras.tlp.sent(self.snd.nxt, again, flight_size);
+        }
         self.timers.loss_probe = Instant::FAR_FUTURE;
         transmit
     }
 
     /// RFC 8985 §7.4.2: a loss that the probe repaired is answered as fast recovery would have.
     pub(crate) fn judge_loss_probe(&mut self, now: Instant, seg: &Segment, news: &News) {
-        if self.snd.tlp.end().is_none() {
+        let Some(extras) = self.snd.extras.as_mut().filter(|e| e.tlp.end().is_some()) else {
             return;
-        }
+        };
         let plain = seg.options.sack.as_slice().is_empty() && seg.payload_len == 0;
         let ack = ProbeAck {
             una: self.snd.una,
             dsack_end: news.dsack.map(|(_, end)| end),
             plain_duplicate: plain && !news.advanced && !news.window_moved,
         };
-        let Some(in_flight) = self.snd.tlp.on_ack(&ack) else { return };
+        let Some(in_flight) = extras.tlp.on_ack(&ack) else { return };
+        extras.answered_at = now;
         let already_reduced = self.ecn.in_reaction(self.snd.una);
         self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced });
         // There is no episode: it is over as it begins.
         self.tell(&CongestionEvent::Recovered { now, in_flight: u64::MAX });
         self.counters.loss_probe_recoveries += 1;
-        self.snd.answered_at = now;
         self.ecn.on_reduced(self.snd.nxt);
     }
 }

@@ -4,6 +4,7 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
+use crate::acks::is_dsack;
 use crate::cc::CongestionEvent;
 use crate::config::{RecoveryRule, Reduction};
 use crate::connection::Connection;
@@ -57,43 +58,40 @@ impl Connection {
         let by_path = Instant::from_ps(now.as_ps().saturating_sub(least.as_ps()));
         let echo = self.ts.as_ref().zip(seg.options.timestamps);
         let by_echo = echo.and_then(|(ts, option)| ts.sent_by(now, option.echo));
-        Some(self.snd.rack.listen(by_echo.map_or(by_path, |limit| limit.min(by_path))))
+        let rack = &self.snd.extras.as_ref()?.rack;
+        Some(rack.listen(by_echo.map_or(by_path, |limit| limit.min(by_path))))
     }
 
-    /// The DSACK of a segment whose ACK was taken: a first block at or below SND.UNA or inside the
-    /// second (RFC 2883 §4). Only looked for where it has a use.
+    /// The range that a DSACK of this segment reports. Only looked for where it has a use.
     pub(crate) fn dsack_of(&self, seg: &Segment) -> Option<(u64, u64)> {
-        if self.finder() != Finder::Time && self.snd.tlp.end().is_none() {
+        if self.finder() != Finder::Time && self.snd.loss_probe_end().is_none() {
             return None;
         }
         let blocks = seg.options.sack.as_slice();
-        let place = |&(start, end)| (self.snd.offset(start), self.snd.offset(end));
-        let (start, end) = place(blocks.first()?);
-        let inside = |(from, to): (i64, i64)| from <= start && end <= to;
-        let doubled = end <= self.snd.una as i64 || blocks.get(1).map(place).is_some_and(inside);
+        let (start, end) = *blocks.first().filter(|_| is_dsack(blocks, seg.ack))?;
+        let (start, end) = (self.snd.offset(start), self.snd.offset(end));
         let sane = 0 <= start && start < end && end <= self.snd.nxt as i64;
-        (doubled && sane).then_some((start as u64, end as u64))
+        sane.then_some((start as u64, end as u64))
     }
 
     /// Moves loss recovery on; returns what was newly judged lost, in bytes and segments.
     pub(crate) fn recover(&mut self, now: Instant, acked: &Acked, news: &News) -> (u64, u32) {
         let recovered = self.end_recovery(now);
         if news.advanced {
-            if !self.snd.episode.in_fast_recovery() {
-                self.snd.episode.dup_acks = 0;
-                self.snd.limited_bytes = 0;
-            }
+            self.snd.episode.dup_acks = 0;
+            self.snd.limited_bytes = 0;
         } else if (self.sack_ok && news.sacked) || (!self.sack_ok && news.duplicate) {
             self.snd.episode.dup_acks += 1;
         }
         let finder = self.finder();
         if finder == Finder::Time {
-            if let Some(arrivals) = &acked.arrivals {
-                self.snd.rack.on_arrivals(now, arrivals);
-            }
-            let of_probe = news.dsack.is_some_and(|(_, end)| self.snd.tlp.end() == Some(end));
+            let of_probe =
+                news.dsack.is_some_and(|(_, end)| self.snd.loss_probe_end() == Some(end));
             let dsack = news.dsack.is_some() && !of_probe;
-            self.snd.rack.adapt(self.snd.una, self.snd.nxt, dsack, recovered);
+            if let (Some(extras), Some(arrivals)) = (&mut self.snd.extras, &acked.arrivals) {
+                extras.rack.on_arrivals(now, arrivals);
+                extras.rack.adapt(self.snd.una, self.snd.nxt, dsack, recovered);
+            }
             return self.lose_by_time(now, acked.delivered_bytes);
         }
         match self.snd.episode.phase {
@@ -112,15 +110,15 @@ impl Connection {
     /// SND.UNA may have reached the end of the episode, or of the window of data that ECN cut for.
     fn end_recovery(&mut self, now: Instant) -> bool {
         let una = self.snd.una;
-        if self.snd.prr.is_some_and(|prr| prr.is_over(una)) {
-            self.snd.prr = None;
+        if let Some(extras) = &mut self.snd.extras {
+            extras.prr = extras.prr.filter(|prr| !prr.is_over(una));
         }
         match self.snd.episode.phase {
             Phase::FastRecovery { point, .. } if una >= point => {
                 self.snd.episode.end();
                 // What PRR left in flight is what may be: no further bound (RFC 9937 §6.4).
-                let bounded = self.snd.prr.take().is_some();
-                let in_flight = if bounded { u64::MAX } else { self.snd.board.flight_size() };
+                let prr = self.snd.extras.as_mut().and_then(|extras| extras.prr.take());
+                let in_flight = if prr.is_some() { u64::MAX } else { self.snd.board.flight_size() };
                 self.tell(&CongestionEvent::Recovered { now, in_flight });
                 true
             }
@@ -135,7 +133,7 @@ impl Connection {
     /// Fast recovery without SACK (RFC 6582 §3.2 steps 3 and 4).
     fn go_on_by_counting(&mut self, acked: &Acked, news: &News) -> (u64, u32) {
         let mss = u64::from(self.snd.mss);
-        let inflates = self.snd.prr.is_none();
+        let inflates = self.snd.prr().is_none();
         let episode = &mut self.snd.episode;
         if news.advanced {
             // Partial ACK: the next hole is lost too; deflate.
@@ -188,24 +186,22 @@ impl Connection {
         self.counters.fast_retransmits += 1;
         self.snd.board.begin_episode(self.snd.una);
         self.snd.episode.begin(self.snd.nxt, use_sack);
+        self.snd.eifel.arm();
         self.snd.limited_bytes = 0;
-        self.snd.answered_at = now;
-        self.snd.tlp.reset();
         let mss = u64::from(self.snd.mss);
         let counted = if use_sack { 0 } else { u64::from(DUP_THRESH) * mss };
-        self.snd.prr = None;
-        match self.config.reduction {
-            Reduction::OneStep => self.snd.episode.inflation = counted,
-            Reduction::Prr if use_sack => {
-                let recover_fs = flight_size - self.snd.board.sacked() + delivered;
-                self.snd.prr = Some(Prr::begin(recover_fs, None));
-            }
-            Reduction::Prr => {
-                // The duplicate that begins it is delivered in it.
-                let before = counted - mss;
-                let recover_fs = flight_size.saturating_sub(before);
-                self.snd.prr = Some(Prr::begin(recover_fs, None).by_counting(before));
-            }
+        if self.config.reduction == Reduction::OneStep {
+            self.snd.episode.inflation = counted;
+        }
+        // The duplicate that begins it is delivered in it.
+        let before = counted.saturating_sub(mss);
+        let known = self.snd.board.sacked() + before;
+        if let Some(extras) = &mut self.snd.extras {
+            extras.answered_at = now;
+            extras.tlp.reset();
+            let recover_fs = (flight_size + delivered).saturating_sub(known);
+            let prr = Prr::begin(recover_fs, None).by_counting(before);
+            extras.prr = (self.config.reduction == Reduction::Prr).then_some(prr);
         }
         self.ecn.on_reduced(self.snd.nxt);
     }
@@ -213,7 +209,8 @@ impl Connection {
     /// RFC 8985 §6.2 step 5, and what follows from it.
     fn lose_by_time(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
         self.timers.reorder = Instant::FAR_FUTURE;
-        let Some(newest) = self.snd.rack.newest() else { return (0, 0) };
+        let newest = self.snd.extras.as_ref().and_then(|extras| extras.rack.newest());
+        let Some(newest) = newest else { return (0, 0) };
         let allowance = self.allowance();
         let overdue = self.snd.board.lose_overdue(now, newest, allowance);
         if overdue.deadline < Instant::FAR_FUTURE {
@@ -231,21 +228,23 @@ impl Connection {
 
     /// How long after it was sent a segment counts as lost.
     pub(crate) fn allowance(&self) -> Duration {
-        self.snd.rack.allowance(&Path {
+        let path = Path {
             repairing: self.snd.episode.repairing(),
             segs_sacked: self.snd.board.sacked_segments(),
             min_rtt: self.rtt.min().unwrap_or(Duration::ZERO),
             srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
-        })
+        };
+        self.snd.extras.as_ref().map_or(Duration::ZERO, |extras| extras.rack.allowance(&path))
     }
 
     /// The loss of a retransmission is a second indication of congestion (RFC 5681 §4.3), answered
     /// once per window; PRR holds back by itself (RFC 8985 §9.3).
     fn answer_lost_retransmission(&mut self, now: Instant, resent_at: Instant) {
-        if self.config.reduction == Reduction::Prr || resent_at < self.snd.answered_at {
+        let Some(extras) = &mut self.snd.extras else { return };
+        if self.config.reduction == Reduction::Prr || resent_at < extras.answered_at {
             return;
         }
-        self.snd.answered_at = now;
+        extras.answered_at = now;
         let cwnd = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = cwnd.min(self.snd.board.flight_size());
         self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
@@ -257,8 +256,9 @@ impl Connection {
         let (bytes, _) = self.lose_by_time(now, 0);
         let target = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
         let in_flight = self.snd.board.pipe();
-        if let Some(prr) = self.snd.prr.as_mut().filter(|_| bytes > 0) {
-            prr.on_timer(in_flight, target, u64::from(self.snd.mss));
+        let mss = u64::from(self.snd.mss);
+        if let Some(prr) = self.snd.prr_mut().filter(|_| bytes > 0) {
+            prr.on_timer(in_flight, target, mss);
         }
         if self.timers.reorder == Instant::FAR_FUTURE && !self.snd.board.is_empty() {
             self.timers.retransmit = now + self.rtt.rto();
@@ -275,18 +275,17 @@ impl Connection {
             return;
         }
         let until = self.snd.nxt;
-        if let Some(prr) = &mut self.snd.prr {
-            prr.extend(until);
-            return;
-        }
         let board = &self.snd.board;
         let recover_fs = board.flight_size() - board.sacked() + acked.delivered_bytes;
-        self.snd.prr = Some(Prr::begin(recover_fs, Some(until)));
+        if let Some(extras) = &mut self.snd.extras {
+            let prr = extras.prr.get_or_insert(Prr::begin(recover_fs, None));
+            prr.extend(until);
+        }
     }
 
     /// The step of PRR that belongs to this ACK.
     pub(crate) fn reduce_on(&mut self, acked: &Acked, news: &News, no_more_lost: bool) {
-        let Some(prr) = &mut self.snd.prr else { return };
+        let Some(prr) = self.snd.extras.as_mut().and_then(|e| e.prr.as_mut()) else { return };
         let mss = u64::from(self.snd.mss);
         let board = &self.snd.board;
         let counting = matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
@@ -306,7 +305,7 @@ impl Connection {
 
     /// The congestion window that counts now, bytes.
     pub(crate) fn send_window(&self, in_flight: u64) -> u64 {
-        match (&self.snd.prr, &self.cc) {
+        match (self.snd.prr(), &self.cc) {
             (Some(prr), _) => in_flight + prr.budget(),
             (None, Some(cc)) => cc.cwnd() + self.snd.episode.inflation,
             (None, None) => 0,

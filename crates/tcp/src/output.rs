@@ -85,7 +85,8 @@ impl Connection {
         {
             return Some(self.plan_probe());
         }
-        if core::mem::take(&mut self.snd.tlp.due)
+        if let Some(extras) = &mut self.snd.extras
+            && core::mem::take(&mut extras.tlp.due)
             && let Some(tail) = self.plan_tail()
         {
             return Some(Plan::Tail(tail));
@@ -105,7 +106,7 @@ impl Connection {
     }
 
     fn plan_unpaced(&mut self, now: Instant) -> Option<Plan> {
-        let inflated = self.snd.prr.is_none()
+        let inflated = self.snd.prr().is_none()
             && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
         let in_flight = if inflated { self.snd.board.flight_size() } else { self.snd.board.pipe() };
         let cwnd = self.send_window(in_flight);
@@ -130,7 +131,8 @@ impl Connection {
     }
 
     /// NextSeg rules 3 and 4 of RFC 6675 §4, when there is nothing new to send. Rule 4 is applied
-    /// once per episode.
+    /// once per episode. Deviation: not to a segment that this episode has sent again, else every loss
+    /// of a sender without more data would be sent twice.
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
         let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
@@ -147,7 +149,7 @@ impl Connection {
         let flight_size = self.snd.board.flight_size();
         let buffer_edge = self.snd.una.saturating_add(self.config.send_buffer.as_u64());
         let available = self.snd.end.min(buffer_edge).saturating_sub(self.snd.nxt);
-        let fin_alone = self.snd.nxt == self.snd.end && self.snd.closing && !self.snd.fin_sent;
+        let fin_alone = self.snd.nxt == self.snd.end && self.snd.closing;
         if available == 0 && !fin_alone {
             let waiting = self.snd.nxt < self.snd.end;
             self.snd.limited_by =
@@ -311,6 +313,9 @@ impl Connection {
             header.flags |= Flags::PSH;
         }
         self.snd.board.on_retransmit(sent.start, sent.end(), now);
+        if let Some(stamps) = header.options.timestamps {
+            self.snd.eifel.on_retransmit(stamps.value);
+        }
         self.snd.episode.force_one = false;
         self.counters.data_segs_out += 1;
         self.counters.bytes_retrans += len;
@@ -348,7 +353,7 @@ impl Connection {
     fn sent_data(&mut self, now: Instant, payload: u32) {
         self.snd.last_sent_at = Some(now);
         self.snd.limited_by = LimitedBy::Application;
-        if let Some(prr) = &mut self.snd.prr {
+        if let Some(prr) = self.snd.prr_mut() {
             prr.on_sent(u64::from(payload));
         }
         if self.timers.retransmit == Instant::FAR_FUTURE {

@@ -13,6 +13,7 @@ pub(super) static PROFILE: Profile = Profile {
     settings: &[
         set("cc", "cubic", "Kconfig DEFAULT_TCP_CONG"),
         set("feedback", "rfc3168", "tcp_input.c, ECE in CA_CWR"),
+        set("dctcp.arithmetic", "linux", "tcp_dctcp.c: whole segments, alpha of 10 bits"),
         set("ect", "data", "INET_ECN_xmit on new data only, unless the control needs ECN"),
         set("cwr", "after-reduction", "tcp_ecn_send: with the next new data"),
         set("cut", "per-window", "tcp_enter_cwr: not while in CA_CWR"),
@@ -27,6 +28,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("tail-loss-probe", "on", "net.ipv4.tcp_early_retrans = 3"),
         set("max-ack-delay", "200 ms", "tcp_schedule_loss_probe: tcp_rto_min for a lone segment"),
         set("loss-timer-slack", "8 ms", "TCP_TIMEOUT_MIN, two jiffies at CONFIG_HZ = 250"),
+        set("undo", "eifel", "tcp_packet_delayed; Linux undoes by DSACK as well"),
         set("limited-transmit", "true", "tcp_limited_transmit in tcp_input.c"),
         set("nagle", "true", "on without TCP_NODELAY"),
         set("rto-initial", "1 s", "TCP_TIMEOUT_INIT"),

@@ -5,9 +5,11 @@ mod prr;
 mod rack;
 mod scoreboard;
 mod tlp;
+mod undo;
 
 pub(crate) use episode::{Episode, Phase};
 pub(crate) use prr::{Prr, Step};
 pub(crate) use rack::{Arrivals, Path, Rack, Sending};
 pub(crate) use scoreboard::{Acked, Scoreboard, Sent};
 pub(crate) use tlp::{ProbeAck, Tlp};
+pub(crate) use undo::{Answer, Eifel};

@@ -60,7 +60,8 @@ impl Prr {
         self
     }
 
-    /// Another cut for ECN before the last one was through: its window of data ends here.
+    /// It is a cut for ECN, the first or another before the last one was through: its window of data
+    /// ends here.
     pub(crate) const fn extend(&mut self, until: u64) {
         self.until = Some(until);
     }

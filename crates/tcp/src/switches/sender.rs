@@ -9,7 +9,7 @@ use super::field::{
 use super::{Side, Switch};
 use crate::config::{
     CutRule, CwrRule, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut, Reduction,
-    RtoMinApplies,
+    RtoMinApplies, UndoRule,
 };
 use crate::value::{Kind, Value};
 use crate::{cc, feedback};
@@ -33,6 +33,7 @@ const RECOVERY: Names<RecoveryRule> = &[
 ];
 const REDUCTION: Names<Reduction> = &[("one-step", Reduction::OneStep), ("prr", Reduction::Prr)];
 const ON_OFF: Names<bool> = &[("off", false), ("on", true)];
+const UNDO: Names<UndoRule> = &[("off", UndoRule::Off), ("eifel", UndoRule::Eifel)];
 const INITIAL_WINDOW: Names<InitialWindow> =
     &[("rfc6928", InitialWindow::Rfc6928), ("rfc3390", InitialWindow::Rfc3390)];
 const RTO_MIN_APPLIES: Names<RtoMinApplies> =
@@ -41,7 +42,7 @@ const RTO_MIN_APPLIES: Names<RtoMinApplies> =
 /// The limit that counts every acknowledged byte.
 const NO_LIMIT: &str = "none";
 
-pub(super) const SENDER: [Switch; 28] = [
+pub(super) const SENDER: [Switch; 29] = [
     Switch {
         name: "cc",
         side: Side::Sender,
@@ -203,6 +204,21 @@ pub(super) const SENDER: [Switch; 28] = [
         source: "Linux TCP_TIMEOUT_MIN",
         get: |c| Value::Duration(c.loss_timer_slack),
         set: |c, v| set_duration(&mut c.loss_timer_slack, v),
+    },
+    Switch {
+        name: "undo",
+        side: Side::Sender,
+        kind: Kind::Name {
+            allowed: || names(UNDO),
+            refused: &[
+                ("dsack", "detection by DSACK (RFC 3708) comes later; eifel needs timestamps"),
+                ("f-rto", "detection without options (RFC 5682) comes later; use eifel"),
+            ],
+        },
+        doc: "Take back a loss reaction when timestamps show that nothing was lost.",
+        source: "RFC 3522 §3.2, RFC 4015 §3",
+        get: |c| name_of(UNDO, c.undo),
+        set: |c, v| set_name(&mut c.undo, UNDO, v),
     },
     Switch {
         name: "limited-transmit",
