@@ -377,6 +377,11 @@ fn rfc9293_3_10_7_4_a_fin_beyond_the_window_or_below_data_is_not_taken() {
         Script::established(o, &small).run(
             "< F. 1:2001(2000) ack 1
              > . 1:1(0) ack 1501 win 0
+             read 1500
+             > . 1:1(0) ack 1501 win 1500
+             // The peer sends it again; nothing was remembered of it.
+             < . 1501:2001(500) ack 1
+             > . 1:1(0) ack 2001
              is state Established",
         );
         // Nothing can follow a FIN, so this one is a lie.
