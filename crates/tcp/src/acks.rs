@@ -180,10 +180,8 @@ impl Connection {
             _ => {}
         }
         if advanced {
-            if !self.snd.episode.in_fast_recovery() {
-                self.snd.episode.dup_acks = 0;
-                self.snd.limited_bytes = 0;
-            }
+            self.snd.episode.dup_acks = 0;
+            self.snd.limited_bytes = 0;
         } else if (self.sack_ok && sack_news) || (!self.sack_ok && duplicate) {
             self.snd.episode.dup_acks += 1;
         }
@@ -274,7 +272,6 @@ impl Connection {
             return;
         }
         self.snd.board.nothing_lost();
-        self.snd.limited_bytes = 0;
         // What limited the sender was the window that is gone now: no growth for that.
         self.snd.limited_by = LimitedBy::Application;
         self.snd.episode.undo(self.sack_ok);

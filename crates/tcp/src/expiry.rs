@@ -67,7 +67,6 @@ impl Connection {
         if first {
             self.snd.eifel.arm();
         }
-        self.snd.limited_bytes = 0;
         self.ecn.on_reduced(self.snd.nxt);
         self.rtt.back_off();
         self.timers.retransmit = now + self.rtt.rto();

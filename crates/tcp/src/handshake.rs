@@ -247,7 +247,6 @@ impl Connection {
 
         self.snd.delivered_at = now;
         self.timers.retransmit = Instant::FAR_FUTURE;
-        self.timeouts = 0;
         self.pending.established = true;
         self.state = if self.snd.closing { State::FinWait1 } else { State::Established };
     }

@@ -118,7 +118,8 @@ impl Connection {
     }
 
     /// NextSeg rules 3 and 4 of RFC 6675 §4, when there is nothing new to send. Rule 4 is applied
-    /// once per episode.
+    /// once per episode. Deviation: not to a segment that this episode has sent again, else every loss
+    /// of a sender without more data would be sent twice.
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
         let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
@@ -135,7 +136,7 @@ impl Connection {
         let flight_size = self.snd.board.flight_size();
         let buffer_edge = self.snd.una.saturating_add(self.config.send_buffer.as_u64());
         let available = self.snd.end.min(buffer_edge).saturating_sub(self.snd.nxt);
-        let fin_alone = self.snd.nxt == self.snd.end && self.snd.closing && !self.snd.fin_sent;
+        let fin_alone = self.snd.nxt == self.snd.end && self.snd.closing;
         if available == 0 && !fin_alone {
             let waiting = self.snd.nxt < self.snd.end;
             self.snd.limited_by =

@@ -369,3 +369,43 @@ fn rfc9293_3_6_both_ends_close_whatever_is_lost() {
         }
     }
 }
+
+#[test]
+fn rfc9293_3_10_7_4_a_fin_beyond_the_window_or_below_data_is_not_taken() {
+    everywhere(|o| {
+        let small = Config { receive_buffer: lowtide_units::Bytes::new(1500), ..plain() };
+        Script::established(o, &small).run(
+            "< F. 1:2001(2000) ack 1
+             > . 1:1(0) ack 1501 win 0
+             read 1500
+             > . 1:1(0) ack 1501 win 1500
+             // The peer sends it again; nothing was remembered of it.
+             < . 1501:2001(500) ack 1
+             > . 1:1(0) ack 2001
+             is state Established",
+        );
+        // Nothing can follow a FIN, so this one is a lie.
+        Script::established(o, &plain()).run(
+            "< . 2001:3001(1000) ack 1
+             > . 1:1(0) ack 1
+             < F. 1:501(500) ack 1
+             > . 1:1(0) ack 501
+             is state Established",
+        );
+    });
+}
+
+#[test]
+fn rfc9293_3_8_6_a_fin_takes_its_place_in_the_window_of_the_peer() {
+    everywhere(|o| {
+        Script::active(o, &plain()).run(
+            "> S 0:0(0) <mss 1000>
+             send 1000
+             close
+             < S. 0:0(0) ack 1 win 1000 <mss 1460>
+             > P. 1:1001(1000) ack 1
+             < . 1:1(0) ack 1001 win 1000
+             > F. 1001:1001(0) ack 1",
+        );
+    });
+}

@@ -4,7 +4,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use lowtide_tcp::{Arrival, CloseReason, ConnId, Endpoint, Event, ListenError, OpenError, State};
+use lowtide_tcp::{
+    Arrival, CloseReason, Config, ConnId, Endpoint, Event, ListenError, OpenError, State,
+};
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
@@ -24,13 +26,21 @@ struct Host {
 
 impl Host {
     fn new(origin: Origin, backlog: usize) -> Self {
+        Self::with(origin, backlog, plain())
+    }
+
+    fn with(origin: Origin, backlog: usize, config: Config) -> Self {
         let mut endpoint = Endpoint::new(7);
-        assert_eq!(endpoint.listen(80, Arc::new(plain()), backlog), Ok(()));
+        assert_eq!(endpoint.listen(80, Arc::new(config), backlog), Ok(()));
         Self { endpoint, now: Instant::ZERO, origin, peer_port: 2000 }
     }
 
     fn segment(&self, to: u16, text: &str) -> Segment {
-        let seg = Packet::parse(text).to_segment(&Frame::incoming(&self.origin), 60_000);
+        let mut packet = Packet::parse(text);
+        let opts = packet.opts.get_or_insert_default();
+        // The peer's clock; it is not looked at where timestamps are off.
+        opts.ts = opts.ts.or(Some((500, 0)));
+        let seg = packet.to_segment(&Frame::incoming(&self.origin), 60_000);
         Segment { src_port: self.peer_port, dst_port: to, ..seg }
     }
 
@@ -172,6 +182,7 @@ fn rfc9293_3_6_1_time_wait_outlives_its_connection() {
     everywhere(|o| {
         let mut host = Host::new(o, 8);
         host.time_wait();
+        host.now += ms(30_000);
         // The repeated FIN is acknowledged again, with the numbers of the connection.
         let ack = Some((Flags::ACK, host.origin.isn.add(2), o.irs.add(2)));
         assert_eq!(host.arrives(80, "F. 1:1(0) ack 2"), Arrival::TimeWait);
@@ -198,6 +209,20 @@ fn rfc9293_3_6_1_a_newer_syn_ends_time_wait() {
         host.time_wait();
         assert!(matches!(host.arrives(80, "S 3:3(0) <mss 1460>"), Arrival::Opened(_)));
         assert_eq!(host.endpoint.time_waits(host.now), 0);
+    });
+}
+
+#[test]
+fn rfc6191_a_newer_timestamp_ends_time_wait_as_well() {
+    everywhere(|o| {
+        for (stamp, opened) in [(501, true), (500, false), (499, false)] {
+            let mut host = Host::with(o, 8, Config { timestamps: true, ..plain() });
+            host.time_wait();
+            // Its sequence number is an old one.
+            let syn = format!("S 0:0(0) <mss 1460,TS val {stamp} ecr 0>");
+            let arrival = host.arrives(80, &syn);
+            assert_eq!(matches!(arrival, Arrival::Opened(_)), opened, "{stamp}: {arrival:?}");
+        }
     });
 }
 

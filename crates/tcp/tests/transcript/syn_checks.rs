@@ -80,6 +80,7 @@ fn rfc9293_3_10_7_4_what_lies_outside_the_window_is_answered_in_syn_received() {
              // But not what is empty: an end with another connection would answer in turn, for ever.
              < . 5000000:5000000(0) ack 1 -> OutOfWindow
              < R 5000000:5000000(0) -> OutOfWindow
+             < SR 0:0(0) -> OutOfWindow
              is state SynReceived
              < R 1:1(0)
              is state Closed
