@@ -173,9 +173,9 @@ fn unknown_names() {
     refused("[run]", "[probes]\ngroups = [\"lung\"]\n[run]", "\"lung\"", &["`long`"]);
     refused(
         "nagle = false",
-        "tail-loss-probe = \"on\"",
-        "\"on\"",
-        &["not available in this version", "RFC 8985"],
+        "buffer-tuning = \"auto\"",
+        "\"auto\"",
+        &["not available in this version", "tuning"],
     );
 }
 

@@ -8,11 +8,9 @@ use crate::config::UndoRule;
 use crate::connection::Connection;
 use crate::event::SegmentError;
 use crate::feedback::{AckView, CeFeedback};
-use crate::recovery::{Acked, Answer, Phase};
+use crate::losses::News;
+use crate::recovery::{Acked, Answer};
 use crate::sender::LimitedBy;
-
-/// Duplicate ACKs that make a loss (RFC 5681 §3.2).
-const DUP_THRESH: u32 = 3;
 
 impl Connection {
     /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states.
@@ -32,7 +30,7 @@ impl Connection {
 
         let prior_in_flight = self.snd.board.pipe();
         let prior_flight_size = self.snd.board.flight_size();
-        let mut acked = Acked::default();
+        let mut acked = Acked { arrivals: self.listen_for_order(now, seg), ..Acked::default() };
         let advanced = ack > self.snd.una;
         self.snd.board.ack(ack, &mut acked);
         self.snd.una = ack;
@@ -57,9 +55,17 @@ impl Connection {
             && prior_flight_size > 0
             && seg.payload_len == 0
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
+        let was_reducing = self.snd.prr().is_some();
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
-        let (lost_bytes, lost_segments) = self.recover(now, &acked, advanced, duplicate, sack_news);
+        let news = News {
+            advanced,
+            duplicate,
+            window_moved,
+            sacked: sack_news,
+            dsack: self.dsack_of(seg),
+        };
+        let (lost_bytes, lost_segments) = self.recover(now, &acked, &news);
 
         let rtt = self.measure_round_trip(now, seg, &acked, advanced);
         let feedback = self.decode(seg, &acked);
@@ -95,6 +101,7 @@ impl Connection {
             may_reduce,
             may_grow: advanced
                 && !recovering
+                && !was_reducing
                 && self.snd.limited_by == LimitedBy::Cwnd
                 && !self.ecn.frozen(ack, feedback.congested),
             after_rto,
@@ -104,8 +111,11 @@ impl Connection {
         if reaction == Reaction::Reduced {
             self.counters.ecn_reductions += 1;
             self.ecn.on_cut(self.snd.nxt);
+            self.reduce_for_ecn(&acked);
         }
-        self.restart_timer(now, advanced);
+        self.reduce_on(&acked, &news, lost_bytes == 0);
+        self.judge_loss_probe(now, seg, &news);
+        self.restart_timers(now, advanced);
         Ok(())
     }
 
@@ -159,99 +169,6 @@ impl Connection {
         news
     }
 
-    /// Moves loss recovery on; returns what was newly judged lost.
-    fn recover(
-        &mut self,
-        now: Instant,
-        acked: &Acked,
-        advanced: bool,
-        duplicate: bool,
-        sack_news: bool,
-    ) -> (u64, u32) {
-        let mss = self.snd.mss;
-        let una = self.snd.una;
-        match self.snd.episode.phase {
-            Phase::FastRecovery { point, .. } if una >= point => {
-                self.snd.episode.end();
-                let in_flight = self.snd.board.flight_size();
-                self.tell(&CongestionEvent::Recovered { now, in_flight });
-            }
-            Phase::Timeout { point } if una >= point => self.snd.episode.end(),
-            _ => {}
-        }
-        if advanced {
-            self.snd.episode.dup_acks = 0;
-            self.snd.limited_bytes = 0;
-        } else if (self.sack_ok && sack_news) || (!self.sack_ok && duplicate) {
-            self.snd.episode.dup_acks += 1;
-        }
-        let use_sack = self.sack_ok && self.config.recovery == crate::config::RecoveryRule::Sack;
-        match self.snd.episode.phase {
-            Phase::Open => self.maybe_begin_recovery(now, use_sack, sack_news),
-            Phase::FastRecovery { sack: true, .. } | Phase::Timeout { .. } => {
-                if sack_news {
-                    self.snd.board.detect_losses(mss)
-                } else {
-                    (0, 0)
-                }
-            }
-            Phase::FastRecovery { sack: false, .. } => {
-                let mss = u64::from(mss);
-                if advanced {
-                    // Partial ACK (RFC 6582 §3.2 step 3): the next hole is lost too; deflate.
-                    let episode = &mut self.snd.episode;
-                    episode.inflation = episode.inflation.saturating_sub(acked.acked_bytes);
-                    if acked.acked_bytes >= mss {
-                        episode.inflation += mss;
-                    }
-                    episode.force_one = true;
-                    self.snd.board.mark_front_lost()
-                } else {
-                    if duplicate {
-                        self.snd.episode.inflation += mss;
-                    }
-                    (0, 0)
-                }
-            }
-        }
-    }
-
-    fn maybe_begin_recovery(
-        &mut self,
-        now: Instant,
-        use_sack: bool,
-        sack_news: bool,
-    ) -> (u64, u32) {
-        let mut lost = (0, 0);
-        if use_sack && sack_news {
-            lost = self.snd.board.detect_losses(self.snd.mss);
-        }
-        let enough =
-            self.snd.episode.dup_acks >= DUP_THRESH || (use_sack && self.snd.board.front_is_lost());
-        let may_begin = self.snd.episode.may_begin(self.snd.una, use_sack);
-        if !enough || self.snd.board.is_empty() || !may_begin {
-            return lost;
-        }
-        if !self.snd.board.front_is_lost() {
-            let more = self.snd.board.mark_front_lost();
-            lost = (lost.0 + more.0, lost.1 + more.1);
-        }
-        let already_reduced = self.ecn.in_reaction(self.snd.una);
-        // FlightSize without what limited transmit added (RFC 3042 §2, RFC 5681 §3.2 step 2).
-        let in_flight = self.snd.board.flight_size().saturating_sub(self.snd.limited_bytes);
-        self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced });
-        self.counters.fast_retransmits += 1;
-        self.snd.board.begin_episode(self.snd.una);
-        self.snd.episode.begin(self.snd.nxt, use_sack);
-        self.snd.eifel.arm();
-        self.snd.limited_bytes = 0;
-        if !use_sack {
-            self.snd.episode.inflation = u64::from(DUP_THRESH) * u64::from(self.snd.mss);
-        }
-        self.ecn.on_reduced(self.snd.nxt);
-        lost
-    }
-
     /// Takes a loss reaction back when it was not needed (RFC 3522, RFC 4015; switch `undo`).
     ///
     /// What counts as lost is in flight again, so that new data goes next (RFC 4015 step 7), unless
@@ -272,6 +189,9 @@ impl Connection {
             return;
         }
         self.snd.board.nothing_lost();
+        if let Some(extras) = &mut self.snd.extras {
+            extras.prr = None;
+        }
         // What limited the sender was the window that is gone now: no growth for that.
         self.snd.limited_by = LimitedBy::Application;
         self.snd.episode.undo(self.sack_ok);
@@ -302,7 +222,12 @@ impl Connection {
             _ => None,
         };
         match measured {
-            Some(rtt) => self.rtt.sample(rtt),
+            Some(rtt) => {
+                self.rtt.sample(rtt);
+                if let Some(extras) = &mut self.snd.extras {
+                    extras.tlp.measured();
+                }
+            }
             None if advanced => self.rtt.progress(),
             None => {}
         }
@@ -331,17 +256,22 @@ impl Connection {
 
     /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on. So at every partial
     /// ACK, too ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD), not at the first only.
-    fn restart_timer(&mut self, now: Instant, advanced: bool) {
+    /// The timers of RACK and of tail loss probes take its place while they run (RFC 8985 §8).
+    fn restart_timers(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.retransmit = Instant::FAR_FUTURE;
-        } else if advanced {
+            self.timers.reorder = Instant::FAR_FUTURE;
+        } else if self.timers.reorder < Instant::FAR_FUTURE {
+            self.timers.retransmit = Instant::FAR_FUTURE;
+        } else if advanced || self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();
         }
+        self.restart_loss_probe(now, advanced);
     }
 }
 
 /// The first block reports a duplicate: it lies below the ACK or inside the second one (RFC 2883 §4).
-fn is_dsack(blocks: &[(SeqNum, SeqNum)], ack: SeqNum) -> bool {
+pub(crate) fn is_dsack(blocks: &[(SeqNum, SeqNum)], ack: SeqNum) -> bool {
     match blocks {
         [(start, _), ..] if start.before(ack) => true,
         [(start, end), (from, to), ..] => !start.before(*from) && !to.before(*end),

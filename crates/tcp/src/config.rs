@@ -70,8 +70,20 @@ pub enum FreezeGrowth {
 pub enum RecoveryRule {
     /// RFC 6675 where SACK was agreed, else RFC 6582.
     Sack,
+    /// RFC 8985 (RACK) where SACK was agreed, else RFC 6582.
+    Rack,
     /// RFC 6582 always.
     NewReno,
+}
+
+/// How the window comes down to what a reaction leaves of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reduction {
+    /// At once; nothing is sent until the pipe has drained below it (RFC 5681 §3.2, RFC 3168 §6.1.2).
+    OneStep,
+    /// In proportion to what is delivered, over a round trip (RFC 9937). The window does not grow
+    /// meanwhile, whatever [`FreezeGrowth`] says.
+    Prr,
 }
 
 /// Whether a loss reaction that was not needed is taken back.
@@ -132,6 +144,14 @@ pub struct Config {
     pub idle_restart: bool,
     /// Loss recovery.
     pub recovery: RecoveryRule,
+    /// How the window comes down after a loss or an ECN cut.
+    pub reduction: Reduction,
+    /// Probe when the tail of a flight stays unacknowledged (RFC 8985 §7); needs SACK.
+    pub tail_loss_probe: bool,
+    /// How long the peer may hold an ACK back, as far as probes of a single segment reckon.
+    pub max_ack_delay: Duration,
+    /// Added to the timers of tail loss probes and reordering, for clocks that are coarse.
+    pub loss_timer_slack: Duration,
     /// Taking back a loss reaction.
     pub undo: UndoRule,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
@@ -229,6 +249,10 @@ impl Default for Config {
             abc_limit: 2,
             idle_restart: true,
             recovery: RecoveryRule::Sack,
+            reduction: Reduction::OneStep,
+            tail_loss_probe: false,
+            max_ack_delay: Duration::from_ms(200),
+            loss_timer_slack: Duration::ZERO,
             undo: UndoRule::Off,
             limited_transmit: true,
             nagle: true,

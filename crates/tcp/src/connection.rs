@@ -67,7 +67,7 @@ impl Connection {
             state,
             local_port,
             remote_port,
-            snd: Sender::new(isn),
+            snd: Sender::new(isn, &config),
             rcv: Receiver::new(config.receive_buffer.as_u64(), config.dsack),
             ecn: EcnState::new(&config),
             rtt: Rtt::new(&config),
@@ -233,7 +233,7 @@ impl Connection {
         Info {
             state: self.state,
             ecn: self.ecn.mode(),
-            snd_cwnd: self.cc.as_ref().map_or(0, |c| c.cwnd()),
+            snd_cwnd: self.cwnd(),
             snd_ssthresh: ssthresh,
             srtt: self.rtt.srtt(),
             rttvar: self.rtt.rttvar(),
@@ -253,11 +253,19 @@ impl Connection {
         }
     }
 
+    /// The control's window, or where PRR has it at present.
+    fn cwnd(&self) -> u64 {
+        if self.snd.prr().is_some() {
+            return self.send_window(self.snd.board.pipe());
+        }
+        self.cc.as_ref().map_or(0, |c| c.cwnd())
+    }
+
     /// Bytes of memory that it holds, its buffers of bookkeeping included (never payload).
     pub fn memory(&self) -> usize {
         let control = self.cc.as_deref().map_or(0, size_of_val);
         let decoder = self.decoder.as_deref().map_or(0, size_of_val);
-        size_of::<Self>() + control + decoder + self.rcv.heap() + self.snd.board.heap()
+        size_of::<Self>() + control + decoder + self.rcv.heap() + self.snd.heap()
     }
 
     /// Shows what the congestion control has to show beside its window.

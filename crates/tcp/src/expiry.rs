@@ -5,6 +5,7 @@ use lowtide_units::Instant;
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::event::CloseReason;
+use crate::losses::Finder;
 use crate::state::State;
 
 impl Connection {
@@ -12,6 +13,13 @@ impl Connection {
         self.rcv.on_ack_timer(now);
         if self.timers.time_wait <= now {
             self.end(CloseReason::Normal);
+        }
+        if self.timers.reorder <= now {
+            self.reordering_timeout(now);
+        }
+        // Before the retransmission timer, which starts again with it.
+        if self.timers.loss_probe <= now {
+            self.loss_probe_timeout(now);
         }
         if self.timers.retransmit <= now {
             match self.state {
@@ -62,11 +70,23 @@ impl Connection {
         let in_flight = self.snd.board.flight_size().min(most);
         let first = self.timeouts == 1;
         self.tell(&CongestionEvent::Rto { now, first, in_flight });
-        self.snd.board.mark_all_lost();
+        if self.finder() == Finder::Time {
+            let allowance = self.allowance();
+            self.snd.board.lose_on_timeout(now, allowance);
+        } else {
+            self.snd.board.mark_all_lost();
+        }
         self.snd.episode.time_out(self.snd.nxt);
         if first {
             self.snd.eifel.arm();
         }
+        if let Some(extras) = &mut self.snd.extras {
+            extras.prr = None;
+            extras.tlp.reset();
+            extras.answered_at = now;
+        }
+        self.timers.loss_probe = Instant::FAR_FUTURE;
+        self.timers.reorder = Instant::FAR_FUTURE;
         self.ecn.on_reduced(self.snd.nxt);
         self.rtt.back_off();
         self.timers.retransmit = now + self.rtt.rto();

@@ -19,6 +19,10 @@ pub struct Counters {
     pub fast_retransmits: u64,
     /// Loss reactions that were taken back.
     pub undos: u64,
+    /// Tail loss probes sent (RFC 8985 §7).
+    pub loss_probes: u64,
+    /// Losses that such a probe repaired unseen.
+    pub loss_probe_recoveries: u64,
     /// Reductions because of ECN.
     pub ecn_reductions: u64,
     /// Payload bytes that the decoder counted as CE.

@@ -30,6 +30,8 @@ mod expiry;
 mod handshake;
 mod info;
 mod input;
+mod loss_probe;
+mod losses;
 mod output;
 mod params;
 mod reassembly;
@@ -45,7 +47,7 @@ mod value;
 
 pub use config::{
     Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
-    RtoMinApplies, UndoRule,
+    Reduction, RtoMinApplies, UndoRule,
 };
 pub use connection::Connection;
 pub use ecn::EcnMode;

@@ -6,6 +6,8 @@ use lowtide_wire::{Flags, Segment, SeqNum};
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
+use crate::loss_probe::Tail;
+use crate::losses::Finder;
 use crate::recovery::{Phase, Sent};
 use crate::sender::LimitedBy;
 use crate::state::State;
@@ -18,6 +20,8 @@ enum Plan {
     New { len: u64, segments: u32, fin: bool },
     /// A segment that was sent before.
     Again(Sent),
+    /// A probe for the tail of a flight.
+    Tail(Tail),
     /// The last segment again although nothing says that it is lost (RFC 6675 NextSeg rule 4).
     Rescue(Sent),
     /// One byte beyond a closed window, or an empty segment that asks for an ACK.
@@ -61,6 +65,7 @@ impl Connection {
                     self.snd.episode.rescued = true;
                     self.retransmission(now, &sent)
                 }
+                Plan::Tail(tail) => self.send_tail(now, &tail),
                 Plan::Probe => self.window_probe(now),
             });
         }
@@ -80,6 +85,12 @@ impl Connection {
         {
             return Some(self.plan_probe());
         }
+        if let Some(extras) = &mut self.snd.extras
+            && core::mem::take(&mut extras.tlp.due)
+            && let Some(tail) = self.plan_tail()
+        {
+            return Some(Plan::Tail(tail));
+        }
         let plan = self.plan_unpaced(now);
         self.arm_persist(now, plan.is_some());
         if plan.is_some()
@@ -95,9 +106,10 @@ impl Connection {
     }
 
     fn plan_unpaced(&mut self, now: Instant) -> Option<Plan> {
-        let cwnd = self.cc.as_ref()?.cwnd() + self.snd.episode.inflation;
-        let counting = matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
-        let in_flight = if counting { self.snd.board.flight_size() } else { self.snd.board.pipe() };
+        let inflated = self.snd.prr().is_none()
+            && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+        let in_flight = if inflated { self.snd.board.flight_size() } else { self.snd.board.pipe() };
+        let cwnd = self.send_window(in_flight);
         if self.snd.episode.repairing()
             && let Some(lost) = self.snd.board.next_lost()
         {
@@ -110,7 +122,8 @@ impl Connection {
         let plan = self.plan_new(now, cwnd, in_flight);
         if plan.is_none()
             && self.snd.limited_by != LimitedBy::Cwnd
-            && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: true, .. })
+            && self.snd.episode.in_fast_recovery()
+            && self.finder() == Finder::Sack
         {
             return self.plan_hole(cwnd, in_flight);
         }
@@ -229,7 +242,13 @@ impl Connection {
         if len > 0 { Plan::New { len, segments: 1, fin: false } } else { Plan::Probe }
     }
 
-    fn new_data(&mut self, now: Instant, len: u64, segments: u32, fin: bool) -> Transmit {
+    pub(crate) fn new_data(
+        &mut self,
+        now: Instant,
+        len: u64,
+        segments: u32,
+        fin: bool,
+    ) -> Transmit {
         let start = self.snd.nxt;
         let end = start + len;
         let last = end == self.snd.end;
@@ -278,10 +297,11 @@ impl Connection {
         self.snd.probe_end = None;
         self.snd.probes = 0;
         self.sent_data(now, header.payload_len);
+        self.restart_loss_probe(now, true);
         Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments }
     }
 
-    fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
+    pub(crate) fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
         let payload_end = sent.end().min(self.snd.end);
         let len = payload_end.saturating_sub(sent.start);
         let mut header = self.segment(now, self.snd.seq(sent.start), PacketClass::Retransmission);
@@ -333,6 +353,9 @@ impl Connection {
     fn sent_data(&mut self, now: Instant, payload: u32) {
         self.snd.last_sent_at = Some(now);
         self.snd.limited_by = LimitedBy::Application;
+        if let Some(prr) = self.snd.prr_mut() {
+            prr.on_sent(u64::from(payload));
+        }
         if self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();
         }

@@ -1,9 +1,12 @@
 //! The sending half's state: SND.UNA, SND.NXT, the peer's window, what is in flight, and what limits.
 
+use alloc::boxed::Box;
+
 use lowtide_units::Instant;
 use lowtide_wire::SeqNum;
 
-use crate::recovery::{Eifel, Episode, Scoreboard};
+use crate::config::{Config, RecoveryRule, Reduction};
+use crate::recovery::{Eifel, Episode, Prr, Rack, Scoreboard, Tlp};
 
 /// What kept the sender from sending more when it last tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +19,33 @@ pub enum LimitedBy {
     ReceiveWindow,
     /// The send buffer.
     SendBuffer,
+}
+
+/// What PRR, RACK and tail loss probes keep; no burden for connections without them.
+#[derive(Clone, Debug)]
+pub(crate) struct Extras {
+    /// The window comes down by PRR at present.
+    pub(crate) prr: Option<Prr>,
+    pub(crate) rack: Rack,
+    pub(crate) tlp: Tlp,
+    /// When the last loss was answered, by fast recovery or by a timeout.
+    pub(crate) answered_at: Instant,
+}
+
+impl Extras {
+    fn asked_for(config: &Config) -> Option<Box<Self>> {
+        let asked = config.recovery == RecoveryRule::Rack
+            || config.reduction == Reduction::Prr
+            || config.tail_loss_probe;
+        asked.then(|| {
+            Box::new(Self {
+                prr: None,
+                rack: Rack::new(),
+                tlp: Tlp::default(),
+                answered_at: Instant::ZERO,
+            })
+        })
+    }
 }
 
 /// Offsets count payload bytes from zero; a FIN counts one.
@@ -46,6 +76,8 @@ pub(crate) struct Sender {
     pub(crate) board: Scoreboard,
     pub(crate) episode: Episode,
     pub(crate) eifel: Eifel,
+    /// Where a switch asks for it.
+    pub(crate) extras: Option<Box<Extras>>,
     /// New data sent by limited transmit in this run of duplicates; not part of FlightSize.
     pub(crate) limited_bytes: u64,
     /// End of the current round trip.
@@ -69,7 +101,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(isn: SeqNum) -> Self {
+    pub(crate) fn new(isn: SeqNum, config: &Config) -> Self {
         Self {
             isn,
             una: 0,
@@ -86,6 +118,7 @@ impl Sender {
             board: Scoreboard::default(),
             episode: Episode::default(),
             eifel: Eifel::default(),
+            extras: Extras::asked_for(config),
             limited_bytes: 0,
             round_end: 0,
             limited_by: LimitedBy::Application,
@@ -99,6 +132,25 @@ impl Sender {
             delivered: 0,
             delivered_at: Instant::ZERO,
         }
+    }
+
+    /// The reduction by PRR that is under way.
+    pub(crate) fn prr(&self) -> Option<&Prr> {
+        self.extras.as_ref()?.prr.as_ref()
+    }
+
+    pub(crate) fn prr_mut(&mut self) -> Option<&mut Prr> {
+        self.extras.as_mut()?.prr.as_mut()
+    }
+
+    /// The end of a tail loss probe that is not decided yet.
+    pub(crate) fn loss_probe_end(&self) -> Option<u64> {
+        self.extras.as_ref()?.tlp.end()
+    }
+
+    /// Bytes held outside of this struct.
+    pub(crate) fn heap(&self) -> usize {
+        self.board.heap() + self.extras.as_deref().map_or(0, size_of_val)
     }
 
     /// Sequence number of a payload offset.

@@ -10,6 +10,10 @@ pub(crate) struct Timers {
     pub(crate) retransmit: Instant,
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     pub(crate) persist: Instant,
+    /// Something was overtaken and may still come (RFC 8985 §6.2).
+    pub(crate) reorder: Instant,
+    /// Tail loss probe (RFC 8985 §7.2).
+    pub(crate) loss_probe: Instant,
     /// The end of TIME-WAIT.
     pub(crate) time_wait: Instant,
 }
@@ -18,10 +22,13 @@ impl Timers {
     pub(crate) const OFF: Self = Self {
         retransmit: Instant::FAR_FUTURE,
         persist: Instant::FAR_FUTURE,
+        reorder: Instant::FAR_FUTURE,
+        loss_probe: Instant::FAR_FUTURE,
         time_wait: Instant::FAR_FUTURE,
     };
 
     pub(crate) fn next(&self) -> Instant {
-        self.retransmit.min(self.persist).min(self.time_wait)
+        let recovery = self.retransmit.min(self.reorder).min(self.loss_probe);
+        recovery.min(self.persist).min(self.time_wait)
     }
 }

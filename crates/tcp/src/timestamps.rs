@@ -52,6 +52,15 @@ impl TimestampState {
         }
     }
 
+    /// The latest at which something can have been sent that is echoed so; `None` when the echo is
+    /// from the future and says nothing.
+    pub(crate) fn sent_by(&self, now: Instant, echo: u32) -> Option<Instant> {
+        let granularity = self.granularity.as_ps().max(1);
+        let age = tick(now, self.granularity, self.base).wrapping_sub(echo);
+        let ticks = (now.as_ps() / granularity).checked_sub(u64::from(age))?;
+        (age < 1 << 30).then(|| Instant::from_ps((ticks + 1).saturating_mul(granularity) - 1))
+    }
+
     /// Round-trip time from an echo; `None` when the echo is from the future or within one tick,
     /// where it says nothing.
     pub(crate) fn rtt(&self, now: Instant, echo: u32) -> Option<Duration> {

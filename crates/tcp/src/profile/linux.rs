@@ -1,9 +1,9 @@
 //! Linux 6.18 as it comes, default sysctls, a kernel built with 250 ticks per second.
 //!
-//! What the switches cannot say yet: reductions are spread over the round by PRR, losses are found
-//! by RACK with tail loss probes, the first segments are acknowledged at once (quick ACKs), buffers
-//! are tuned (the values here are where tuning ends), SYN-ACKs are repeated 5 times and not 6, and
-//! slow start after a timeout counts every acknowledged byte (here one segment per ACK).
+//! What the switches cannot say yet: the first segments are acknowledged at once (quick ACKs), losses
+//! that turn out to be none are undone, buffers are tuned (the values here are where tuning ends),
+//! SYN-ACKs are repeated 5 times and not 6, and slow start after a timeout counts every acknowledged
+//! byte (here one segment per ACK).
 
 use super::{Assignment, Profile};
 
@@ -23,7 +23,11 @@ pub(super) static PROFILE: Profile = Profile {
         set("initial-window", "10", "TCP_INIT_CWND, in segments whatever their size"),
         set("abc-limit", "none", "tcp_slow_start counts every acknowledged segment"),
         set("idle-restart", "true", "net.ipv4.tcp_slow_start_after_idle = 1"),
-        set("recovery", "sack", "net.ipv4.tcp_sack = 1; RACK comes later here"),
+        set("recovery", "rack", "net.ipv4.tcp_recovery = 1"),
+        set("reduction", "prr", "tcp_cwnd_reduction, in CA_Recovery and in CA_CWR"),
+        set("tail-loss-probe", "on", "net.ipv4.tcp_early_retrans = 3"),
+        set("max-ack-delay", "200 ms", "tcp_schedule_loss_probe: tcp_rto_min for a lone segment"),
+        set("loss-timer-slack", "8 ms", "TCP_TIMEOUT_MIN, two jiffies at CONFIG_HZ = 250"),
         set("undo", "eifel", "tcp_packet_delayed; Linux undoes by DSACK as well"),
         set("limited-transmit", "true", "tcp_limited_transmit in tcp_input.c"),
         set("nagle", "true", "on without TCP_NODELAY"),

@@ -1,9 +1,15 @@
 //! Loss recovery: what is lost, what to send again, and when an episode begins and ends.
 
 mod episode;
+mod prr;
+mod rack;
 mod scoreboard;
+mod tlp;
 mod undo;
 
 pub(crate) use episode::{Episode, Phase};
+pub(crate) use prr::{Prr, Step};
+pub(crate) use rack::{Arrivals, Path, Rack, Sending};
 pub(crate) use scoreboard::{Acked, Scoreboard, Sent};
+pub(crate) use tlp::{ProbeAck, Tlp};
 pub(crate) use undo::{Answer, Eifel};

@@ -11,6 +11,10 @@ use alloc::collections::VecDeque;
 
 use lowtide_units::Instant;
 
+use super::{Arrivals, Sending};
+
+mod timed;
+
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 /// A retransmission of it is in flight.
@@ -63,6 +67,8 @@ pub(crate) struct Acked {
     pub(crate) delivered_segments: u32,
     /// The most recently sent of the newly delivered segments that was sent only once.
     pub(crate) newest: Option<Newest>,
+    /// When and in which order it was sent, for loss detection by time; `None` when nobody asks.
+    pub(crate) arrivals: Option<Arrivals>,
     /// A segment that was sent again filled a hole: what is acknowledged with it may have waited
     /// behind the hole, so that its time is no round trip.
     pub(crate) waited: bool,
@@ -89,6 +95,9 @@ impl Acked {
                 app_limited: sent.has(APP_LIMITED),
             });
         }
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.take(Sending { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
+        }
     }
 }
 
@@ -98,6 +107,7 @@ pub(crate) struct Scoreboard {
     sent: VecDeque<Sent>,
     out_bytes: u64,
     sacked_bytes: u64,
+    sacked_segments: u32,
     lost_bytes: u64,
     retransmitted_bytes: u64,
     /// One past the highest offset that was SACKed.
@@ -148,6 +158,31 @@ impl Scoreboard {
         self.out_bytes
     }
 
+    /// Bytes of it that were SACKed.
+    pub(crate) const fn sacked(&self) -> u64 {
+        self.sacked_bytes
+    }
+
+    /// The same in segments.
+    pub(crate) const fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+
+    /// Something was judged lost and is not acknowledged yet, sent again or not.
+    pub(crate) const fn has_lost(&self) -> bool {
+        self.lost_bytes > 0
+    }
+
+    /// The segment that ends at SND.NXT.
+    pub(crate) fn last(&self) -> Option<Sent> {
+        self.sent.back().copied()
+    }
+
+    /// Nothing but one segment is in flight.
+    pub(crate) fn is_lone(&self) -> bool {
+        self.sent.len() == 1
+    }
+
     /// Bytes believed to be in the network (RFC 6675 SetPipe).
     pub(crate) const fn pipe(&self) -> u64 {
         self.out_bytes - self.sacked_bytes - self.lost_bytes + self.retransmitted_bytes
@@ -176,6 +211,7 @@ impl Scoreboard {
             let whole = *front;
             self.sent.pop_front();
             self.forget(&whole);
+            self.sacked_segments -= u32::from(whole.has(SACKED));
             Self::count_acked(&whole, out);
             out.acked_segments += 1;
         }
@@ -225,6 +261,7 @@ impl Scoreboard {
             out.deliver(sent);
             sent.flags = (sent.flags | SACKED) & !(LOST | RETRANSMITTED);
             self.sacked_bytes += len;
+            self.sacked_segments += 1;
             out.sacked_bytes += len;
             out.sacked_segments += 1;
             self.high_sacked = self.high_sacked.max(sent.end());
@@ -284,6 +321,7 @@ impl Scoreboard {
     pub(crate) fn mark_all_lost(&mut self) {
         if self.sent.front().is_some_and(|s| s.has(SACKED)) {
             self.sacked_bytes = 0;
+            self.sacked_segments = 0;
             self.high_sacked = 0;
             for sent in &mut self.sent {
                 sent.flags &= !SACKED;

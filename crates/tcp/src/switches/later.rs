@@ -27,24 +27,6 @@ fn accept(_: &mut Config, _: &Value) -> Result<(), ValueError> {
     Ok(())
 }
 
-pub(super) const REDUCTION: Switch = later!(
-    "reduction",
-    Side::Sender,
-    "one-step",
-    &[("prr", "proportional rate reduction (RFC 6937, RFC 9937) comes later")],
-    "How the window comes down to ssthresh after a reaction.",
-    "RFC 5681 §3.2, RFC 3168 §6.1.2"
-);
-
-pub(super) const TAIL_LOSS_PROBE: Switch = later!(
-    "tail-loss-probe",
-    Side::Sender,
-    "off",
-    &[("on", "tail loss probes (RFC 8985 §7) come later")],
-    "Whether a probe is sent when the tail of a flight stays unacknowledged.",
-    "RFC 8985 §7"
-);
-
 pub(super) const KEEP_ALIVE: Switch = later!(
     "keep-alive",
     Side::Connection,

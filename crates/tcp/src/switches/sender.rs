@@ -6,10 +6,10 @@ use super::field::{
     Names, name_of, names, number, set_bool, set_bytes, set_count, set_duration, set_name,
     set_registered, span,
 };
-use super::{Side, Switch, later};
+use super::{Side, Switch};
 use crate::config::{
-    CutRule, CwrRule, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut, RtoMinApplies,
-    UndoRule,
+    CutRule, CwrRule, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut, Reduction,
+    RtoMinApplies, UndoRule,
 };
 use crate::value::{Kind, Value};
 use crate::{cc, feedback};
@@ -26,8 +26,13 @@ const FREEZE: Names<FreezeGrowth> = &[
     ("ece-acks", FreezeGrowth::EceAcks),
     ("round", FreezeGrowth::Round),
 ];
-const RECOVERY: Names<RecoveryRule> =
-    &[("sack", RecoveryRule::Sack), ("newreno", RecoveryRule::NewReno)];
+const RECOVERY: Names<RecoveryRule> = &[
+    ("sack", RecoveryRule::Sack),
+    ("rack", RecoveryRule::Rack),
+    ("newreno", RecoveryRule::NewReno),
+];
+const REDUCTION: Names<Reduction> = &[("one-step", Reduction::OneStep), ("prr", Reduction::Prr)];
+const ON_OFF: Names<bool> = &[("off", false), ("on", true)];
 const UNDO: Names<UndoRule> = &[("off", UndoRule::Off), ("eifel", UndoRule::Eifel)];
 const INITIAL_WINDOW: Names<InitialWindow> =
     &[("rfc6928", InitialWindow::Rfc6928), ("rfc3390", InitialWindow::Rfc3390)];
@@ -37,7 +42,7 @@ const RTO_MIN_APPLIES: Names<RtoMinApplies> =
 /// The limit that counts every acknowledged byte.
 const NO_LIMIT: &str = "none";
 
-pub(super) const SENDER: [Switch; 27] = [
+pub(super) const SENDER: [Switch; 29] = [
     Switch {
         name: "cc",
         side: Side::Sender,
@@ -157,14 +162,48 @@ pub(super) const SENDER: [Switch; 27] = [
     Switch {
         name: "recovery",
         side: Side::Sender,
-        kind: Kind::Name {
-            allowed: || names(RECOVERY),
-            refused: &[("rack", "time-based loss detection (RFC 8985) comes later")],
-        },
-        doc: "How losses are found and repaired; sack falls back to newreno without SACK.",
-        source: "RFC 6675, RFC 6582",
+        kind: Kind::Name { allowed: || names(RECOVERY), refused: &[] },
+        doc: "How losses are found: by SACK, by time (rack), by duplicate ACKs (newreno, always so \
+              without SACK).",
+        source: "RFC 6675, RFC 8985, RFC 6582",
         get: |c| name_of(RECOVERY, c.recovery),
         set: |c, v| set_name(&mut c.recovery, RECOVERY, v),
+    },
+    Switch {
+        name: "reduction",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: || names(REDUCTION), refused: &[] },
+        doc: "How the window comes down after a loss or an ECN cut: at once or over a round trip.",
+        source: "RFC 5681 §3.2, RFC 3168 §6.1.2, RFC 9937",
+        get: |c| name_of(REDUCTION, c.reduction),
+        set: |c, v| set_name(&mut c.reduction, REDUCTION, v),
+    },
+    Switch {
+        name: "tail-loss-probe",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: || names(ON_OFF), refused: &[] },
+        doc: "Whether a probe is sent when the tail of a flight stays unacknowledged; needs SACK.",
+        source: "RFC 8985 §7",
+        get: |c| name_of(ON_OFF, c.tail_loss_probe),
+        set: |c, v| set_name(&mut c.tail_loss_probe, ON_OFF, v),
+    },
+    Switch {
+        name: "max-ack-delay",
+        side: Side::Sender,
+        kind: span(Duration::ZERO, Duration::from_secs(10)),
+        doc: "How long the peer may delay the ACK of a single segment, as tail loss probes reckon.",
+        source: "RFC 8985 §7.2",
+        get: |c| Value::Duration(c.max_ack_delay),
+        set: |c, v| set_duration(&mut c.max_ack_delay, v),
+    },
+    Switch {
+        name: "loss-timer-slack",
+        side: Side::Sender,
+        kind: span(Duration::ZERO, Duration::from_secs(10)),
+        doc: "Added to the timers of tail loss probes and reordering, for clocks that are coarse.",
+        source: "Linux TCP_TIMEOUT_MIN",
+        get: |c| Value::Duration(c.loss_timer_slack),
+        set: |c, v| set_duration(&mut c.loss_timer_slack, v),
     },
     Switch {
         name: "undo",
@@ -289,6 +328,4 @@ pub(super) const SENDER: [Switch; 27] = [
         get: |c| Value::Count(u64::from(c.tso_segments)),
         set: |c, v| set_count(&mut c.tso_segments, v),
     },
-    later::REDUCTION,
-    later::TAIL_LOSS_PROBE,
 ];

@@ -91,8 +91,8 @@ impl Script {
     }
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
-    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `ce`, `unread`, and
-    /// `alpha` in 1/1024, and `timer`, the time to the next one.
+    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `probes`,
+    /// `probe-repairs`, `ce`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
         let info = self.conn.info();
         let span = |d: Option<lowtide_units::Duration>| {
@@ -116,6 +116,8 @@ impl Script {
             "retransmits" => info.counters.fast_retransmits.to_string(),
             "undos" => info.counters.undos.to_string(),
             "cuts" => info.counters.ecn_reductions.to_string(),
+            "probes" => info.counters.loss_probes.to_string(),
+            "probe-repairs" => info.counters.loss_probe_recoveries.to_string(),
             "ce" => info.counters.delivered_ce.to_string(),
             "unread" => self.conn.unread().to_string(),
             "alpha" => {

@@ -2,7 +2,7 @@
 
 use lowtide_tcp::{
     Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
-    RtoMinApplies, UndoRule, ack, cc, feedback,
+    Reduction, RtoMinApplies, UndoRule, ack, cc, feedback,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -43,7 +43,20 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         ]),
         abc_limit: d.pick(&[1, 2, 8, u32::MAX]),
         idle_restart: d.flip(),
-        recovery: d.pick(&[RecoveryRule::Sack, RecoveryRule::Sack, RecoveryRule::NewReno]),
+        recovery: d.pick(&[
+            RecoveryRule::Sack,
+            RecoveryRule::Rack,
+            RecoveryRule::Rack,
+            RecoveryRule::NewReno,
+        ]),
+        reduction: d.pick(&[Reduction::OneStep, Reduction::Prr]),
+        tail_loss_probe: d.flip(),
+        max_ack_delay: d.pick(&[Duration::ZERO, Duration::from_ms(10), Duration::from_ms(200)]),
+        loss_timer_slack: match d.below(3) {
+            _ if patient => Duration::from_ms(300),
+            0 => d.micros(1, 20_000),
+            _ => Duration::ZERO,
+        },
         limited_transmit: d.flip(),
         nagle: d.flip(),
         pacing: true,

@@ -220,6 +220,8 @@ impl World {
         let counters = conn.info().counters;
         self.tally.retransmission_timeouts += counters.rto_count;
         self.tally.fast_retransmits += counters.fast_retransmits;
+        self.tally.loss_probes += counters.loss_probes;
+        self.tally.probe_recoveries += counters.loss_probe_recoveries;
         self.tally.ecn_reductions += counters.ecn_reductions;
         self.tally.retransmitted_bytes += counters.bytes_retrans;
         self.tally.closed_windows += e.watch.closed_windows;

@@ -42,7 +42,7 @@ tally! {
     cases, connections, ends, calm, sequels, simultaneous,
     bytes_read, packets, lost, overflowed, blacked_out, duplicated, delayed, corrupted, bleached,
     marked, forged, refused_by_wire, undetected, rejected, strays, resets_sent, replies,
-    retransmission_timeouts, fast_retransmits, ecn_reductions, retransmitted_bytes,
+    retransmission_timeouts, fast_retransmits, loss_probes, probe_recoveries, ecn_reductions, retransmitted_bytes,
     closed_windows, sequence_wraps, timestamp_wraps, time_waits, ports_in_use, abandoned, endless, backlog_full, aggregated, spotless, vanished,
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Watch {
     /// Segments with new data since our last ACK.
     unacked: u32,
     pub(crate) closed_windows: u64,
+    /// Tail loss probes so far.
+    loss_probes: u64,
     stamp: Option<u32>,
     pub(crate) stamps_wrapped: bool,
 }
@@ -125,7 +127,10 @@ impl Watch {
         }
         let occupied = u64::from(h.payload_len + u32::from(h.flags.contains(Flags::FIN)));
         let end = start as u64 + occupied;
-        if end > self.sent && occupied > 1 && !info.in_recovery {
+        // A tail loss probe goes whatever the window says.
+        let probe = info.counters.loss_probes > self.loss_probes;
+        self.loss_probes = info.counters.loss_probes;
+        if end > self.sent && occupied > 1 && !info.in_recovery && !probe {
             // Limited transmit may add two segments, and a FIN is no byte.
             let most = info.snd_cwnd + 2 * u64::from(t.mss) + 1;
             assert!(info.in_flight <= most, "{} B in flight of {most}", info.in_flight);

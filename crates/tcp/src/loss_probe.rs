@@ -1,0 +1,119 @@
+//! Tail loss probes (RFC 8985 §7): when one is due, what it carries, and what is done about a loss
+//! that it repaired.
+//!
+//! Deviation from RFC 8985: only where SACK was agreed, as in Linux.
+
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::Segment;
+
+use crate::cc::CongestionEvent;
+use crate::connection::Connection;
+use crate::losses::News;
+use crate::recovery::{Phase, ProbeAck, Sent};
+use crate::transmit::Transmit;
+
+/// The timeout before the first round-trip sample (RFC 8985 §7.2).
+const UNMEASURED: Duration = Duration::from_secs(1);
+
+/// What a probe carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tail {
+    /// Data that was not sent yet.
+    New { len: u64, fin: bool },
+    /// The last segment once more.
+    Again(Sent),
+}
+
+impl Connection {
+    /// After new data was sent, or an ACK arrived: the probe timer starts again when SND.UNA or
+    /// SND.NXT moved, and stops where other means find the loss (RFC 8985 §7.2).
+    pub(crate) fn restart_loss_probe(&mut self, now: Instant, moved: bool) {
+        if !self.config.tail_loss_probe {
+            return;
+        }
+        if let Some(extras) = &mut self.snd.extras {
+            extras.tlp.due = false;
+        }
+        let board = &self.snd.board;
+        let useful = self.sack_ok
+            && !board.is_empty()
+            && board.sacked() == 0
+            && self.snd.episode.phase == Phase::Open
+            && self.timers.reorder == Instant::FAR_FUTURE;
+        if !useful {
+            self.timers.loss_probe = Instant::FAR_FUTURE;
+        } else if moved {
+            // Not later than the retransmission timer, which starts again when the probe is due.
+            self.timers.loss_probe = (now + self.probe_timeout()).min(self.timers.retransmit);
+        }
+    }
+
+    /// PTO of RFC 8985 §7.2.
+    fn probe_timeout(&self) -> Duration {
+        let Some(srtt) = self.rtt.srtt() else { return UNMEASURED };
+        let delayed =
+            if self.snd.board.is_lone() { self.config.max_ack_delay } else { Duration::ZERO };
+        srtt * 2 + delayed + self.config.loss_timer_slack
+    }
+
+    /// The probe timer fired (RFC 8985 §7.3). Whether a probe goes or not, what comes next is the
+    /// retransmission timer.
+    pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
+        self.timers.loss_probe = Instant::FAR_FUTURE;
+        if let Some(extras) = &mut self.snd.extras {
+            extras.tlp.due = extras.tlp.may_probe() && self.rtt.srtt().is_some();
+        }
+        self.timers.retransmit = now + self.rtt.rto();
+    }
+
+    /// What the probe carries: new data if there is some and the peer has room for it, whatever cwnd
+    /// and Nagle say; else the last segment.
+    pub(crate) fn plan_tail(&self) -> Option<Tail> {
+        let snd = &self.snd;
+        let edge = snd.una.saturating_add(self.config.send_buffer.as_u64());
+        let available = snd.end.min(edge).saturating_sub(snd.nxt);
+        let window = (snd.una + snd.wnd).saturating_sub(snd.nxt);
+        let len = available.min(u64::from(snd.mss));
+        let last = snd.closing && !snd.fin_sent && snd.nxt + len == snd.end;
+        let fin = last && window > len;
+        if len <= window && (len > 0 || fin) {
+            return Some(Tail::New { len, fin });
+        }
+        snd.board.last().map(Tail::Again)
+    }
+
+    pub(crate) fn send_tail(&mut self, now: Instant, tail: &Tail) -> Transmit {
+        let flight_size = self.snd.board.flight_size();
+        let (again, transmit) = match tail {
+            Tail::New { len, fin } => (false, self.new_data(now, *len, 1, *fin)),
+            Tail::Again(sent) => (true, self.retransmission(now, sent)),
+        };
+        self.counters.loss_probes += 1;
+        if let Some(extras) = &mut self.snd.extras {
+            extras.tlp.sent(self.snd.nxt, again, flight_size);
+        }
+        self.timers.loss_probe = Instant::FAR_FUTURE;
+        transmit
+    }
+
+    /// RFC 8985 §7.4.2: a loss that the probe repaired is answered as fast recovery would have.
+    pub(crate) fn judge_loss_probe(&mut self, now: Instant, seg: &Segment, news: &News) {
+        let Some(extras) = self.snd.extras.as_mut().filter(|e| e.tlp.end().is_some()) else {
+            return;
+        };
+        let plain = seg.options.sack.as_slice().is_empty() && seg.payload_len == 0;
+        let ack = ProbeAck {
+            una: self.snd.una,
+            dsack_end: news.dsack.map(|(_, end)| end),
+            plain_duplicate: plain && !news.advanced && !news.window_moved,
+        };
+        let Some(in_flight) = extras.tlp.on_ack(&ack) else { return };
+        extras.answered_at = now;
+        let already_reduced = self.ecn.in_reaction(self.snd.una);
+        self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced });
+        // There is no episode: it is over as it begins.
+        self.tell(&CongestionEvent::Recovered { now, in_flight: u64::MAX });
+        self.counters.loss_probe_recoveries += 1;
+        self.ecn.on_reduced(self.snd.nxt);
+    }
+}

@@ -1,0 +1,314 @@
+//! What ACKs and the reordering timer say about losses: when recovery begins, how the window comes
+//! down, when it is over.
+
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::Segment;
+
+use crate::acks::is_dsack;
+use crate::cc::CongestionEvent;
+use crate::config::{RecoveryRule, Reduction};
+use crate::connection::Connection;
+use crate::recovery::{Acked, Arrivals, Path, Phase, Prr, Step};
+
+/// Duplicate ACKs that make a loss (RFC 5681 §3.2).
+const DUP_THRESH: u32 = 3;
+
+/// What tells losses on this connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Finder {
+    /// Duplicate ACKs (RFC 5681, RFC 6582).
+    Duplicates,
+    /// The scoreboard (RFC 6675).
+    Sack,
+    /// The time since it was sent (RFC 8985).
+    Time,
+}
+
+/// What an ACK brought beside what it delivered.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct News {
+    /// SND.UNA advanced.
+    pub(crate) advanced: bool,
+    /// A duplicate ACK (RFC 5681 §2).
+    pub(crate) duplicate: bool,
+    /// The peer's window changed.
+    pub(crate) window_moved: bool,
+    /// Its SACK blocks report something new.
+    pub(crate) sacked: bool,
+    /// The range that arrived twice (RFC 2883).
+    pub(crate) dsack: Option<(u64, u64)>,
+}
+
+impl Connection {
+    pub(crate) fn finder(&self) -> Finder {
+        match self.config.recovery {
+            RecoveryRule::Sack if self.sack_ok => Finder::Sack,
+            RecoveryRule::Rack if self.sack_ok => Finder::Time,
+            _ => Finder::Duplicates,
+        }
+    }
+
+    /// Loss detection by time wants to know in which order things arrive; nobody else does.
+    pub(crate) fn listen_for_order(&self, now: Instant, seg: &Segment) -> Option<Arrivals> {
+        if self.finder() != Finder::Time {
+            return None;
+        }
+        let least = self.rtt.min().unwrap_or(Duration::ZERO);
+        let by_path = Instant::from_ps(now.as_ps().saturating_sub(least.as_ps()));
+        let echo = self.ts.as_ref().zip(seg.options.timestamps);
+        let by_echo = echo.and_then(|(ts, option)| ts.sent_by(now, option.echo));
+        let rack = &self.snd.extras.as_ref()?.rack;
+        Some(rack.listen(by_echo.map_or(by_path, |limit| limit.min(by_path))))
+    }
+
+    /// The range that a DSACK of this segment reports. Only looked for where it has a use.
+    pub(crate) fn dsack_of(&self, seg: &Segment) -> Option<(u64, u64)> {
+        if self.finder() != Finder::Time && self.snd.loss_probe_end().is_none() {
+            return None;
+        }
+        let blocks = seg.options.sack.as_slice();
+        let (start, end) = *blocks.first().filter(|_| is_dsack(blocks, seg.ack))?;
+        let (start, end) = (self.snd.offset(start), self.snd.offset(end));
+        let sane = 0 <= start && start < end && end <= self.snd.nxt as i64;
+        sane.then_some((start as u64, end as u64))
+    }
+
+    /// Moves loss recovery on; returns what was newly judged lost, in bytes and segments.
+    pub(crate) fn recover(&mut self, now: Instant, acked: &Acked, news: &News) -> (u64, u32) {
+        let recovered = self.end_recovery(now);
+        if news.advanced {
+            self.snd.episode.dup_acks = 0;
+            self.snd.limited_bytes = 0;
+        } else if (self.sack_ok && news.sacked) || (!self.sack_ok && news.duplicate) {
+            self.snd.episode.dup_acks += 1;
+        }
+        let finder = self.finder();
+        if finder == Finder::Time {
+            let of_probe =
+                news.dsack.is_some_and(|(_, end)| self.snd.loss_probe_end() == Some(end));
+            let dsack = news.dsack.is_some() && !of_probe;
+            if let (Some(extras), Some(arrivals)) = (&mut self.snd.extras, &acked.arrivals) {
+                extras.rack.on_arrivals(now, arrivals);
+                extras.rack.adapt(self.snd.una, self.snd.nxt, dsack, recovered);
+            }
+            return self.lose_by_time(now, acked.delivered_bytes);
+        }
+        match self.snd.episode.phase {
+            Phase::Open => self.maybe_begin_recovery(now, finder, acked, news.sacked),
+            Phase::FastRecovery { sack: true, .. } | Phase::Timeout { .. } => {
+                if news.sacked {
+                    self.snd.board.detect_losses(self.snd.mss)
+                } else {
+                    (0, 0)
+                }
+            }
+            Phase::FastRecovery { sack: false, .. } => self.go_on_by_counting(acked, news),
+        }
+    }
+
+    /// SND.UNA may have reached the end of the episode, or of the window of data that ECN cut for.
+    fn end_recovery(&mut self, now: Instant) -> bool {
+        let una = self.snd.una;
+        if let Some(extras) = &mut self.snd.extras {
+            extras.prr = extras.prr.filter(|prr| !prr.is_over(una));
+        }
+        match self.snd.episode.phase {
+            Phase::FastRecovery { point, .. } if una >= point => {
+                self.snd.episode.end();
+                // What PRR left in flight is what may be: no further bound (RFC 9937 §6.4).
+                let prr = self.snd.extras.as_mut().and_then(|extras| extras.prr.take());
+                let in_flight = if prr.is_some() { u64::MAX } else { self.snd.board.flight_size() };
+                self.tell(&CongestionEvent::Recovered { now, in_flight });
+                true
+            }
+            Phase::Timeout { point } if una >= point => {
+                self.snd.episode.end();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Fast recovery without SACK (RFC 6582 §3.2 steps 3 and 4).
+    fn go_on_by_counting(&mut self, acked: &Acked, news: &News) -> (u64, u32) {
+        let mss = u64::from(self.snd.mss);
+        let inflates = self.snd.prr().is_none();
+        let episode = &mut self.snd.episode;
+        if news.advanced {
+            // Partial ACK: the next hole is lost too; deflate.
+            episode.inflation = episode.inflation.saturating_sub(acked.acked_bytes);
+            if acked.acked_bytes >= mss && inflates {
+                episode.inflation += mss;
+            }
+            episode.force_one = true;
+            return self.snd.board.mark_front_lost();
+        }
+        if news.duplicate && inflates {
+            episode.inflation += mss;
+        }
+        (0, 0)
+    }
+
+    fn maybe_begin_recovery(
+        &mut self,
+        now: Instant,
+        finder: Finder,
+        acked: &Acked,
+        sack_news: bool,
+    ) -> (u64, u32) {
+        let use_sack = finder == Finder::Sack;
+        let mut lost = (0, 0);
+        if use_sack && sack_news {
+            lost = self.snd.board.detect_losses(self.snd.mss);
+        }
+        let enough =
+            self.snd.episode.dup_acks >= DUP_THRESH || (use_sack && self.snd.board.front_is_lost());
+        let may_begin = self.snd.episode.may_begin(self.snd.una, use_sack);
+        if !enough || self.snd.board.is_empty() || !may_begin {
+            return lost;
+        }
+        if !self.snd.board.front_is_lost() {
+            let more = self.snd.board.mark_front_lost();
+            lost = (lost.0 + more.0, lost.1 + more.1);
+        }
+        self.begin_recovery(now, use_sack, acked.delivered_bytes);
+        lost
+    }
+
+    /// Fast recovery begins; `delivered` is what the ACK brought that says so.
+    fn begin_recovery(&mut self, now: Instant, use_sack: bool, delivered: u64) {
+        let already_reduced = self.ecn.in_reaction(self.snd.una);
+        // FlightSize without what limited transmit added (RFC 3042 §2, RFC 5681 §3.2 step 2).
+        let flight_size = self.snd.board.flight_size();
+        let in_flight = flight_size.saturating_sub(self.snd.limited_bytes);
+        self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced });
+        self.counters.fast_retransmits += 1;
+        self.snd.board.begin_episode(self.snd.una);
+        self.snd.episode.begin(self.snd.nxt, use_sack);
+        self.snd.eifel.arm();
+        self.snd.limited_bytes = 0;
+        let mss = u64::from(self.snd.mss);
+        let counted = if use_sack { 0 } else { u64::from(DUP_THRESH) * mss };
+        if self.config.reduction == Reduction::OneStep {
+            self.snd.episode.inflation = counted;
+        }
+        // The duplicate that begins it is delivered in it.
+        let before = counted.saturating_sub(mss);
+        let known = self.snd.board.sacked() + before;
+        if let Some(extras) = &mut self.snd.extras {
+            extras.answered_at = now;
+            extras.tlp.reset();
+            let recover_fs = (flight_size + delivered).saturating_sub(known);
+            let prr = Prr::begin(recover_fs, None).by_counting(before);
+            extras.prr = (self.config.reduction == Reduction::Prr).then_some(prr);
+        }
+        self.ecn.on_reduced(self.snd.nxt);
+    }
+
+    /// RFC 8985 §6.2 step 5, and what follows from it.
+    fn lose_by_time(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
+        self.timers.reorder = Instant::FAR_FUTURE;
+        let newest = self.snd.extras.as_ref().and_then(|extras| extras.rack.newest());
+        let Some(newest) = newest else { return (0, 0) };
+        let allowance = self.allowance();
+        let overdue = self.snd.board.lose_overdue(now, newest, allowance);
+        if overdue.deadline < Instant::FAR_FUTURE {
+            self.timers.reorder = overdue.deadline + self.config.loss_timer_slack;
+        }
+        if self.snd.episode.repairing() {
+            if let Some(resent_at) = overdue.resent_at {
+                self.answer_lost_retransmission(now, resent_at);
+            }
+        } else if self.snd.board.has_lost() {
+            self.begin_recovery(now, true, delivered);
+        }
+        (overdue.bytes, overdue.segments)
+    }
+
+    /// How long after it was sent a segment counts as lost.
+    pub(crate) fn allowance(&self) -> Duration {
+        let path = Path {
+            repairing: self.snd.episode.repairing(),
+            segs_sacked: self.snd.board.sacked_segments(),
+            min_rtt: self.rtt.min().unwrap_or(Duration::ZERO),
+            srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
+        };
+        self.snd.extras.as_ref().map_or(Duration::ZERO, |extras| extras.rack.allowance(&path))
+    }
+
+    /// The loss of a retransmission is a second indication of congestion (RFC 5681 §4.3), answered
+    /// once per window; PRR holds back by itself (RFC 8985 §9.3).
+    fn answer_lost_retransmission(&mut self, now: Instant, resent_at: Instant) {
+        let Some(extras) = &mut self.snd.extras else { return };
+        if self.config.reduction == Reduction::Prr || resent_at < extras.answered_at {
+            return;
+        }
+        extras.answered_at = now;
+        let cwnd = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
+        let in_flight = cwnd.min(self.snd.board.flight_size());
+        self.tell(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
+        self.ecn.on_reduced(self.snd.nxt);
+    }
+
+    /// The reordering timer: what was overtaken did not come.
+    pub(crate) fn reordering_timeout(&mut self, now: Instant) {
+        let (bytes, _) = self.lose_by_time(now, 0);
+        let target = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
+        let in_flight = self.snd.board.pipe();
+        let mss = u64::from(self.snd.mss);
+        if let Some(prr) = self.snd.prr_mut().filter(|_| bytes > 0) {
+            prr.on_timer(in_flight, target, mss);
+        }
+        if self.timers.reorder == Instant::FAR_FUTURE && !self.snd.board.is_empty() {
+            self.timers.retransmit = now + self.rtt.rto();
+        }
+    }
+
+    /// ECN cut the window: with PRR it comes down over the round trip. After a timeout, and with
+    /// nothing in flight, there is nothing to spread.
+    pub(crate) fn reduce_for_ecn(&mut self, acked: &Acked) {
+        let spreads = self.config.reduction == Reduction::Prr
+            && !self.snd.episode.repairing()
+            && !self.snd.board.is_empty();
+        if !spreads {
+            return;
+        }
+        let until = self.snd.nxt;
+        let board = &self.snd.board;
+        let recover_fs = board.flight_size() - board.sacked() + acked.delivered_bytes;
+        if let Some(extras) = &mut self.snd.extras {
+            let prr = extras.prr.get_or_insert(Prr::begin(recover_fs, None));
+            prr.extend(until);
+        }
+    }
+
+    /// The step of PRR that belongs to this ACK.
+    pub(crate) fn reduce_on(&mut self, acked: &Acked, news: &News, no_more_lost: bool) {
+        let Some(prr) = self.snd.extras.as_mut().and_then(|e| e.prr.as_mut()) else { return };
+        let mss = u64::from(self.snd.mss);
+        let board = &self.snd.board;
+        let counting = matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+        let delivered = if counting {
+            prr.count(acked.acked_bytes, news.duplicate, board.flight_size(), mss)
+        } else {
+            acked.delivered_bytes
+        };
+        prr.on_ack(&Step {
+            delivered,
+            in_flight: board.pipe().saturating_sub(prr.duplicated()),
+            target: self.cc.as_ref().map_or(0, |cc| cc.cwnd()),
+            safe: news.advanced && no_more_lost,
+            mss,
+        });
+    }
+
+    /// The congestion window that counts now, bytes.
+    pub(crate) fn send_window(&self, in_flight: u64) -> u64 {
+        match (self.snd.prr(), &self.cc) {
+            (Some(prr), _) => in_flight + prr.budget(),
+            (None, Some(cc)) => cc.cwnd() + self.snd.episode.inflation,
+            (None, None) => 0,
+        }
+    }
+}

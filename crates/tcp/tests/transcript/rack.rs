@@ -1,0 +1,215 @@
+//! Loss detection by time (RFC 8985 §6).
+
+use lowtide_tcp::{Config, RecoveryRule, Reduction};
+
+use crate::common::{Origin, Script, everywhere, ms, plain};
+
+fn rack() -> Config {
+    Config { sack: true, recovery: RecoveryRule::Rack, ..plain() }
+}
+
+/// Ten segments are out, `more` bytes wait. The round trip is 10 ms.
+fn ten_out(o: Origin, config: &Config, more: u64) -> Script {
+    let mut t = Script::established(o, config);
+    t.run(&format!("send {}\n> . 1:1001(1000) ack 1 * 10", 10_000 + more));
+    t
+}
+
+#[test]
+fn rfc8985_6_2_a_hole_is_given_a_quarter_of_the_least_round_trip() {
+    everywhere(|o| {
+        ten_out(o, &rack(), 20_000).run(
+            "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
+             > . 10001:11001(1000) ack 1
+             is timer 2500us
+             is recovery false
+             +2500us > . 1:1001(1000) ack 1
+             is recovery true
+             is ssthresh 5000
+             is retransmits 1
+             // 11 out, 1 SACKed, 1 lost and sent again; the retransmission timer takes over.
+             is flight 10000
+             is timer 1s
+             +10ms < . 1:1(0) ack 11001
+             > . 11001:12001(1000) ack 1 * 2
+             is recovery false",
+        );
+        // On a machine with coarse timers.
+        ten_out(o, &Config { loss_timer_slack: ms(8), ..rack() }, 0)
+            .run("+10ms < . 1:1(0) ack 1 <sack 1001:2001>\nis timer 10500us");
+    });
+}
+
+#[test]
+fn rfc8985_6_2_what_comes_late_is_no_loss_and_reordering_is_remembered() {
+    everywhere(|o| {
+        ten_out(o, &rack(), 20_000).run(
+            "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
+             > . 10001:11001(1000) ack 1
+             +1ms < . 1:1(0) ack 2001
+             > . 11001:12001(1000) ack 1 * 3
+             is timer 1s
+             is retransmits 0
+             // Before it was seen, three segments above a hole were a loss at once. Now they wait.
+             < . 1:1(0) ack 2001 <sack 3001:6001>
+             > . 14001:15001(1000) ack 1 * 3
+             is timer 2500us
+             +1ms < . 1:1(0) ack 6001
+             > . 17001:18001(1000) ack 1 * 3
+             is recovery false",
+        );
+    });
+}
+
+#[test]
+fn rfc8985_6_2_three_segments_above_are_a_loss_at_once_while_no_reordering_was_seen() {
+    everywhere(|o| {
+        ten_out(o, &rack(), 0).run(
+            "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
+             < . 1:1(0) ack 1 <sack 3001:4001 1001:2001>
+             is recovery false
+             < . 1:1(0) ack 1 <sack 5001:6001 3001:4001 1001:2001>
+             > . 1:1001(1000) ack 1
+             is recovery true
+             // Unlike RFC 6675 it does not ask how many are above each hole: all three are lost.
+             is flight 5000
+             is cwnd 5000
+             < . 1:1(0) ack 1 <sack 5001:7001 3001:4001 1001:2001>
+             > . 2001:3001(1000) ack 1",
+        );
+    });
+}
+
+#[test]
+fn rfc8985_3_4_a_tail_is_probed_and_a_lost_retransmission_is_found() {
+    everywhere(|o| {
+        let mut t = Script::established(o, &Config { tail_loss_probe: true, ..rack() });
+        t.run(
+            "send 4000
+             > . 1:1001(1000) ack 1 * 3
+             > P. 3001:4001(1000) ack 1
+             +10ms < . 1:1(0) ack 1001
+             // The other three are lost. Two round trips later:
+             is timer 20ms
+             +20ms > P. 3001:4001(1000) ack 1
+             +10ms < . 1:1(0) ack 1001 <sack 3001:4001>
+             > . 1001:2001(1000) ack 1
+             > . 2001:3001(1000) ack 1
+             // The first of these is lost again, and what overtook it tells.
+             +10ms < . 1:1(0) ack 1001 <sack 2001:4001>
+             > . 1001:2001(1000) ack 1
+             +10ms < . 1:1(0) ack 4001
+             is recovery false
+             is probes 1
+             is rtos 0",
+        );
+    });
+}
+
+#[test]
+fn rfc8985_9_3_a_lost_retransmission_lowers_the_window_again_unless_prr_holds_back() {
+    everywhere(|o| {
+        for (reduction, ssthresh) in [(Reduction::OneStep, 2500), (Reduction::Prr, 5000)] {
+            let mut t = ten_out(o, &Config { reduction, ..rack() }, 20_000);
+            t.run("+10ms");
+            t.inject(". 1:1(0) ack 1 <sack 1001:4001>").expect("an ACK");
+            assert_eq!(t.sent().seq, o.isn.add(1), "the retransmission");
+            while t.drop_sent() {}
+            t.run("is ssthresh 5000");
+            t.inject(". 1:1(0) ack 1 <sack 1001:10001>").expect("an ACK");
+            let new = std::iter::from_fn(|| t.drop_sent().then_some(())).count();
+            assert!(new >= 1, "new data behind the retransmission");
+            t.run("+10ms");
+            t.inject(". 1:1(0) ack 1 <sack 1001:11001>").expect("an ACK");
+            while t.drop_sent() {}
+            t.run(&format!("is ssthresh {ssthresh}\nis retransmits 1"));
+        }
+    });
+}
+
+#[test]
+fn rfc8985_6_2_a_dsack_doubles_the_patience() {
+    everywhere(|o| {
+        ten_out(o, &rack(), 0).run(
+            "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
+             is timer 2500us
+             +2500us > . 1:1001(1000) ack 1
+             // It had only been late.
+             < . 1:1(0) ack 2001
+             +10ms < . 1:1(0) ack 2001 <sack 1:1001>
+             < . 1:1(0) ack 10001
+             is recovery false
+             send 3000
+             > . 10001:11001(1000) ack 1 * 2
+             +10ms < . 1:1(0) ack 10001 <sack 11001:12001>
+             > P. 12001:13001(1000) ack 1
+             is timer 5ms
+             +5ms > . 10001:11001(1000) ack 1",
+        );
+    });
+}
+
+#[test]
+fn rfc8985_6_3_a_timeout_loses_the_first_segment_and_what_is_old() {
+    everywhere(|o| {
+        let run = |config: &Config, rest: &str| {
+            let mut t = Script::established(o, config);
+            t.run(
+                "send 1000
+                 > P. 1:1001(1000) ack 1
+                 +10ms < . 1:1(0) ack 1001
+                 send 1000
+                 > P. 1001:2001(1000) ack 1
+                 +100ms send 1000
+                 > P. 2001:3001(1000) ack 1
+                 +895ms send 1000
+                 > P. 3001:4001(1000) ack 1
+                 +5ms > . 1001:2001(1000) ack 1
+                 is rtos 1",
+            );
+            t.run(rest);
+        };
+        // The first again; the last went out 5 ms ago and may well arrive.
+        run(
+            &rack(),
+            "is flight 2000
+             +5ms < . 1:1(0) ack 1001 <sack 3001:4001>
+             is flight 1000
+             +5ms < . 1:1(0) ack 2001 <sack 3001:4001>
+             > . 2001:3001(1000) ack 1
+             +10ms < . 1:1(0) ack 4001
+             is recovery false",
+        );
+        run(&Config { recovery: RecoveryRule::Sack, ..rack() }, "is flight 1000");
+    });
+}
+
+#[test]
+fn without_sack_it_counts_duplicates() {
+    everywhere(|o| {
+        ten_out(o, &Config { sack: false, ..rack() }, 0).run(
+            "+10ms < . 1:1(0) ack 1 * 2
+             is timer 990ms
+             < . 1:1(0) ack 1
+             > . 1:1001(1000) ack 1
+             is recovery true",
+        );
+    });
+}
+
+#[test]
+fn with_timestamps_an_echo_tells_the_original_from_the_retransmission() {
+    everywhere(|o| {
+        let mut t = ten_out(o, &Config { timestamps: true, mtu: 1052, ..rack() }, 0);
+        t.run(
+            "+10ms < . 1:1(0) ack 1 <sack 1001:2001>
+             +2500us > . 1:1001(1000) ack 1
+             // The ACK of the original: it echoes what went out 13 ms ago. Did it count as one of the
+             // retransmission, all that was sent before that were lost.
+             +10ms < . 1:1(0) ack 2001 <TS val 40 ecr 10>
+             is flight 8000
+             is timer 1s",
+        );
+        while t.drop_sent() {}
+    });
+}
