@@ -91,7 +91,7 @@ impl Script {
     }
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
-    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `cuts`, `ce`, `unread`, and
+    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `cuts`, `ce`, `challenges`, `throttled`, `unread`, and
     /// `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
         let info = self.conn.info();
@@ -116,6 +116,8 @@ impl Script {
             "retransmits" => info.counters.fast_retransmits.to_string(),
             "cuts" => info.counters.ecn_reductions.to_string(),
             "ce" => info.counters.delivered_ce.to_string(),
+            "challenges" => info.counters.challenge_acks.to_string(),
+            "throttled" => info.counters.throttled_acks.to_string(),
             "unread" => self.conn.unread().to_string(),
             "timer" => span(self.timer()),
             _ => panic!("no fact {key:?}"),
@@ -143,6 +145,8 @@ fn name(event: &Event) -> String {
             CloseReason::Reset => "reset",
             CloseReason::Refused => "refused",
             CloseReason::TimedOut => "timed-out",
+            CloseReason::UserTimeout => "user-timeout",
+            CloseReason::KeepAlive => "keep-alive",
             CloseReason::Aborted => "aborted",
         }
         .to_owned(),

@@ -82,6 +82,12 @@ impl World {
                 assert!(self.resets[end.pair][1 - end.side], "{name}: a RST that nobody sent");
             }
             Some(CloseReason::Aborted | CloseReason::TimedOut) => {}
+            Some(CloseReason::UserTimeout) => {
+                assert!(end.plan.config.user_timeout > Duration::ZERO, "{name}: nobody asked");
+            }
+            Some(CloseReason::KeepAlive) => {
+                assert!(end.plan.config.keep_alive, "{name}: nobody asked");
+            }
             None => panic!("{name}: no reason"),
         }
     }

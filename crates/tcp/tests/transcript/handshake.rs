@@ -338,7 +338,7 @@ fn rfc9293_3_10_7_4_a_new_syn_in_the_window_is_challenged() {
 fn rfc9293_3_5_1_a_lost_last_ack_is_repeated_for_a_repeated_syn_ack() {
     everywhere(|o| {
         Script::established(o, &plain()).run(
-            "+1s < S. 0:0(0) ack 1 <mss 1460> -> OutOfWindow
+            "+1s < S. 0:0(0) ack 1 <mss 1460> -> UnexpectedSyn
              > . 1:1(0) ack 1
              is state Established",
         );
