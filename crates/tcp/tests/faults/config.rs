@@ -106,8 +106,9 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         challenge_ack_interval: d.micros(1, 500_000),
         ack_throttle: d.pick(&[AckThrottle::Challenges, AckThrottle::Empty]),
         keep_alive: d.permille(300),
-        keep_alive_idle: d.micros(1_000, 3_000_000),
-        keep_alive_interval: d.micros(1_000, 1_000_000),
+        // Answers to several probes within a round trip look like duplicate ACKs to data that follows.
+        keep_alive_idle: d.micros(if patient { 300_000 } else { 1_000 }, 3_000_000),
+        keep_alive_interval: d.micros(if patient { 300_000 } else { 1_000 }, 1_000_000),
         keep_alive_count: if heavy { d.range(1, 9) as u32 } else { 1_000 },
         user_timeout: if heavy && d.permille(200) {
             d.micros(1_000, 20_000_000)
