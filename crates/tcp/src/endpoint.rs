@@ -102,6 +102,8 @@ struct Slot {
     conn: Connection,
     /// The listener that counts it as not established.
     embryonic: Option<ListenerId>,
+    /// A newer connection between the same ends has taken its place.
+    superseded: bool,
 }
 
 /// First port of the dynamic range (RFC 6335 §6).
@@ -213,7 +215,7 @@ impl Endpoint {
         conn: Connection,
         embryonic: Option<ListenerId>,
     ) -> ConnId {
-        let slot = Some(Slot { tuple, conn, embryonic });
+        let slot = Some(Slot { tuple, conn, embryonic, superseded: false });
         let index = self.free.pop().unwrap_or(self.slots.len() as u32);
         match self.slots.get_mut(index as usize) {
             Some(place) => *place = slot,
@@ -236,7 +238,8 @@ impl Endpoint {
     ) -> Arrival {
         let hinted = hint.filter(|id| {
             self.slot(*id).is_some_and(|s| {
-                s.tuple.remote_port == seg.src_port
+                !s.superseded
+                    && s.tuple.remote_port == seg.src_port
                     && s.tuple.local_port == seg.dst_port
                     && s.tuple.remote == remote
                     && s.tuple.local == local
@@ -255,9 +258,10 @@ impl Endpoint {
             if let Some(beyond) = self.reopens(&old, seg) {
                 let arrival = self.open(now, tuple, seg, Some(beyond));
                 if matches!(arrival, Arrival::Opened(_))
-                    && let Some(conn) = self.conn(id)
+                    && let Some(slot) = self.slot_mut(id)
                 {
-                    conn.end(CloseReason::Normal);
+                    slot.conn.end(CloseReason::Normal);
+                    slot.superseded = true;
                 }
                 return arrival;
             }
@@ -266,14 +270,13 @@ impl Endpoint {
     }
 
     fn known(&mut self, now: Instant, id: ConnId, seg: &Segment) -> Arrival {
-        let Some(slot) = self.slots.get_mut(id.0 as usize).and_then(Option::as_mut) else {
-            return Arrival::Stray;
-        };
+        let Some(slot) = self.slot_mut(id) else { return Arrival::Stray };
         let result = slot.conn.handle_segment(now, seg);
         if slot.conn.state() != State::SynReceived
             && let Some(listener) = slot.embryonic.take()
         {
-            self.listeners.settle(slot.tuple.local_port, listener);
+            let port = slot.tuple.local_port;
+            self.listeners.settle(port, listener);
         }
         match result {
             Ok(accepted) => Arrival::Taken(id, accepted),
@@ -367,9 +370,13 @@ impl Endpoint {
         self.slots.get(id.0 as usize)?.as_ref()
     }
 
+    fn slot_mut(&mut self, id: ConnId) -> Option<&mut Slot> {
+        self.slots.get_mut(id.0 as usize)?.as_mut()
+    }
+
     /// A connection.
     pub fn conn(&mut self, id: ConnId) -> Option<&mut Connection> {
-        self.slots.get_mut(id.0 as usize)?.as_mut().map(|s| &mut s.conn)
+        self.slot_mut(id).map(|s| &mut s.conn)
     }
 
     /// Both ends of a connection.
@@ -385,8 +392,7 @@ impl Endpoint {
         if let Some(listener) = slot.embryonic {
             self.listeners.settle(slot.tuple.local_port, listener);
         }
-        // A new incarnation may have taken the place.
-        if self.table.get(&slot.tuple) != Some(&id) {
+        if slot.superseded {
             return;
         }
         self.table.remove(&slot.tuple);
