@@ -123,7 +123,7 @@ impl Receiver {
 
     /// The same on a segment that acknowledges up to `ack` only.
     pub(crate) fn offer_from(&mut self, ack: u64, on_syn: bool) -> u16 {
-        let target = self.nxt + self.buffer.saturating_sub(self.nxt - self.consumed.min(self.nxt));
+        let target = self.target();
         if target >= self.right_edge + (self.buffer / 2).min(u64::from(self.mss)).max(1) {
             self.right_edge = target;
         }
@@ -135,6 +135,17 @@ impl Receiver {
             self.right_edge = self.nxt + u64::from(field);
         }
         field
+    }
+
+    /// The largest window that the field can say.
+    const fn widest(&self) -> u64 {
+        65_535 << self.shift
+    }
+
+    /// Where the right edge could be: the whole free buffer, as far as the field can say it.
+    fn target(&self) -> u64 {
+        let unread = self.nxt.saturating_sub(self.consumed);
+        self.nxt + self.buffer.saturating_sub(unread).min(self.widest())
     }
 
     fn window(&self) -> u64 {
@@ -297,11 +308,10 @@ impl Receiver {
     /// The application read up to `consumed + n`. True when the window opened enough to say so.
     pub(crate) fn read(&mut self, n: u64) -> bool {
         self.consumed = (self.consumed + n).min(self.readable_upto());
-        let target = self.nxt + self.buffer.saturating_sub(self.nxt - self.consumed);
-        let gain = target.saturating_sub(self.right_edge);
+        let gain = self.target().saturating_sub(self.right_edge);
         let starved = self.window() < u64::from(self.mss).min(self.buffer / 2);
         gain > 0
-            && (gain >= self.buffer / 2
+            && (gain >= self.buffer.min(self.widest()) / 2
                 || (starved && gain >= u64::from(self.mss).min(self.buffer / 2)))
     }
 

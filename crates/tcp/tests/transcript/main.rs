@@ -5,8 +5,12 @@ mod common;
 
 mod both_ends;
 mod closing;
+mod delayed_ack;
 mod echo;
 mod ecn_handshake;
 mod handshake;
+mod nagle;
+mod reassembly;
 mod resets;
+mod sack_receiver;
 mod windows;
