@@ -3,12 +3,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod blind;
 mod both_ends;
 mod closing;
 mod delayed_ack;
 mod echo;
 mod ecn_handshake;
 mod handshake;
+mod liveness;
 mod nagle;
 mod reassembly;
 mod resets;
