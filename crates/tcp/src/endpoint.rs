@@ -3,6 +3,8 @@
 
 mod listeners;
 mod secrets;
+#[cfg(test)]
+mod tests;
 mod time_wait;
 
 use alloc::collections::{BTreeMap, VecDeque};
