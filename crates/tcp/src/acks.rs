@@ -228,7 +228,8 @@ impl Connection {
         }
         let enough =
             self.snd.episode.dup_acks >= DUP_THRESH || (use_sack && self.snd.board.front_is_lost());
-        if !enough || self.snd.board.is_empty() || !self.snd.episode.may_begin(self.snd.una) {
+        let may_begin = self.snd.episode.may_begin(self.snd.una, use_sack);
+        if !enough || self.snd.board.is_empty() || !may_begin {
             return lost;
         }
         if !self.snd.board.front_is_lost() {
@@ -256,8 +257,8 @@ impl Connection {
         }
     }
 
-    /// One sample per ACK: from the newest segment that was sent only once, else from the
-    /// timestamps (RFC 7323 §4), which also judge retransmissions.
+    /// One sample per ACK: from the newest segment that was sent only once, unless it waited for one
+    /// that was sent again; else from the timestamps (RFC 7323 §4), which also judge retransmissions.
     fn measure_round_trip(
         &mut self,
         now: Instant,
@@ -265,7 +266,8 @@ impl Connection {
         acked: &Acked,
         advanced: bool,
     ) -> Option<lowtide_units::Duration> {
-        let measured = match (&acked.newest, &self.ts, seg.options.timestamps) {
+        let clean = acked.newest.as_ref().filter(|_| !acked.waited);
+        let measured = match (clean, &self.ts, seg.options.timestamps) {
             (Some(newest), _, _) => Some(now.saturating_since(newest.at)),
             (None, Some(ts), Some(option)) if advanced => ts.rtt(now, option.echo),
             _ => None,
@@ -298,7 +300,8 @@ impl Connection {
         Rate::from_bps(u64::try_from(bits.checked_div(u128::from(span))?).ok()?)
     }
 
-    /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on.
+    /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on. So at every partial
+    /// ACK, too ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD), not at the first only.
     fn restart_timer(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.retransmit = Instant::FAR_FUTURE;

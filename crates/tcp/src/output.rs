@@ -18,6 +18,8 @@ enum Plan {
     New { len: u64, segments: u32, fin: bool },
     /// A segment that was sent before.
     Again(Sent),
+    /// The last segment again although nothing says that it is lost (RFC 6675 NextSeg rule 4).
+    Rescue(Sent),
     /// One byte beyond a closed window, or an empty segment that asks for an ACK.
     Probe,
 }
@@ -50,7 +52,15 @@ impl Connection {
         {
             return Some(match plan {
                 Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin),
-                Plan::Again(sent) => self.retransmission(now, &sent),
+                Plan::Again(sent) => {
+                    self.snd.board.move_high_rxt(sent.end());
+                    self.retransmission(now, &sent)
+                }
+                Plan::Rescue(sent) => {
+                    // HighRxt stays: what lies below may still be missing.
+                    self.snd.episode.rescued = true;
+                    self.retransmission(now, &sent)
+                }
                 Plan::Probe => self.window_probe(now),
             });
         }
@@ -117,9 +127,7 @@ impl Connection {
         if self.snd.episode.rescued {
             return None;
         }
-        let last = self.snd.board.last_unsacked().filter(fits)?;
-        self.snd.episode.rescued = true;
-        Some(Plan::Again(last))
+        self.snd.board.last_unsacked().filter(fits).map(Plan::Rescue)
     }
 
     fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64) -> Option<Plan> {

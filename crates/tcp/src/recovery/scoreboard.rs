@@ -63,6 +63,9 @@ pub(crate) struct Acked {
     pub(crate) delivered_segments: u32,
     /// The most recently sent of the newly delivered segments that was sent only once.
     pub(crate) newest: Option<Newest>,
+    /// A segment that was sent again filled a hole: what is acknowledged with it may have waited
+    /// behind the hole, so that its time is no round trip.
+    pub(crate) waited: bool,
 }
 
 /// The segment from which round trip and delivery rate are measured.
@@ -183,6 +186,7 @@ impl Scoreboard {
         out.acked_bytes += u64::from(part.len);
         if !part.has(SACKED) {
             out.deliver(part);
+            out.waited |= part.has(AMBIGUOUS);
         }
     }
 
@@ -354,6 +358,10 @@ impl Scoreboard {
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
         }
+    }
+
+    /// Everything below `end` that was to be sent again has been (HighRxt).
+    pub(crate) fn move_high_rxt(&mut self, end: u64) {
         self.high_rxt = self.high_rxt.max(end);
     }
 
