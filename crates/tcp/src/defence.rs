@@ -50,7 +50,7 @@ pub enum TimeWaitReset {
     End,
 }
 
-/// Counts the challenge ACKs of one connection (RFC 5961 §7).
+/// Counts the challenge ACKs of one connection (RFC 5961 §7, FreeBSD `ack_war_cnt`).
 ///
 /// Deviation from the example of that section, which counts for the whole host: a shared count lets an
 /// attacker on one connection learn about another (CVE-2016-5696).

@@ -25,7 +25,7 @@ pub enum IsnRule {
 pub enum TimestampOffset {
     /// `F` over addresses and ports, with a secret of its own (RFC 7323 §5.4).
     PerConnection,
-    /// `F` over the two addresses (Linux until 6.19): what comes later from a host has a later stamp.
+    /// `F` over the two addresses (Linux 6.18): what comes later from a host has a later stamp.
     PerHostPair,
     /// Drawn.
     Random,

@@ -2,8 +2,8 @@
 //! duplicates, and to let a new SYN in (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13, RFC 6191).
 //!
 //! Contract: at most [`LIMIT`] entries. Where one more does not fit, the one whose wait would end
-//! first is forgotten, as in FreeBSD; Linux forgets the new one. Every operation costs the logarithm
-//! of the table, and each entry is looked at once more, when its wait ends.
+//! first is forgotten; Linux forgets the new one. Every operation costs the logarithm of the table,
+//! and each entry is looked at once more, when its wait ends.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
