@@ -15,7 +15,7 @@ const MARK: &str = "<!-- What follows is made of the switches; a test keeps it s
 
 fn page() -> (PathBuf, String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deviations.md");
-    let text = fs::read_to_string(&path).unwrap();
+    let text = fs::read_to_string(&path).expect("docs/deviations.md");
     (path, text)
 }
 
@@ -35,7 +35,7 @@ fn row(setting: &Setting, profiles: &[&Profile]) -> String {
     let mut sources = setting.source().to_owned();
     let mut values = Vec::new();
     for profile in profiles {
-        values.push(setting.get(&profile.config().unwrap()).to_string());
+        values.push(setting.get(&profile.config().expect("a whole configuration")).to_string());
         if let Some(source) = profile.source(&name).filter(|s| *s != setting.source()) {
             let _ = write!(sources, "; {}: {source}", profile.name);
         }
@@ -54,7 +54,7 @@ fn row(setting: &Setting, profiles: &[&Profile]) -> String {
 }
 
 fn tables() -> String {
-    let profiles = ["rfc", "linux"].map(|name| find_profile(name).unwrap());
+    let profiles = ["rfc", "linux"].map(|name| find_profile(name).expect("a profile"));
     let mut out = String::new();
     for (title, side, params) in [
         ("Sender", Side::Sender, false),
@@ -104,11 +104,11 @@ fn what_is_known_of_freebsd_can_be_set() {
 
 /// Files under `dir` that say that they deviate.
 fn deviating(dir: &Path, out: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(dir).expect("a folder") {
+        let path = entry.expect("a file").path();
         if path.is_dir() {
             deviating(&path, out);
-        } else if fs::read_to_string(&path).unwrap().contains("Deviation") {
+        } else if fs::read_to_string(&path).expect("text").contains("Deviation") {
             out.push(path);
         }
     }
