@@ -386,32 +386,6 @@ fn the_limit_on_challenges_of_one_connection_says_nothing_of_another() {
     assert_eq!(challenges(peers[1], 10), (10, 0));
 }
 
-/// RFC 9293 §3.10.7.1 and §3.10.7.2.
-#[test]
-fn strangers_get_a_reset_and_resets_get_nothing() {
-    let mut server = server(1, &Config::default(), 1);
-    for (port, flags, reply) in [
-        (PORT + 1, Flags::SYN, Some((0, Some(8), Flags::RST | Flags::ACK))),
-        (PORT + 1, Flags::ACK, Some((99, None, Flags::RST))),
-        (PORT + 1, Flags::RST, None),
-        (PORT, Flags::ACK, Some((99, None, Flags::RST))),
-        (PORT, Flags::SYN | Flags::ACK, Some((99, None, Flags::RST))),
-        (PORT, Flags::RST, None),
-        (PORT, Flags::FIN, None),
-    ] {
-        let mut seg = syn(5, 7);
-        (seg.dst_port, seg.flags, seg.ack) = (port, flags, SeqNum::new(99));
-        assert_eq!(arrive(&mut server, at(0), &seg), Arrival::Stray);
-        let got = server.poll_reply().map(|(_, r)| {
-            let ack = r.flags.contains(Flags::ACK).then_some(r.ack.raw());
-            (r.seq.raw(), ack, r.flags)
-        });
-        assert_eq!(got, reply, "{flags:?} to {port}");
-        assert_eq!(server.poll_reply(), None);
-    }
-    assert!(server.is_empty());
-}
-
 /// Events reach the driver through the endpoint when the peer is silent.
 #[test]
 fn a_connection_that_keep_alive_gives_up_is_released_without_time_wait() {
