@@ -44,11 +44,6 @@ impl Connection {
         if !self.rcv.acceptable(offset, seg.seq_len()) {
             return self.unacceptable(now, seg, offset);
         }
-        if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps)
-            && offset <= self.rcv.last_ack_sent as i64
-        {
-            ts.update(now, option.value);
-        }
         if seg.flags.contains(Flags::RST) {
             return self.reset_arrives(now, offset);
         }
@@ -70,6 +65,12 @@ impl Connection {
         if let Err(error) = self.check_ack(seg) {
             self.challenge(now);
             return Err(error);
+        }
+        // Not before: a timestamp that somebody made up would make PAWS refuse everything else.
+        if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps)
+            && offset <= self.rcv.last_ack_sent as i64
+        {
+            ts.update(now, option.value);
         }
         self.process_ack(now, seg)?;
         self.liveness.hear(now);

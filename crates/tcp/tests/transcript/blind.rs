@@ -214,6 +214,24 @@ fn rfc5961_5_2_data_with_an_old_acknowledgement_is_refused() {
     });
 }
 
+/// A timestamp from the future would make PAWS refuse the peer's own segments for 24 days.
+#[test]
+fn rfc5961_5_2_a_refused_segment_leaves_no_timestamp() {
+    everywhere(|o| {
+        let config = Config { timestamps: true, ..plain() };
+        Script::established(o, &config).run(
+            "+1s < P. 1:11(10) ack 2000000 <TS val 900000 ecr 0> -> AckOfUnsent
+             > . 1:1(0) ack 1 <TS val 1010 ecr 10>
+             < P. 1:11(10) ack -2000000 <TS val 900000 ecr 0> -> OldAck
+             > . 1:1(0) ack 1 <TS val 1010 ecr 10>
+             < R 5:5(0) <TS val 900000 ecr 0> -> BadReset
+             > . 1:1(0) ack 1 <TS val 1010 ecr 10>
+             < P. 1:11(10) ack 1
+             > . 1:1(0) ack 11 <TS val 1010 ecr 1010>",
+        );
+    });
+}
+
 #[test]
 fn linux_refuses_acknowledgements_of_what_was_never_sent() {
     everywhere(|o| {
