@@ -263,6 +263,30 @@ fn rfc793_by_choice_data_needs_no_fresh_acknowledgement() {
     });
 }
 
+/// SYN and RST together are judged as a RST, as in the order of RFC 9293 §3.10.7.4; in TIME-WAIT
+/// nobody resets because of a SYN.
+#[test]
+fn a_syn_with_a_reset_and_a_syn_in_time_wait() {
+    everywhere(|o| {
+        Script::established(o, &plain()).run(
+            "< SR 5:5(0) -> BadReset
+             > . 1:1(0) ack 1
+             < SR 1:1(0)
+             is state Closed",
+        );
+        let config = Config { syn_answer: SynAnswer::Reset, ..plain() };
+        Script::established(o, &config).run(
+            "close
+             > F. 1:1(0) ack 1
+             < F. 1:1(0) ack 2
+             > . 2:2(0) ack 2
+             < S 60000:60000(0) <mss 1460> -> UnexpectedSyn
+             > . 2:2(0) ack 2
+             is state TimeWait",
+        );
+    });
+}
+
 #[test]
 fn rfc5961_7_at_most_so_many_challenges_in_an_interval() {
     everywhere(|o| {

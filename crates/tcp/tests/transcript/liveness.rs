@@ -1,7 +1,7 @@
 //! Is the peer still there: keep-alive (RFC 9293 §3.8.4), the user timeout (RFC 5482 §2), R2.
 
 use lowtide_tcp::Config;
-use lowtide_units::Duration;
+use lowtide_units::{Bytes, Duration};
 
 use crate::common::{Script, everywhere, ms, plain};
 
@@ -99,6 +99,10 @@ fn rfc9293_3_8_4_no_probe_while_data_is_outstanding_or_waits() {
              is timer 1s
              +1s > . 1:2(1) ack 1",
         );
+        let config = Config { keep_alive_idle: ms(50), rto_min: ms(200), ..keep_alive() };
+        let mut t = Script::established(o, &config);
+        t.window = 0;
+        t.run("< . 1:1(0) ack 1\nsend 100\nis timer 200ms\n+200ms > . 1:2(1) ack 1");
         let mut t = Script::established(o, &Config { keep_alive_idle: ms(10), ..keep_alive() });
         t.run("send 100\n> P. 1:101(100) ack 1\nis timer 1s\n+1s > P. 1:101(100) ack 1");
     });
@@ -124,14 +128,26 @@ fn rfc9293_3_8_4_what_counts_as_heard() {
              > . 1:1(0) ack 11
              is timer 40s",
         );
+        // Nor what is no acknowledgement, at a closed window where little else is looked at.
+        let config = Config { receive_buffer: Bytes::new(1000), ..keep_alive() };
+        Script::established(o, &config).run(
+            "< . 1:1001(1000) ack 1
+             > . 1:1(0) ack 1001 win 0
+             +60s < . 1001:1002(1) ack -2000000000 -> OutOfWindow
+             > . 1:1(0) ack 1001 win 0
+             is timer 40s
+             < . 1001:1002(1) ack 1 -> OutOfWindow
+             > . 1:1(0) ack 1001 win 0
+             is timer 100s",
+        );
     });
 }
 
 #[test]
 fn a_user_timeout_takes_the_place_of_the_probe_count() {
     everywhere(|o| {
-        // Longer than three probes.
-        let config = Config { user_timeout: Duration::from_secs(145), ..keep_alive() };
+        // Longer than three probes; it is looked at when a probe is due.
+        let config = Config { user_timeout: Duration::from_secs(150), ..keep_alive() };
         Script::established(o, &config).run(
             "event established
              +100s > . 0:0(0) ack 1
@@ -215,6 +231,19 @@ fn a_closed_window_is_bounded_even_if_the_peer_answers() {
              is timer 390ms
              +390ms is state Closed
              event user-timeout",
+        );
+        // A window that opens ends the wait: what is sent then has its own time.
+        let mut t = Script::established(o, &user_timeout(ms(300)));
+        t.window = 0;
+        t.run(
+            "< . 1:1(0) ack 1
+             send 100
+             +200ms > . 1:2(1) ack 1
+             +50ms < . 1:1(0) ack 1 win 1000
+             > P. 1:101(100) ack 1
+             +200ms > P. 1:101(100) ack 1
+             is state Established
+             +100ms is state Closed",
         );
         // A byte that was taken is progress, even if it was the probe's.
         let mut t = Script::established(o, &user_timeout(ms(300)));
