@@ -62,7 +62,7 @@ impl Connection {
         }
         let since = match self.state {
             State::SynSent | State::SynReceived => self.handshake.sent_at,
-            State::TimeWait | State::Closed => None,
+            State::Closed => None,
             _ => self.liveness.waiting_since,
         };
         since.map_or(Instant::FAR_FUTURE, |since| since + timeout)

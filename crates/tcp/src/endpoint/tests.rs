@@ -296,6 +296,25 @@ fn a_newer_syn_ends_time_wait_and_an_older_one_is_answered() {
     }
 }
 
+/// MAY-2 holds whatever the number would be; a listener without timestamps goes by sequence numbers.
+#[test]
+fn numbers_of_a_new_incarnation_and_stamps_that_do_not_count() {
+    for seed in 0..8 {
+        let config = Config { timestamps: false, isn: IsnRule::Random, ..Config::default() };
+        let (mut server, mut client) = (server(seed, &config, 1), Endpoint::new(1));
+        let (old, fin) = server_waits(&mut server, &mut client, &config);
+        let last = server.conn(old).unwrap().snd.isn.add(2);
+        let mut old_syn = syn(fin.src_port, fin.seq.raw().wrapping_sub(1));
+        old_syn.options.timestamps = Some(Timestamps { value: 1, echo: 0 });
+        let arrival = arrive(&mut server, at(1), &old_syn);
+        assert_eq!(arrival, Arrival::Refused(old, SegmentError::UnexpectedSyn));
+        let newer = syn(fin.src_port, fin.seq.add(2).raw());
+        let Arrival::Opened(id) = arrive(&mut server, at(1), &newer) else { panic!("{seed}") };
+        let isn = server.conn(id).unwrap().snd.isn;
+        assert!(last.before(isn), "seed {seed}: {isn:?} is not beyond {last:?}");
+    }
+}
+
 /// A backlog that is full leaves TIME-WAIT as it is.
 #[test]
 fn a_newer_syn_that_finds_the_backlog_full_does_not_end_time_wait() {

@@ -108,6 +108,21 @@ fn rfc9293_3_8_4_no_probe_while_data_is_outstanding_or_waits() {
     });
 }
 
+#[test]
+fn rfc9293_3_8_4_time_wait_is_not_probed() {
+    everywhere(|o| {
+        let config = Config { keep_alive_idle: Duration::from_secs(5), ..keep_alive() };
+        Script::established(o, &config).run(
+            "close
+             > F. 1:1(0) ack 1
+             < F. 1:1(0) ack 2
+             > . 2:2(0) ack 2
+             is timer 60s
+             +60s is state Closed",
+        );
+    });
+}
+
 /// Whatever an acceptable segment brings, it is a sign of life; what strangers send is none.
 #[test]
 fn rfc9293_3_8_4_what_counts_as_heard() {
