@@ -1,13 +1,14 @@
 //! What an ACK does to the sender: the scoreboard, recovery, the round trip, ECN, the window.
 
 use lowtide_units::{Bytes, Instant, Rate};
-use lowtide_wire::{Flags, Segment};
+use lowtide_wire::{Flags, Segment, SeqNum};
 
 use crate::cc::{AckSample, CongestionEvent, Reaction};
+use crate::config::UndoRule;
 use crate::connection::Connection;
 use crate::event::SegmentError;
 use crate::feedback::{AckView, CeFeedback};
-use crate::recovery::{Acked, Phase};
+use crate::recovery::{Acked, Answer, Phase};
 use crate::sender::LimitedBy;
 
 /// Duplicate ACKs that make a loss (RFC 5681 §3.2).
@@ -35,6 +36,7 @@ impl Connection {
         let advanced = ack > self.snd.una;
         self.snd.board.ack(ack, &mut acked);
         self.snd.una = ack;
+        self.undo_spurious(now, seg, advanced);
         let sack_news = self.sack_ok && self.take_sack_blocks(seg, &mut acked);
         if advanced {
             self.timeouts = 0;
@@ -243,12 +245,41 @@ impl Connection {
         self.counters.fast_retransmits += 1;
         self.snd.board.begin_episode(self.snd.una);
         self.snd.episode.begin(self.snd.nxt, use_sack);
+        self.snd.eifel.arm();
         self.snd.limited_bytes = 0;
         if !use_sack {
             self.snd.episode.inflation = u64::from(DUP_THRESH) * u64::from(self.snd.mss);
         }
         self.ecn.on_reduced(self.snd.nxt);
         lost
+    }
+
+    /// Takes a loss reaction back when it was not needed (RFC 3522, RFC 4015; switch `undo`).
+    ///
+    /// What counts as lost is in flight again, so that new data goes next (RFC 4015 step 7), unless
+    /// the ACK reports congestion (step 8). Deviations: cwnd returns to what it was, as in Linux, not
+    /// to what is in flight; the round-trip estimate takes the late sample in as any other.
+    fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool) {
+        let Some(option) = seg.options.timestamps.filter(|_| self.ts.is_some()) else { return };
+        let dsack = is_dsack(seg.options.sack.as_slice(), seg.ack);
+        if dsack {
+            self.snd.eifel.on_dsack();
+        }
+        if !advanced || !self.snd.episode.repairing() {
+            return;
+        }
+        let answer = Answer { echo: option.echo, dsack, all: self.snd.board.is_empty() };
+        let marked = self.ecn.is_on() && seg.flags.contains(Flags::ECE);
+        if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
+            return;
+        }
+        self.snd.board.nothing_lost();
+        // What limited the sender was the window that is gone now: no growth for that.
+        self.snd.limited_by = LimitedBy::Application;
+        self.snd.episode.undo(self.sack_ok);
+        self.ecn.on_undone();
+        self.counters.undos += 1;
+        self.tell(&CongestionEvent::Undo { now });
     }
 
     pub(crate) fn tell(&mut self, event: &CongestionEvent) {
@@ -308,5 +339,14 @@ impl Connection {
         } else if advanced {
             self.timers.retransmit = now + self.rtt.rto();
         }
+    }
+}
+
+/// The first block reports a duplicate: it lies below the ACK or inside the second one (RFC 2883 §4).
+fn is_dsack(blocks: &[(SeqNum, SeqNum)], ack: SeqNum) -> bool {
+    match blocks {
+        [(start, _), ..] if start.before(ack) => true,
+        [(start, end), (from, to), ..] => !start.before(*from) && !to.before(*end),
+        _ => false,
     }
 }

@@ -47,7 +47,7 @@ mod value;
 
 pub use config::{
     Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
-    RtoMinApplies,
+    RtoMinApplies, UndoRule,
 };
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};

@@ -118,7 +118,8 @@ impl Connection {
     }
 
     /// NextSeg rules 3 and 4 of RFC 6675 §4, when there is nothing new to send. Rule 4 is applied
-    /// once per episode.
+    /// once per episode. Deviation: not to a segment that this episode has sent again, else every loss
+    /// of a sender without more data would be sent twice.
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
         let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
@@ -292,6 +293,9 @@ impl Connection {
             header.flags |= Flags::PSH;
         }
         self.snd.board.on_retransmit(sent.start, sent.end(), now);
+        if let Some(stamps) = header.options.timestamps {
+            self.snd.eifel.on_retransmit(stamps.value);
+        }
         self.snd.episode.force_one = false;
         self.counters.data_segs_out += 1;
         self.counters.bytes_retrans += len;

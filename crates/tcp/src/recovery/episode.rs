@@ -70,6 +70,14 @@ impl Episode {
         self.inflation = 0;
         self.force_one = true;
     }
+    /// The episode was a mistake. With SACK the next one may begin at once; without, the duplicates
+    /// that the retransmissions cause must not begin it.
+    pub(crate) fn undo(&mut self, sack: bool) {
+        self.end();
+        if sack {
+            self.recover = None;
+        }
+    }
     /// The episode is over.
     pub(crate) fn end(&mut self) {
         self.phase = Phase::Open;

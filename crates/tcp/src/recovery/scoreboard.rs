@@ -303,6 +303,17 @@ impl Scoreboard {
         self.loss_edge = self.sent.back().map_or(self.loss_edge, Sent::end);
     }
 
+    /// Nothing was lost after all: what was not SACKed is in flight, once.
+    pub(crate) fn nothing_lost(&mut self) {
+        for sent in &mut self.sent {
+            sent.flags &= !(LOST | RETRANSMITTED);
+        }
+        self.lost_bytes = 0;
+        self.retransmitted_bytes = 0;
+        self.loss_edge = self.sent.front().map_or(self.loss_edge, |s| s.start);
+        self.cursor = self.loss_edge;
+    }
+
     fn mark_lost(&mut self, from: usize, to: usize) -> (u64, u32) {
         let (mut bytes, mut segments) = (0, 0);
         for sent in self.sent.range_mut(from..to) {
@@ -343,9 +354,10 @@ impl Scoreboard {
             .copied()
     }
 
-    /// The highest segment that was not SACKed (NextSeg rule 4).
+    /// The highest segment that was not SACKed, unless it was sent again (NextSeg rule 4).
     pub(crate) fn last_unsacked(&self) -> Option<Sent> {
-        self.sent.iter().rev().find(|s| !s.has(SACKED)).copied()
+        let last = self.sent.iter().rev().find(|s| !s.has(SACKED));
+        last.filter(|s| !s.has(RETRANSMITTED)).copied()
     }
 
     /// `[start, end)` was sent again.

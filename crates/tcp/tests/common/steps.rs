@@ -91,8 +91,8 @@ impl Script {
     }
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
-    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `cuts`, `ce`, `challenges`,
-    /// `throttled`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
+    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `ce`,
+    /// `challenges`, `throttled`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
         let info = self.conn.info();
         let span = |d: Option<lowtide_units::Duration>| {
@@ -114,6 +114,7 @@ impl Script {
             "recovery" => info.in_recovery.to_string(),
             "rtos" => info.counters.rto_count.to_string(),
             "retransmits" => info.counters.fast_retransmits.to_string(),
+            "undos" => info.counters.undos.to_string(),
             "cuts" => info.counters.ecn_reductions.to_string(),
             "ce" => info.counters.delivered_ce.to_string(),
             "challenges" => info.counters.challenge_acks.to_string(),

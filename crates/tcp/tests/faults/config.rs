@@ -3,7 +3,7 @@
 use lowtide_tcp::{
     AckAccept, AckThrottle, Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth,
     InitialWindow, IsnRule, RecoveryRule, Recut, RstAccept, RtoMinApplies, SynAnswer,
-    TimeWaitReset, TimestampOffset, ack, cc, feedback,
+    TimeWaitReset, TimestampOffset, UndoRule, ack, cc, feedback,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -85,6 +85,8 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         window_scaling: d.permille(650),
         // Where all must end well, nobody may be forgotten before the last repetition.
         time_wait: Duration::from_secs(if heavy { d.range(1, 4) } else { 60 }),
+        undo: d.pick(&[UndoRule::Off, UndoRule::Eifel]),
+        ecn_fallback: d.flip(),
         time_wait_reset: d.pick(&[
             TimeWaitReset::Ignore,
             TimeWaitReset::Ignore,
