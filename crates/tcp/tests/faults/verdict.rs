@@ -1,6 +1,6 @@
 //! What must be true when everything is over.
 
-use lowtide_tcp::CloseReason;
+use lowtide_tcp::{CloseReason, SynAnswer};
 use lowtide_units::Duration;
 
 use crate::case::{Hostile, Open, Weather};
@@ -79,9 +79,18 @@ impl World {
             }
             Some(CloseReason::Normal) => assert!(end.has_closed(), "{name}: never opened"),
             Some(CloseReason::Reset | CloseReason::Refused) => {
-                assert!(self.resets[end.pair][1 - end.side], "{name}: a RST that nobody sent");
+                // By RFC 793 an old SYN in the window is as good as a RST: what RFC 5961 §4 repairs.
+                let by_syn = end.plan.config.syn_answer == SynAnswer::Reset;
+                let sent = self.resets[end.pair][1 - end.side];
+                assert!(sent || by_syn, "{name}: a RST that nobody sent");
             }
             Some(CloseReason::Aborted | CloseReason::TimedOut) => {}
+            Some(CloseReason::UserTimeout) => {
+                assert!(end.plan.config.user_timeout > Duration::ZERO, "{name}: nobody asked");
+            }
+            Some(CloseReason::KeepAlive) => {
+                assert!(end.plan.config.keep_alive, "{name}: nobody asked");
+            }
             None => panic!("{name}: no reason"),
         }
     }
