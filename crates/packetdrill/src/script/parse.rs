@@ -57,6 +57,7 @@ fn event(at: &mut Cursor<'_>) -> Result<Event> {
     let start = at.at;
     let (when, until) = time(at)?;
     at.skip_blanks()?;
+    let action_at = at.at;
     let is_call = at.peek().is_some_and(|c| c.is_ascii_alphabetic());
     let action = if at.rest().starts_with(['<', '>']) {
         Action::Packet(packet::packet(at)?)
@@ -79,7 +80,7 @@ fn event(at: &mut Cursor<'_>) -> Result<Event> {
         end -= 1;
     }
     let is_out = matches!(&action, Action::Packet(p) if !p.inbound);
-    let event = Event { span: start..end, when, until, action };
+    let event = Event { span: start..end, action_at, when, until, action };
     let ranged = matches!(when, When::Any | When::AbsoluteRange(..) | When::RelativeRange(..));
     if ranged && !is_out {
         let message = "only a packet that is expected (`>`) can come at an uncertain time";
