@@ -8,7 +8,7 @@ use super::{Action, Event, Script, Setting, When, assertion, call, conditional, 
 pub(super) fn script(name: &str, text: &str) -> Result<Script> {
     let shown: Arc<str> = Arc::from(text);
     let chosen = conditional::apply(name, &shown)?;
-    let mut at = Cursor { name, shown: &shown, text: &chosen, at: 0 };
+    let mut at = Cursor::new(name, &shown, &chosen, 0);
     let mut options: Vec<Setting> = Vec::new();
     let mut events: Vec<Event> = Vec::new();
     loop {
@@ -75,10 +75,7 @@ fn event(at: &mut Cursor<'_>) -> Result<Event> {
     } else {
         return Err(at.unexpected("a packet, a call, a command or an assertion"));
     };
-    let mut end = at.at;
-    while at.text[..end].ends_with(|c: char| c.is_whitespace()) {
-        end -= 1;
-    }
+    let end = at.end();
     let is_out = matches!(&action, Action::Packet(p) if !p.inbound);
     let event = Event { span: start..end, action_at, when, until, action };
     let ranged = matches!(when, When::Any | When::AbsoluteRange(..) | When::RelativeRange(..));
