@@ -107,3 +107,30 @@ fn options(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Options;
+    use crate::script::Script;
+    use crate::stack::{Settings, Stack};
+
+    #[test]
+    fn a_wrong_byte_is_found_where_it_stands() {
+        let script = Script::parse("x", "").unwrap();
+        let mut peer = Peer::new(&Setup::read(&script, &Options::default()).unwrap());
+        let mut stack = Stack::new(Settings::default());
+        let fd = stack.socket(false);
+        let remote = std::net::Ipv4Addr::new(192, 0, 2, 1).into();
+        assert!(stack.connect(fd, remote, 8080).is_err(), "it would wait");
+        let syn = Observed::read(&stack.take_packet().unwrap().bytes).unwrap();
+        peer.meet(&syn, None);
+
+        let mut data = syn;
+        data.segment.seq = data.segment.seq.add(1 + 700);
+        data.payload = (700..800).map(pattern).collect();
+        assert_eq!(wrong_byte(&data, &peer), None);
+        data.payload[42] ^= 1;
+        assert_eq!(wrong_byte(&data, &peer), Some(42));
+    }
+}
