@@ -45,6 +45,7 @@ pub(super) struct Blocked<'a> {
 type Outcome = std::result::Result<i64, Interrupted>;
 
 /// Why a call gave no value.
+#[derive(Clone, Copy)]
 enum Interrupted {
     Errno(Errno),
     /// It has written so many bytes and waits.
