@@ -178,6 +178,13 @@ impl Connection {
         space
     }
 
+    /// Turns Nagle's algorithm on or off (TCP_NODELAY, RFC 9293 §3.7.4).
+    pub fn set_nagle(&mut self, on: bool) {
+        if self.config.nagle != on {
+            Arc::make_mut(&mut self.config).nagle = on;
+        }
+    }
+
     /// The application read `n` bytes; the window may open. A peer that has closed is not told.
     pub fn read(&mut self, n: u64) {
         if self.rcv.read(n) && self.state.can_receive() {

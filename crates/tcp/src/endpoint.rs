@@ -126,6 +126,8 @@ pub struct Endpoint {
     time_waits: TimeWaits,
     replies: VecDeque<(FourTuple, Segment)>,
     secrets: Secrets,
+    /// What the next connection gets instead of a drawn initial sequence number.
+    next_isn: Option<SeqNum>,
     /// Ports given out so far.
     next_port: u64,
     /// Ports looked at to find a free one.
@@ -147,6 +149,7 @@ impl Endpoint {
             time_waits: TimeWaits::new(time_wait::LIMIT),
             replies: VecDeque::new(),
             secrets: Secrets::new(seed),
+            next_isn: None,
             next_port: 0,
             #[cfg(test)]
             port_steps: 0,
@@ -168,6 +171,11 @@ impl Endpoint {
         self.listeners.close(port);
     }
 
+    /// Connections that come to `port` from now on get `config`; nothing happens without a listener.
+    pub fn reconfigure(&mut self, port: u16, config: Arc<Config>) {
+        self.listeners.reconfigure(port, config);
+    }
+
     /// Opens a connection. `local_port` zero picks an ephemeral one.
     pub fn connect(
         &mut self,
@@ -184,9 +192,15 @@ impl Endpoint {
         } else if self.is_used(now, &tuple) {
             return Err(OpenError::InUse(tuple));
         }
-        let (isn, ts_base) = self.secrets.numbers(now, &tuple, &config);
+        let (isn, ts_base) = self.numbers(now, &tuple, &config);
         let conn = Connection::connect(config, tuple.local_port, remote_port, isn, ts_base);
         Ok(self.insert(tuple, conn, None))
+    }
+
+    /// The next connection, opened or accepted, starts at `isn`. For tests of what happens near the
+    /// wrap of the sequence space; a host never does this.
+    pub const fn set_next_isn(&mut self, isn: SeqNum) {
+        self.next_isn = Some(isn);
     }
 
     fn is_used(&self, now: Instant, tuple: &FourTuple) -> bool {
@@ -209,6 +223,11 @@ impl Endpoint {
             }
         }
         None
+    }
+
+    fn numbers(&mut self, now: Instant, tuple: &FourTuple, config: &Config) -> (SeqNum, u32) {
+        let (drawn, ts_base) = self.secrets.numbers(now, tuple, config);
+        (self.next_isn.take().unwrap_or(drawn), ts_base)
     }
 
     fn insert(
@@ -337,7 +356,7 @@ impl Endpoint {
                 return Arrival::Stray;
             }
         };
-        let (isn, ts_base) = self.secrets.numbers(now, &tuple, &config);
+        let (isn, ts_base) = self.numbers(now, &tuple, &config);
         let isn = match beyond {
             Some(last) if !last.before(isn) => last.add(BEYOND),
             _ => isn,

@@ -53,6 +53,13 @@ impl Listeners {
         self.by_port.remove(&port);
     }
 
+    /// What connections to `port` get from now on.
+    pub(super) fn reconfigure(&mut self, port: u16, config: Arc<Config>) {
+        if let Some(listener) = self.by_port.get_mut(&port) {
+            listener.config = config;
+        }
+    }
+
     /// The settings of who listens on `port`.
     pub(super) fn config(&self, port: u16) -> Option<&Config> {
         self.by_port.get(&port).map(|l| &*l.config)
