@@ -274,7 +274,6 @@ impl Connection {
             return;
         }
         self.snd.board.nothing_lost();
-        self.snd.limited_bytes = 0;
         // What limited the sender was the window that is gone now: no growth for that.
         self.snd.limited_by = LimitedBy::Application;
         self.snd.episode.undo(self.sack_ok);

@@ -9,6 +9,9 @@ use crate::state::State;
 
 impl Connection {
     pub(crate) fn expire(&mut self, now: Instant) {
+        if self.liveness_deadline() <= now {
+            self.check_liveness(now);
+        }
         self.rcv.on_ack_timer(now);
         if self.timers.time_wait <= now {
             self.end(CloseReason::Normal);
@@ -67,7 +70,6 @@ impl Connection {
         if first {
             self.snd.eifel.arm();
         }
-        self.snd.limited_bytes = 0;
         self.ecn.on_reduced(self.snd.nxt);
         self.rtt.back_off();
         self.timers.retransmit = now + self.rtt.rto();

@@ -246,6 +246,7 @@ impl Connection {
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));
 
         self.snd.delivered_at = now;
+        self.liveness.hear(now);
         self.timers.retransmit = Instant::FAR_FUTURE;
         self.timeouts = 0;
         self.pending.established = true;

@@ -118,7 +118,8 @@ impl Connection {
     }
 
     /// NextSeg rules 3 and 4 of RFC 6675 §4, when there is nothing new to send. Rule 4 is applied
-    /// once per episode.
+    /// once per episode. Deviation: not to a segment that this episode has sent again, else every loss
+    /// of a sender without more data would be sent twice.
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
         let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
@@ -344,7 +345,7 @@ impl Connection {
 
     /// A header with everything that every segment of a synchronised connection carries. It
     /// acknowledges all that arrived, so nothing is owed afterwards.
-    fn segment(&mut self, now: Instant, seq: SeqNum, class: PacketClass) -> Segment {
+    pub(crate) fn segment(&mut self, now: Instant, seq: SeqNum, class: PacketClass) -> Segment {
         let mut seg = Segment {
             src_port: self.local_port,
             dst_port: self.remote_port,
@@ -439,7 +440,7 @@ impl Connection {
         self.control(header)
     }
 
-    fn control(&mut self, header: Segment) -> Transmit {
+    pub(crate) fn control(&mut self, header: Segment) -> Transmit {
         // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
         let at = self.snd.nxt.min(self.snd.end);
         Transmit { id: self.new_id(), header, stream: at..at, mss: self.snd.mss, segments: 1 }

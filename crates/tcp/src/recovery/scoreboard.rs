@@ -354,9 +354,10 @@ impl Scoreboard {
             .copied()
     }
 
-    /// The highest segment that was not SACKed (NextSeg rule 4).
+    /// The highest segment that was not SACKed, unless it was sent again (NextSeg rule 4).
     pub(crate) fn last_unsacked(&self) -> Option<Sent> {
-        self.sent.iter().rev().find(|s| !s.has(SACKED)).copied()
+        let last = self.sent.iter().rev().find(|s| !s.has(SACKED));
+        last.filter(|s| !s.has(RETRANSMITTED)).copied()
     }
 
     /// `[start, end)` was sent again.

@@ -91,8 +91,8 @@ impl Script {
     }
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
-    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `ce`, `unread`, and
-    /// `alpha` in 1/1024, and `timer`, the time to the next one.
+    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `ce`,
+    /// `challenges`, `throttled`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
         let info = self.conn.info();
         let span = |d: Option<lowtide_units::Duration>| {
@@ -117,6 +117,8 @@ impl Script {
             "undos" => info.counters.undos.to_string(),
             "cuts" => info.counters.ecn_reductions.to_string(),
             "ce" => info.counters.delivered_ce.to_string(),
+            "challenges" => info.counters.challenge_acks.to_string(),
+            "throttled" => info.counters.throttled_acks.to_string(),
             "unread" => self.conn.unread().to_string(),
             "alpha" => {
                 let mut probe = Alpha(None);
@@ -160,6 +162,8 @@ fn name(event: &Event) -> String {
             CloseReason::Reset => "reset",
             CloseReason::Refused => "refused",
             CloseReason::TimedOut => "timed-out",
+            CloseReason::UserTimeout => "user-timeout",
+            CloseReason::KeepAlive => "keep-alive",
             CloseReason::Aborted => "aborted",
         }
         .to_owned(),

@@ -76,7 +76,16 @@ fn rfc3168_6_1_5_ce_on_control_packets_and_old_data_is_ignored() {
              > . 1:1(0) ack 1001
              < [ce] . 1001:1001(0) ack 1
              < [ect0] . 1001:2001(1000) ack 1
-             > . 1:1(0) ack 2001";
+             > . 1:1(0) ack 2001
+             // Held already, beyond a gap.
+             < [ect0] . 3001:4001(1000) ack 1
+             > . 1:1(0) ack 2001
+             < [ce] . 3001:4001(1000) ack 1
+             > . 1:1(0) ack 2001
+             < [ect0] . 2001:3001(1000) ack 1
+             > . 1:1(0) ack 4001
+             < [ce] F. 4001:4001(0) ack 1
+             > . 1:1(0) ack 4002";
         Script::accepted(o, &latch()).run(lines);
         dctcp(o, 1).run(lines);
     });

@@ -149,8 +149,13 @@ fn rfc3168_6_1_2_a_mark_and_a_loss_in_one_window_cut_once() {
              is ssthresh 5000",
         );
         // The loss first: echoes until the end of recovery do nothing.
-        ten_out(o, &ecn()).run(
-            "< . 1:1(0) ack 1
+        for config in [
+            ecn(),
+            Config { recut: Recut::AtPoint, ..ecn() },
+            Config { cut: CutRule::PerMarkedAck, ..ecn() },
+        ] {
+            ten_out(o, &config).run(
+                "< . 1:1(0) ack 1
              > . 10001:11001(1000) ack 1
              < . 1:1(0) ack 1
              > . 11001:12001(1000) ack 1
@@ -163,7 +168,8 @@ fn rfc3168_6_1_2_a_mark_and_a_loss_in_one_window_cut_once() {
              > [ect0] W. 12001:13001(1000) ack 1
              > [ect0] . 13001:14001(1000) ack 1
              is cuts 0",
-        );
+            );
+        }
     });
 }
 
@@ -192,6 +198,20 @@ fn rfc3168_6_1_2_an_echo_that_was_not_agreed_on_means_nothing() {
              // Nor is CE, or CWR, of such a peer.
              < [ce] W. 1:101(100) ack 1001
              > [noecn] . 5001:5001(0) ack 101",
+        );
+    });
+}
+
+#[test]
+fn rfc3168_6_1_2_cwr_waits_for_data_a_fin_alone_is_none() {
+    everywhere(|o| {
+        Script::established(o, &ecn()).run(
+            "send 1000
+             > [ect0] P. 1:1001(1000) ack 1
+             < E. 1:1(0) ack 1001
+             is cuts 1
+             close
+             > [noecn] F. 1001:1001(0) ack 1",
         );
     });
 }

@@ -172,6 +172,7 @@ fn rfc9293_3_6_1_time_wait_outlives_its_connection() {
     everywhere(|o| {
         let mut host = Host::new(o, 8);
         host.time_wait();
+        host.now += ms(30_000);
         // The repeated FIN is acknowledged again, with the numbers of the connection.
         let ack = Some((Flags::ACK, host.origin.isn.add(2), o.irs.add(2)));
         assert_eq!(host.arrives(80, "F. 1:1(0) ack 2"), Arrival::TimeWait);

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod blind;
 mod both_ends;
 mod closing;
 mod dctcp_sender;
@@ -13,12 +14,18 @@ mod ecn_sender;
 mod endpoint;
 mod growth;
 mod handshake;
+mod liveness;
 mod nagle;
 mod newreno;
+mod offload;
+mod options;
 mod reassembly;
 mod resets;
 mod sack_receiver;
 mod sack_sender;
+mod send_buffer;
+mod syn_checks;
+mod syn_loss;
 mod timeout;
 mod timestamps;
 mod undo;

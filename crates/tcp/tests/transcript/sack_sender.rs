@@ -68,6 +68,18 @@ fn rfc6675_4_is_lost_by_three_runs_or_more_than_two_segments() {
             "< . 1:1(0) ack 1 <sack 1001:4001>
              > . 1:1001(1000) ack 1",
         );
+        // Three runs of small segments, in one ACK.
+        let mut t = Script::established(o, &sack());
+        for i in 0..7 {
+            t.run(&format!("send 300\n> P. {}:{}(300) ack 1", 300 * i + 1, 300 * i + 301));
+        }
+        t.run(
+            "< . 1:1(0) ack 1 <sack 1501:1801 901:1201 301:601>
+             > . 1:301(300) ack 1
+             // The other holes are not lost, but nothing new is left (rule 3).
+             > . 601:901(300) ack 1
+             > . 1201:1501(300) ack 1",
+        );
         // 2000 B are not more than two segments.
         ten_out(o, &sack(), 0).run("< . 1:1(0) ack 1 <sack 1001:3001>\nis recovery false");
     });
@@ -226,5 +238,44 @@ fn rfc6675_any_three_losses_are_repaired_without_a_timeout() {
             assert_eq!((counters.rto_count, counters.fast_retransmits), (0, 1), "{}", pair.tail());
             assert_eq!(counters.bytes_retrans, 3000, "{}", pair.tail());
         }
+    });
+}
+
+#[test]
+fn rfc6675_4_each_episode_has_its_rescue() {
+    everywhere(|o| {
+        let mut pair = Pair::new(o, &sack(), &sack(), ms(10));
+        let mut data = 0;
+        pair.link(move |t| {
+            // The first and the last of ten; of what follows after 30 more, those of six.
+            let hit = t.has_data() && [0, 9, 42, 47].contains(&data);
+            data += usize::from(t.has_data());
+            if hit { Fate::Drop } else { Fate::Pass }
+        });
+        let mut total = 0;
+        for bytes in [10_000, 30_000, 6000] {
+            pair.a.send(bytes);
+            total += bytes;
+            pair.run_until(ms(5000), |p| p.a.acked_upto() == total);
+        }
+        let counters = pair.a.info().counters;
+        assert_eq!((counters.rto_count, counters.fast_retransmits), (0, 2), "{}", pair.tail());
+        assert_eq!(counters.bytes_retrans, 4000);
+    });
+}
+
+#[test]
+fn rfc6675_5_a_lost_retransmission_waits_for_the_timer() {
+    everywhere(|o| {
+        ten_out(o, &sack(), 0).run(
+            "< . 1:1(0) ack 1 <sack 1001:4001>
+             > . 1:1001(1000) ack 1
+             // Nor is it the rescue: it left just now.
+             < . 1:1(0) ack 1 <sack 1001:10001>
+             +1s > . 1:1001(1000) ack 1
+             is rtos 1
+             < . 1:1(0) ack 10001
+             is timer none",
+        );
     });
 }

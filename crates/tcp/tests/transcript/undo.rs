@@ -162,3 +162,40 @@ fn rfc4015_a_path_that_stops_for_a_while_costs_no_window() {
         }
     });
 }
+
+#[test]
+fn rfc3522_3_2_step_2_the_first_of_several_retransmissions_counts() {
+    everywhere(|o| {
+        // Sent at 10 ms, again at 1010 and 3010 ms.
+        for (echo, undos) in [(10, 1), (1010, 0), (3010, 0)] {
+            ten_out(o, &eifel()).run(&format!(
+                "+1s > . 1:1001(1000) ack 1
+                 +2s > . 1:1001(1000) ack 1
+                 < . 1:1(0) ack 1 <TS val 900 ecr {echo}>
+                 is undos 0"
+            ));
+            let mut t = ten_out(o, &eifel());
+            t.run("+1s > . 1:1001(1000) ack 1\n+2s > . 1:1001(1000) ack 1");
+            t.inject(&format!(". 1:1(0) ack 1001 <TS val 900 ecr {echo}>")).expect("an ACK");
+            while t.drop_sent() {}
+            t.run(&format!("is undos {undos}"));
+        }
+    });
+}
+
+#[test]
+fn rfc4015_what_is_taken_back_does_not_keep_ecn_from_cutting() {
+    everywhere(|o| {
+        ten_out(o, &Config { ecn: EcnWish::Rfc3168, ..eifel() }).run(
+            "+1s > . 1:1001(1000) ack 1
+             < . 1:1(0) ack 1001 <TS val 900 ecr 10>
+             is undos 1
+             is cwnd 10000
+             // Nor is CWR owed for it.
+             > [ect0] . 10001:11001(1000) ack 1
+             < E. 1:1(0) ack 2001 <TS val 901 ecr 10>
+             is cuts 1
+             is cwnd 5000",
+        );
+    });
+}
