@@ -113,7 +113,9 @@ impl Conn {
         self.error = match reason {
             CloseReason::Normal | CloseReason::Aborted => None,
             CloseReason::Refused => Some(Errno::ECONNREFUSED),
-            CloseReason::TimedOut => Some(Errno::ETIMEDOUT),
+            CloseReason::TimedOut | CloseReason::UserTimeout | CloseReason::KeepAlive => {
+                Some(Errno::ETIMEDOUT)
+            }
             CloseReason::Reset if self.peer_closed && !self.write_shut => Some(Errno::EPIPE),
             CloseReason::Reset => Some(Errno::ECONNRESET),
         };
