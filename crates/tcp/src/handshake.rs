@@ -219,10 +219,11 @@ impl Connection {
         }
 
         let mss = self.snd.mss;
-        let initial_window = if self.handshake.retransmissions == 0 {
+        // SYN or SYN-ACK lost more than once: one segment (RFC 5681 §3.1). Once may be a timeout of 1 s
+        // that was too short, and is no reason (RFC 6928 §2; Linux tcp_init_transfer).
+        let initial_window = if self.handshake.retransmissions <= 1 {
             config.initial_window.bytes(mss)
         } else {
-            // A lost SYN or SYN-ACK: one segment (RFC 5681 §3.1).
             u64::from(mss)
         };
         let path = Path {
