@@ -23,6 +23,8 @@ use crate::timestamps::{TimestampState, tick};
 pub(crate) struct Handshake {
     /// SYN or SYN-ACK must go out.
     pub(crate) syn_due: bool,
+    /// When our first SYN left: the user timeout counts from there.
+    pub(crate) opened_at: Option<Instant>,
     /// When SYN or SYN-ACK left, the last time.
     pub(crate) sent_at: Option<Instant>,
     /// It went out more than once, or as a SYN and then as a SYN-ACK: its ACK is ambiguous (Karn).
