@@ -69,6 +69,8 @@ pub(crate) enum Command {
         #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
         runs: u32,
     },
+    /// Run packetdrill scripts against the transport, in virtual time
+    Packetdrill(PacketdrillArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -105,6 +107,22 @@ pub(crate) struct RunArgs {
     /// Forget finished runs in that directory instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PacketdrillArgs {
+    /// Scripts, and directories that are searched for `*.pkt`
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Settings laid over those of each script, as `profile=linux ecn=1 ts=0 iw=10`
+    #[arg(long, value_name = "SETTINGS")]
+    pub(crate) so_flags: Option<String>,
+    /// Show every packet in the notation of scripts, with its time
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Print one script as stock packetdrill takes it with the shared object, instead of running it
+    #[arg(long, conflicts_with_all = ["so_flags", "verbose"])]
+    pub(crate) stock: bool,
 }
 
 /// Kinds of things that can be listed.

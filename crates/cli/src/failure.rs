@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use lowtide_packetdrill::script::ScriptError;
 use lowtide_scenario::{ScenarioError, ScenarioErrors};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode};
 
@@ -11,6 +12,8 @@ use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode}
 pub(crate) enum Failure {
     /// The scenario or the usage is wrong: status 2.
     Scenario(Box<ScenarioErrors>),
+    /// Packetdrill scripts that cannot be run: status 2.
+    Scripts(Vec<ScriptError>),
     /// What was typed cannot be done: status 2. With what to do instead.
     Usage(String, Option<String>),
     /// It was tried and failed: status 1.
@@ -27,6 +30,12 @@ impl Failure {
         match self {
             Self::Scenario(errors) => {
                 for error in errors.iter() {
+                    eprintln!("{:?}", Report::new(Shown::from(error)));
+                }
+                ExitCode::from(2)
+            }
+            Self::Scripts(errors) => {
+                for error in &errors {
                     eprintln!("{:?}", Report::new(Shown::from(error)));
                 }
                 ExitCode::from(2)
@@ -57,7 +66,7 @@ impl From<ScenarioErrors> for Failure {
     }
 }
 
-/// A scenario error as miette draws it: line, carets, help.
+/// An error in a scenario or a script as miette draws it: line, carets, help.
 #[derive(Debug)]
 struct Shown {
     message: String,
@@ -73,6 +82,17 @@ impl From<&ScenarioError> for Shown {
             help: error.help.clone(),
             label: error.span.clone().map(|span| LabeledSpan::new_with_span(None, span)),
             source: NamedSource::new(&error.file, Arc::clone(&error.text)),
+        }
+    }
+}
+
+impl From<&ScriptError> for Shown {
+    fn from(error: &ScriptError) -> Self {
+        Self {
+            message: error.message.clone(),
+            help: error.help.clone(),
+            label: Some(LabeledSpan::new_with_span(None, error.span.clone())),
+            source: NamedSource::new(&error.name, Arc::clone(&error.text)),
         }
     }
 }

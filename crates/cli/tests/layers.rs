@@ -5,10 +5,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 13] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-tcp",
+    "lowtide-packetdrill",
+    "lowtide-packetdrill-shim",
     "lowtide-sim",
     "lowtide-net",
     "lowtide-traffic",

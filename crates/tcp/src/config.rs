@@ -3,6 +3,8 @@
 
 use lowtide_units::{Bytes, Duration};
 
+use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
+use crate::endpoint::{IsnRule, TimestampOffset};
 use crate::params::Params;
 
 /// How ECN is negotiated (RFC 3168 §6.1.1). Accurate ECN is refused by name until its issue.
@@ -208,6 +210,41 @@ pub struct Config {
     pub window_scaling: bool,
     /// How long TIME-WAIT lasts (2 MSL).
     pub time_wait: Duration,
+    /// What a RST does in TIME-WAIT.
+    pub time_wait_reset: TimeWaitReset,
+
+    // Numbers that strangers cannot guess, and what strangers may send.
+    /// Initial sequence numbers.
+    pub isn: IsnRule,
+    /// The tick of their clock.
+    pub isn_tick: Duration,
+    /// Where the clock of TSval begins.
+    pub timestamp_offset: TimestampOffset,
+    /// Which RST ends the connection.
+    pub rst_accept: RstAccept,
+    /// What a SYN in a synchronised state gets.
+    pub syn_answer: SynAnswer,
+    /// How old an acknowledgement number may be.
+    pub ack_accept: AckAccept,
+    /// Challenge ACKs in one interval; `u32::MAX` for no limit.
+    pub challenge_ack_limit: u32,
+    /// That interval.
+    pub challenge_ack_interval: Duration,
+    /// Which ACKs count.
+    pub ack_throttle: AckThrottle,
+
+    // Whether the peer is still there.
+    /// Probe a connection on which nothing happens.
+    pub keep_alive: bool,
+    /// How long nothing must have been heard before the first probe.
+    pub keep_alive_idle: Duration,
+    /// The time between probes.
+    pub keep_alive_interval: Duration,
+    /// Unanswered probes before giving up.
+    pub keep_alive_count: u32,
+    /// How long sent data may stay unacknowledged, or wait for a closed window; zero for as long as
+    /// the retries last.
+    pub user_timeout: Duration,
 
     /// Parameters of the chosen control, policy and decoder.
     pub params: Params,
@@ -279,6 +316,21 @@ impl Default for Config {
             sack: true,
             window_scaling: true,
             time_wait: Duration::from_secs(60),
+            time_wait_reset: TimeWaitReset::Ignore,
+            isn: IsnRule::Rfc6528,
+            isn_tick: Duration::from_us(4),
+            timestamp_offset: TimestampOffset::PerConnection,
+            rst_accept: RstAccept::Exact,
+            syn_answer: SynAnswer::ChallengeAck,
+            ack_accept: AckAccept::MaxWindow,
+            challenge_ack_limit: 10,
+            challenge_ack_interval: Duration::from_secs(5),
+            ack_throttle: AckThrottle::Challenges,
+            keep_alive: false,
+            keep_alive_idle: Duration::from_secs(7200),
+            keep_alive_interval: Duration::from_secs(75),
+            keep_alive_count: 9,
+            user_timeout: Duration::ZERO,
             params: Params::new(),
         }
     }

@@ -9,11 +9,13 @@ use lowtide_wire::{Segment, SeqNum};
 
 use crate::cc::CongestionControl;
 use crate::config::Config;
+use crate::defence::Throttle;
 use crate::ecn::EcnState;
 use crate::event::{CloseReason, Event, Pending, SegmentError};
 use crate::feedback::FeedbackDecoder;
 use crate::handshake::Handshake;
 use crate::info::{Counters, Info};
+use crate::liveness::Liveness;
 use crate::receiver::{Accepted, Receiver};
 use crate::rtt::Rtt;
 use crate::sender::Sender;
@@ -47,6 +49,8 @@ pub struct Connection {
     /// A RST to send: its sequence number, and its acknowledgement where it carries one.
     pub(crate) reset: Option<SeqNum>,
     pub(crate) counters: Counters,
+    pub(crate) throttle: Throttle,
+    pub(crate) liveness: Liveness,
     /// Timeouts in a row without progress.
     pub(crate) timeouts: u32,
     /// Timeouts and window probes in a row without any answer.
@@ -80,6 +84,8 @@ impl Connection {
             pending: Pending::default(),
             reset: None,
             counters: Counters::default(),
+            throttle: Throttle::default(),
+            liveness: Liveness::NEW,
             timeouts: 0,
             unanswered: 0,
             last_departure: None,
@@ -105,17 +111,21 @@ impl Connection {
         if result.is_err() {
             self.counters.rejected += 1;
         }
+        self.note_waiting(now);
         result
     }
 
     /// Takes note that the time is `now`; call when [`Self::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.expire(now);
+        self.note_waiting(now);
     }
 
     /// The next thing to put on the wire; `None` when there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        self.next_transmit(now)
+        let transmit = self.next_transmit(now).or_else(|| self.keep_alive_probe(now));
+        self.note_waiting(now);
+        transmit
     }
 
     /// The segments of `id` left the host, at that reading of the host's clock.
@@ -126,7 +136,7 @@ impl Connection {
 
     /// When [`Self::handle_timeout`] wants to be called; `None` for never.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let mut at = self.timers.next().min(self.rcv.ack_deadline());
+        let mut at = self.timers.next().min(self.rcv.ack_deadline()).min(self.liveness_deadline());
         if self.snd.extras.is_some() {
             at = at.min(self.timers.next_of_losses());
         }
@@ -169,6 +179,13 @@ impl Connection {
         let space = self.config.send_buffer.as_u64().saturating_sub(used);
         self.snd.blocked |= space == 0;
         space
+    }
+
+    /// Turns Nagle's algorithm on or off (TCP_NODELAY, RFC 9293 §3.7.4).
+    pub fn set_nagle(&mut self, on: bool) {
+        if self.config.nagle != on {
+            Arc::make_mut(&mut self.config).nagle = on;
+        }
     }
 
     /// The application read `n` bytes; the window may open. A peer that has closed is not told.

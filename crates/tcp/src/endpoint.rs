@@ -1,6 +1,10 @@
-//! All connections of one host: demultiplexing, listeners, initial sequence numbers, the TIME-WAIT
-//! table, and RST for what belongs to nobody (RFC 9293 §3.10.7.1, §3.10.7.2).
+//! All connections of one host: demultiplexing, listeners, initial sequence numbers, ports, the
+//! TIME-WAIT table, and RST for what belongs to nobody (RFC 9293 §3.10.7.1, §3.10.7.2).
 
+mod listeners;
+mod secrets;
+#[cfg(test)]
+mod tests;
 mod time_wait;
 
 use alloc::collections::{BTreeMap, VecDeque};
@@ -14,10 +18,13 @@ use lowtide_wire::{Flags, Segment, SeqNum};
 
 use crate::config::Config;
 use crate::connection::Connection;
-use crate::event::SegmentError;
+use crate::event::{CloseReason, SegmentError};
 use crate::receiver::Accepted;
 use crate::state::State;
-use time_wait::TimeWaits;
+use listeners::{Admission, ListenerId, Listeners};
+use secrets::Secrets;
+pub use secrets::{IsnRule, TimestampOffset};
+use time_wait::{Entry, TimeWaits};
 
 /// Names a connection of one endpoint. A slot is used again after [`Endpoint::release`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -92,20 +99,22 @@ impl fmt::Display for OpenError {
 impl core::error::Error for OpenError {}
 
 #[derive(Debug)]
-struct Listener {
-    port: u16,
-    config: Arc<Config>,
-    backlog: usize,
-}
-
-#[derive(Debug)]
 struct Slot {
     tuple: FourTuple,
     conn: Connection,
+    /// The listener that counts it as not established.
+    embryonic: Option<ListenerId>,
+    /// A newer connection between the same ends has taken its place.
+    superseded: bool,
 }
 
 /// First port of the dynamic range (RFC 6335 §6).
 const EPHEMERAL: u16 = 49_152;
+/// Ports of that range.
+const PORTS: u64 = (u16::MAX - EPHEMERAL) as u64 + 1;
+/// How far the initial sequence number of a new incarnation lies beyond the last number of the old
+/// one, where the clock has not brought it there.
+const BEYOND: u64 = 1 << 16;
 
 /// All connections of one host.
 #[derive(Debug)]
@@ -113,40 +122,38 @@ pub struct Endpoint {
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
     table: BTreeMap<FourTuple, ConnId>,
-    listeners: Vec<Listener>,
+    listeners: Listeners,
     time_waits: TimeWaits,
     replies: VecDeque<(FourTuple, Segment)>,
-    random: u64,
-    next_port: u16,
+    secrets: Secrets,
+    /// What the next connection gets instead of a drawn initial sequence number.
+    next_isn: Option<SeqNum>,
+    /// Ports given out so far.
+    next_port: u64,
+    /// Ports looked at to find a free one.
+    #[cfg(test)]
+    port_steps: usize,
 }
 
 impl Endpoint {
     /// An endpoint whose sequence numbers, timestamps and ports follow from `seed`.
     ///
-    /// The numbers are unpredictable to a peer only as far as the seed is: RFC 6528 is refused by
-    /// name until its issue.
+    /// The numbers are unpredictable to a peer as far as the seed is, which is 64 bits: a driver on a
+    /// real network draws it from the system's random source.
     pub fn new(seed: u64) -> Self {
-        let mut endpoint = Self {
+        Self {
             slots: Vec::new(),
             free: Vec::new(),
             table: BTreeMap::new(),
-            listeners: Vec::new(),
-            time_waits: TimeWaits::default(),
+            listeners: Listeners::default(),
+            time_waits: TimeWaits::new(time_wait::LIMIT),
             replies: VecDeque::new(),
-            random: seed,
+            secrets: Secrets::new(seed),
+            next_isn: None,
             next_port: 0,
-        };
-        endpoint.next_port = (endpoint.draw() % u64::from(u16::MAX - EPHEMERAL)) as u16;
-        endpoint
-    }
-
-    /// splitmix64: numbers that differ, not secrets.
-    fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+            #[cfg(test)]
+            port_steps: 0,
+        }
     }
 
     /// Accepts connections to `port`, at most `backlog` at a time that are not established.
@@ -156,16 +163,17 @@ impl Endpoint {
         config: Arc<Config>,
         backlog: usize,
     ) -> Result<(), ListenError> {
-        if self.listeners.iter().any(|l| l.port == port) {
-            return Err(ListenError::InUse(port));
-        }
-        self.listeners.push(Listener { port, config, backlog });
-        Ok(())
+        self.listeners.open(port, config, backlog)
     }
 
     /// Stops accepting connections to `port`; those that exist go on.
     pub fn unlisten(&mut self, port: u16) {
-        self.listeners.retain(|l| l.port != port);
+        self.listeners.close(port);
+    }
+
+    /// Connections that come to `port` from now on get `config`; nothing happens without a listener.
+    pub fn reconfigure(&mut self, port: u16, config: Arc<Config>) {
+        self.listeners.reconfigure(port, config);
     }
 
     /// Opens a connection. `local_port` zero picks an ephemeral one.
@@ -184,20 +192,32 @@ impl Endpoint {
         } else if self.is_used(now, &tuple) {
             return Err(OpenError::InUse(tuple));
         }
-        let (isn, ts_base) = self.draw_numbers();
+        let (isn, ts_base) = self.numbers(now, &tuple, &config);
         let conn = Connection::connect(config, tuple.local_port, remote_port, isn, ts_base);
-        Ok(self.insert(tuple, conn))
+        Ok(self.insert(tuple, conn, None))
+    }
+
+    /// The next connection, opened or accepted, starts at `isn`. For tests of what happens near the
+    /// wrap of the sequence space; a host never does this.
+    pub const fn set_next_isn(&mut self, isn: SeqNum) {
+        self.next_isn = Some(isn);
     }
 
     fn is_used(&self, now: Instant, tuple: &FourTuple) -> bool {
         self.table.contains_key(tuple) || self.time_waits.holds(now, tuple)
     }
 
+    /// Algorithm 3 of RFC 6056 (§3.3.3, simple hash-based): one counter, and for each destination a
+    /// secret place to begin at. A port comes up again after all others did.
     fn pick_port(&mut self, now: Instant, tuple: FourTuple) -> Option<u16> {
-        let range = u16::MAX - EPHEMERAL;
-        for _ in 0..range {
-            self.next_port = (self.next_port + 1) % range;
-            let port = EPHEMERAL + self.next_port;
+        let offset = self.secrets.port_offset(&tuple) % PORTS;
+        for _ in 0..PORTS {
+            #[cfg(test)]
+            {
+                self.port_steps += 1;
+            }
+            let port = EPHEMERAL + ((offset + self.next_port) % PORTS) as u16;
+            self.next_port = (self.next_port + 1) % PORTS;
             if !self.is_used(now, &FourTuple { local_port: port, ..tuple }) {
                 return Some(port);
             }
@@ -205,13 +225,18 @@ impl Endpoint {
         None
     }
 
-    fn draw_numbers(&mut self) -> (SeqNum, u32) {
-        let bits = self.draw();
-        (SeqNum::new(bits as u32), (bits >> 32) as u32)
+    fn numbers(&mut self, now: Instant, tuple: &FourTuple, config: &Config) -> (SeqNum, u32) {
+        let (drawn, ts_base) = self.secrets.numbers(now, tuple, config);
+        (self.next_isn.take().unwrap_or(drawn), ts_base)
     }
 
-    fn insert(&mut self, tuple: FourTuple, conn: Connection) -> ConnId {
-        let slot = Some(Slot { tuple, conn });
+    fn insert(
+        &mut self,
+        tuple: FourTuple,
+        conn: Connection,
+        embryonic: Option<ListenerId>,
+    ) -> ConnId {
+        let slot = Some(Slot { tuple, conn, embryonic, superseded: false });
         let index = self.free.pop().unwrap_or(self.slots.len() as u32);
         match self.slots.get_mut(index as usize) {
             Some(place) => *place = slot,
@@ -234,7 +259,8 @@ impl Endpoint {
     ) -> Arrival {
         let hinted = hint.filter(|id| {
             self.slot(*id).is_some_and(|s| {
-                s.tuple.remote_port == seg.src_port
+                !s.superseded
+                    && s.tuple.remote_port == seg.src_port
                     && s.tuple.local_port == seg.dst_port
                     && s.tuple.remote == remote
                     && s.tuple.local == local
@@ -243,57 +269,100 @@ impl Endpoint {
         let tuple =
             FourTuple { local, local_port: seg.dst_port, remote, remote_port: seg.src_port };
         let found = hinted.or_else(|| self.table.get(&tuple).copied());
-        if let Some(id) = found
-            && let Some(conn) = self.conn(id)
-        {
-            return match conn.handle_segment(now, seg) {
-                Ok(accepted) => Arrival::Taken(id, accepted),
-                Err(error) => Arrival::Refused(id, error),
-            };
-        }
-        self.unknown(now, tuple, seg)
-    }
-
-    fn unknown(&mut self, now: Instant, tuple: FourTuple, seg: &Segment) -> Arrival {
         let opens =
             seg.flags.contains(Flags::SYN) && !seg.flags.intersects(Flags::ACK | Flags::RST);
-        if self.time_waits.holds(now, &tuple) {
-            if !(opens && self.time_waits.may_reopen(&tuple, seg)) {
-                if let Some(reply) = self.time_waits.answer(now, &tuple, seg) {
-                    self.replies.push_back((tuple, reply));
+        let Some((id, slot)) = found.and_then(|id| self.slot(id).map(|slot| (id, slot))) else {
+            return self.unknown(now, tuple, seg, opens);
+        };
+        if opens && slot.conn.state() == State::TimeWait {
+            let old = Entry::of(&slot.conn);
+            if let Some(beyond) = self.reopens(&old, seg) {
+                let arrival = self.open(now, tuple, seg, Some(beyond));
+                if matches!(arrival, Arrival::Opened(_))
+                    && let Some(slot) = self.slot_mut(id)
+                {
+                    slot.conn.end(CloseReason::Normal);
+                    slot.superseded = true;
                 }
-                return Arrival::TimeWait;
+                return arrival;
             }
-            self.time_waits.remove(&tuple);
+        }
+        self.known(now, id, seg)
+    }
+
+    fn known(&mut self, now: Instant, id: ConnId, seg: &Segment) -> Arrival {
+        let Some(slot) = self.slot_mut(id) else { return Arrival::Stray };
+        let result = slot.conn.handle_segment(now, seg);
+        if slot.conn.state() != State::SynReceived
+            && let Some(listener) = slot.embryonic.take()
+        {
+            let port = slot.tuple.local_port;
+            self.listeners.settle(port, listener);
+        }
+        match result {
+            Ok(accepted) => Arrival::Taken(id, accepted),
+            Err(error) => Arrival::Refused(id, error),
+        }
+    }
+
+    fn unknown(&mut self, now: Instant, tuple: FourTuple, seg: &Segment, opens: bool) -> Arrival {
+        let old = self.time_waits.get(now, &tuple);
+        let waits = old.is_some();
+        let beyond = old.filter(|_| opens).and_then(|old| self.reopens(old, seg));
+        if waits && beyond.is_none() {
+            if let Some(reply) = self.time_waits.answer(now, &tuple, seg) {
+                self.replies.push_back((tuple, reply));
+            }
+            return Arrival::TimeWait;
         }
         if seg.flags.contains(Flags::RST) {
             return Arrival::Stray;
         }
-        let Some(listener) = self.listeners.iter().find(|l| l.port == tuple.local_port) else {
-            self.reset(tuple, seg);
-            return Arrival::Stray;
-        };
         if !opens {
-            if seg.flags.contains(Flags::ACK) {
+            // To a listener, only an ACK is wrong enough for a RST (RFC 9293 §3.10.7.2).
+            if seg.flags.contains(Flags::ACK) || self.listeners.config(tuple.local_port).is_none() {
                 self.reset(tuple, seg);
             }
             return Arrival::Stray;
         }
-        let (config, backlog) = (Arc::clone(&listener.config), listener.backlog);
-        let embryonic = self
-            .slots
-            .iter()
-            .flatten()
-            .filter(|s| {
-                s.tuple.local_port == tuple.local_port && s.conn.state() == State::SynReceived
-            })
-            .count();
-        if embryonic >= backlog {
-            return Arrival::BacklogFull;
+        let arrival = self.open(now, tuple, seg, beyond);
+        if matches!(arrival, Arrival::Opened(_)) {
+            self.time_waits.remove(&tuple);
         }
-        let (isn, ts_base) = self.draw_numbers();
+        arrival
+    }
+
+    /// Whether the SYN `seg` ends the TIME-WAIT of `old`; what the new sequence numbers must be
+    /// beyond, if so.
+    fn reopens(&self, old: &Entry, seg: &Segment) -> Option<SeqNum> {
+        let config = self.listeners.config(seg.dst_port)?;
+        let stamp = seg.options.timestamps.filter(|_| config.timestamps).map(|t| t.value);
+        old.reopens(seg.seq, stamp)
+    }
+
+    /// A SYN for a listener, or for nobody.
+    fn open(
+        &mut self,
+        now: Instant,
+        tuple: FourTuple,
+        seg: &Segment,
+        beyond: Option<SeqNum>,
+    ) -> Arrival {
+        let (listener, config) = match self.listeners.admit(tuple.local_port) {
+            Admission::Admitted(listener, config) => (listener, config),
+            Admission::Full => return Arrival::BacklogFull,
+            Admission::Nobody => {
+                self.reset(tuple, seg);
+                return Arrival::Stray;
+            }
+        };
+        let (isn, ts_base) = self.numbers(now, &tuple, &config);
+        let isn = match beyond {
+            Some(last) if !last.before(isn) => last.add(BEYOND),
+            _ => isn,
+        };
         let conn = Connection::accept(config, now, seg, isn, ts_base);
-        Arrival::Opened(self.insert(tuple, conn))
+        Arrival::Opened(self.insert(tuple, conn, Some(listener)))
     }
 
     /// RST for a segment that belongs to nobody (RFC 9293 §3.10.7.1).
@@ -322,9 +391,13 @@ impl Endpoint {
         self.slots.get(id.0 as usize)?.as_ref()
     }
 
+    fn slot_mut(&mut self, id: ConnId) -> Option<&mut Slot> {
+        self.slots.get_mut(id.0 as usize)?.as_mut()
+    }
+
     /// A connection.
     pub fn conn(&mut self, id: ConnId) -> Option<&mut Connection> {
-        self.slots.get_mut(id.0 as usize)?.as_mut().map(|s| &mut s.conn)
+        self.slot_mut(id).map(|s| &mut s.conn)
     }
 
     /// Both ends of a connection.
@@ -337,9 +410,15 @@ impl Endpoint {
     pub fn release(&mut self, now: Instant, id: ConnId) {
         let Some(slot) = self.slots.get_mut(id.0 as usize).and_then(Option::take) else { return };
         self.free.push(id.0);
+        if let Some(listener) = slot.embryonic {
+            self.listeners.settle(slot.tuple.local_port, listener);
+        }
+        if slot.superseded {
+            return;
+        }
         self.table.remove(&slot.tuple);
         if slot.conn.state() == State::TimeWait {
-            self.time_waits.enter(now, slot.tuple, &slot.conn);
+            self.time_waits.enter(now, slot.tuple, Entry::of(&slot.conn));
         }
     }
 

@@ -13,6 +13,10 @@ pub enum CloseReason {
     Refused,
     /// No answer for too long.
     TimedOut,
+    /// Nothing moved for as long as the user timeout.
+    UserTimeout,
+    /// No answer to keep-alive probes.
+    KeepAlive,
     /// This side aborted it.
     Aborted,
 }
@@ -25,6 +29,8 @@ impl CloseReason {
             Self::Reset => "reset by the peer",
             Self::Refused => "refused by the peer",
             Self::TimedOut => "timed out",
+            Self::UserTimeout => "user timeout",
+            Self::KeepAlive => "no answer to keep-alive",
             Self::Aborted => "aborted",
         }
     }
@@ -72,6 +78,8 @@ pub enum SegmentError {
     Paws,
     /// Acknowledges what was never sent.
     AckOfUnsent,
+    /// Acknowledges less than any segment under way can (RFC 5961 §5.2).
+    OldAck,
     /// SYN on a synchronised connection.
     UnexpectedSyn,
     /// No ACK where one is needed.
@@ -89,6 +97,7 @@ impl fmt::Display for SegmentError {
             Self::OutOfWindow => "outside the receive window",
             Self::Paws => "older than the last timestamp (PAWS)",
             Self::AckOfUnsent => "acknowledges what was never sent",
+            Self::OldAck => "its acknowledgement is too old",
             Self::UnexpectedSyn => "SYN on a synchronised connection",
             Self::NoAck => "no ACK flag",
             Self::BadReset => "unacceptable RST",

@@ -10,6 +10,9 @@ use crate::state::State;
 
 impl Connection {
     pub(crate) fn expire(&mut self, now: Instant) {
+        if self.liveness_deadline() <= now {
+            self.check_liveness(now);
+        }
         self.rcv.on_ack_timer(now);
         if self.timers.time_wait <= now {
             self.end(CloseReason::Normal);

@@ -246,6 +246,7 @@ impl Connection {
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));
 
         self.snd.delivered_at = now;
+        self.liveness.hear(now);
         self.timers.retransmit = Instant::FAR_FUTURE;
         self.pending.established = true;
         self.state = if self.snd.closing { State::FinWait1 } else { State::Established };

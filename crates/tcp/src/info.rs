@@ -29,6 +29,10 @@ pub struct Counters {
     pub delivered_ce: u64,
     /// Segments that were not used.
     pub rejected: u64,
+    /// Challenge ACKs sent (RFC 5961).
+    pub challenge_acks: u64,
+    /// ACKs that the limit on challenge ACKs held back.
+    pub throttled_acks: u64,
 }
 
 /// One look at a connection.

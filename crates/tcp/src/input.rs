@@ -4,6 +4,7 @@ use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
 
 use crate::connection::Connection;
+use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 use crate::event::{CloseReason, SegmentError};
 use crate::receiver::Accepted;
 use crate::state::State;
@@ -29,22 +30,25 @@ impl Connection {
             self.handshake.retransmissions = self.handshake.retransmissions.max(1);
             return Err(SegmentError::BadHandshake);
         }
+        if seg.flags.contains(Flags::SYN)
+            && !seg.flags.contains(Flags::RST)
+            && self.state.is_synchronised()
+            && self.config.syn_answer == SynAnswer::ChallengeAck
+        {
+            // Whatever its sequence number and its timestamp (RFC 5961 §4.2).
+            self.challenge(now);
+            return Err(SegmentError::UnexpectedSyn);
+        }
         let offset = self.rcv.offset(seg.seq);
         self.check_timestamps(now, seg)?;
         if !self.rcv.acceptable(offset, seg.seq_len()) {
             return self.unacceptable(now, seg, offset);
         }
-        if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps)
-            && offset <= self.rcv.last_ack_sent as i64
-        {
-            ts.update(now, option.value);
-        }
         if seg.flags.contains(Flags::RST) {
-            return self.reset_arrives();
+            return self.reset_arrives(now, offset);
         }
         if seg.flags.contains(Flags::SYN) {
-            // Answer and drop, as RFC 9293 recommends; rate limits come with RFC 5961.
-            self.rcv.owe_ack_now();
+            self.syn_arrives(now);
             return Err(SegmentError::UnexpectedSyn);
         }
         if !seg.flags.contains(Flags::ACK) {
@@ -58,7 +62,18 @@ impl Connection {
             self.establish(now);
             self.snd.take_window(u64::from(seg.window) << self.snd.shift, seg.seq, seg.ack);
         }
+        if let Err(error) = self.check_ack(seg) {
+            self.challenge(now);
+            return Err(error);
+        }
+        // Not before: a timestamp that somebody made up would make PAWS refuse everything else.
+        if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps)
+            && offset <= self.rcv.last_ack_sent as i64
+        {
+            ts.update(now, option.value);
+        }
         self.process_ack(now, seg)?;
+        self.liveness.hear(now);
         self.our_fin_acknowledged(now);
         let accepted = self.take_payload(now, seg);
         Ok(accepted)
@@ -73,7 +88,7 @@ impl Connection {
         match seg.options.timestamps {
             Some(option) if !ts.is_old(now, option.value) => Ok(()),
             Some(_) => {
-                self.rcv.owe_ack_now();
+                self.answer_unacceptable(now, seg);
                 Err(SegmentError::Paws)
             }
             // Agreed on, so every segment must have it (RFC 7323 §3.2); dropped in silence.
@@ -95,9 +110,12 @@ impl Connection {
         // an old SYN opened it, the peer has another connection, and both would answer each other's
         // answers until one of them gives up.
         if self.state.is_synchronised() || seg.seq_len() > 0 {
-            self.rcv.owe_ack_now();
+            self.answer_unacceptable(now, seg);
         }
-        if self.state == State::TimeWait && seg.flags.contains(Flags::FIN) {
+        if self.state == State::TimeWait
+            && seg.flags.contains(Flags::FIN)
+            && self.rcv.offset(seg.seq_end()) == self.rcv.nxt as i64
+        {
             // Our ACK of the FIN was lost: acknowledge it again and wait again.
             self.timers.time_wait = now + self.config.time_wait;
         }
@@ -108,19 +126,30 @@ impl Connection {
         let ack_counts = self.state.is_synchronised()
             && (offset == self.rcv.nxt as i64 || recent)
             && seg.flags.contains(Flags::ACK)
-            && !seg.flags.contains(Flags::SYN);
+            && !seg.flags.contains(Flags::SYN)
+            && self.check_ack(seg).is_ok();
         if ack_counts {
             self.process_ack(now, seg)?;
+            self.liveness.hear(now);
             self.our_fin_acknowledged(now);
         }
         Err(SegmentError::OutOfWindow)
     }
 
-    /// Deviations from RFC 9293 §3.10.7.4: TIME-WAIT goes on (RFC 1337 §3), and in CLOSING and
-    /// LAST-ACK the end is normal only when all our data was acknowledged.
-    fn reset_arrives(&mut self) -> Result<Accepted, SegmentError> {
+    /// A RST in the window (RFC 9293 §3.10.7.4, second check).
+    ///
+    /// Deviation: in CLOSING and LAST-ACK the end is normal only when all our data was acknowledged.
+    fn reset_arrives(&mut self, now: Instant, offset: i64) -> Result<Accepted, SegmentError> {
+        let exact = offset == self.rcv.nxt as i64;
+        if self.state == State::TimeWait {
+            if self.config.time_wait_reset == TimeWaitReset::Ignore || !exact {
+                return Err(SegmentError::BadReset);
+            }
+        } else if self.config.rst_accept == RstAccept::Exact && !exact {
+            self.challenge(now);
+            return Err(SegmentError::BadReset);
+        }
         let reason = match self.state {
-            State::TimeWait => return Err(SegmentError::BadReset),
             State::SynReceived => CloseReason::Refused,
             // Both sides have closed and all data got through: only our FIN may be unacknowledged. A
             // peer that left TIME-WAIT early answers so.
@@ -129,6 +158,53 @@ impl Connection {
         };
         self.end(reason);
         Ok(Accepted::default())
+    }
+
+    /// A SYN in the window, where it is not challenged anyway (RFC 793 p. 71).
+    fn syn_arrives(&mut self, now: Instant) {
+        if self.config.syn_answer == SynAnswer::Reset && self.state != State::TimeWait {
+            self.reset = Some(self.snd.seq(self.snd.nxt));
+            self.end(CloseReason::Reset);
+        } else {
+            self.challenge(now);
+        }
+    }
+
+    /// Which acknowledgement numbers can be those of a peer that sees our segments (RFC 5961 §5.2).
+    fn check_ack(&self, seg: &Segment) -> Result<(), SegmentError> {
+        let ack = self.snd.offset(seg.ack);
+        // A window probe may have been taken.
+        let most = self.snd.probe_end.map_or(self.snd.nxt, |end| end.max(self.snd.nxt));
+        if ack > most as i64 {
+            return Err(SegmentError::AckOfUnsent);
+        }
+        let window = match self.config.ack_accept {
+            AckAccept::MaxWindow => self.snd.max_wnd,
+            AckAccept::SentWindow => self.snd.max_wnd.min(self.snd.una),
+            AckAccept::Any => return Ok(()),
+        };
+        if ack >= self.snd.una as i64 - window as i64 { Ok(()) } else { Err(SegmentError::OldAck) }
+    }
+
+    /// An ACK that only a peer which sees it can answer rightly (RFC 5961), so many and no more.
+    fn challenge(&mut self, now: Instant) {
+        let (limit, interval) =
+            (self.config.challenge_ack_limit, self.config.challenge_ack_interval);
+        if self.throttle.allows(now, limit, interval) {
+            self.counters.challenge_acks += 1;
+            self.rcv.owe_ack_now();
+        } else {
+            self.counters.throttled_acks += 1;
+        }
+    }
+
+    /// The ACK in answer to a segment that is old or beyond the window.
+    fn answer_unacceptable(&mut self, now: Instant, seg: &Segment) {
+        if self.config.ack_throttle == AckThrottle::Empty && seg.seq_len() == 0 {
+            self.challenge(now);
+        } else {
+            self.rcv.owe_ack_now();
+        }
     }
 
     fn our_fin_acknowledged(&mut self, now: Instant) {

@@ -23,6 +23,7 @@ pub mod switches;
 mod acks;
 mod config;
 mod connection;
+mod defence;
 mod ecn;
 mod endpoint;
 mod event;
@@ -30,6 +31,7 @@ mod expiry;
 mod handshake;
 mod info;
 mod input;
+mod liveness;
 mod loss_probe;
 mod losses;
 mod output;
@@ -50,8 +52,11 @@ pub use config::{
     Reduction, RtoMinApplies, UndoRule,
 };
 pub use connection::Connection;
+pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 pub use ecn::EcnMode;
-pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError};
+pub use endpoint::{
+    Arrival, ConnId, Endpoint, FourTuple, IsnRule, ListenError, OpenError, TimestampOffset,
+};
 pub use event::{CloseReason, Event, SegmentError};
 pub use info::{Counters, Info};
 pub use params::{Param, Params};

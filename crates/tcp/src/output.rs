@@ -370,7 +370,7 @@ impl Connection {
 
     /// A header with everything that every segment of a synchronised connection carries. It
     /// acknowledges all that arrived, so nothing is owed afterwards.
-    fn segment(&mut self, now: Instant, seq: SeqNum, class: PacketClass) -> Segment {
+    pub(crate) fn segment(&mut self, now: Instant, seq: SeqNum, class: PacketClass) -> Segment {
         let mut seg = Segment {
             src_port: self.local_port,
             dst_port: self.remote_port,
@@ -465,7 +465,7 @@ impl Connection {
         self.control(header)
     }
 
-    fn control(&mut self, header: Segment) -> Transmit {
+    pub(crate) fn control(&mut self, header: Segment) -> Transmit {
         // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
         let at = self.snd.nxt.min(self.snd.end);
         Transmit { id: self.new_id(), header, stream: at..at, mss: self.snd.mss, segments: 1 }

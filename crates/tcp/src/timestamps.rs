@@ -42,6 +42,11 @@ impl TimestampState {
         value.wrapping_sub(self.recent).cast_signed() > 0
     }
 
+    /// The last one seen.
+    pub(crate) const fn is_same(&self, value: u32) -> bool {
+        value == self.recent
+    }
+
     /// An acceptable segment that starts at or before the last ACK sent (RFC 7323 §4.3 rule 2).
     pub(crate) fn update(&mut self, now: Instant, value: u32) {
         if value.wrapping_sub(self.recent).cast_signed() >= 0

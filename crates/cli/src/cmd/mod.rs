@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod new;
+pub(crate) mod packetdrill;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod table;

@@ -1,83 +1,156 @@
 //! Connections in TIME-WAIT, kept small: enough to acknowledge a repeated FIN, to refuse old
 //! duplicates, and to let a new SYN in (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13, RFC 6191).
+//!
+//! Contract: at most [`LIMIT`] entries. Where one more does not fit, the one whose wait would end
+//! first is forgotten; Linux forgets the new one. Every operation costs the logarithm of the table,
+//! and each entry is looked at once more, when its wait ends.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 
-use lowtide_units::{Duration, Instant};
+use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
 use super::FourTuple;
+use crate::config::Config;
 use crate::connection::Connection;
+use crate::defence::{AckThrottle, Throttle, TimeWaitReset};
 use crate::timestamps::TimestampState;
 
+/// Most entries of one endpoint: four per port of a host.
+pub(super) const LIMIT: usize = 1 << 18;
+
 #[derive(Debug)]
-struct Entry {
+pub(super) struct Entry {
     snd_nxt: SeqNum,
     rcv_nxt: SeqNum,
     ts: Option<TimestampState>,
-    wait: Duration,
+    config: Arc<Config>,
+    throttle: Throttle,
     until: Instant,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct TimeWaits {
-    entries: BTreeMap<FourTuple, Entry>,
-}
-
-impl TimeWaits {
-    pub(super) fn enter(&mut self, now: Instant, tuple: FourTuple, conn: &Connection) {
-        self.entries.retain(|_, e| e.until > now);
-        let entry = Entry {
+impl Entry {
+    pub(super) fn of(conn: &Connection) -> Self {
+        Self {
             snd_nxt: conn.snd.seq(conn.snd.nxt),
             rcv_nxt: conn.rcv.seq(conn.rcv.nxt),
             ts: conn.ts,
-            wait: conn.config.time_wait,
+            config: Arc::clone(&conn.config),
+            throttle: conn.throttle,
             until: conn.timers.time_wait,
+        }
+    }
+
+    /// A SYN that is provably newer may open a new incarnation (RFC 6191 §2). `stamp` is its
+    /// timestamp, where the new incarnation would use timestamps.
+    ///
+    /// Some: what its initial sequence number must be beyond (RFC 9293 §3.6.1, MAY-2).
+    pub(super) fn reopens(&self, syn: SeqNum, stamp: Option<u32>) -> Option<SeqNum> {
+        let beyond = !syn.before(self.rcv_nxt);
+        let newer = match (&self.ts, stamp) {
+            (Some(ts), Some(stamp)) => ts.is_newer(stamp) || ts.is_same(stamp) && beyond,
+            (None, Some(_)) => true,
+            (_, None) => beyond,
         };
+        newer.then_some(self.snd_nxt)
+    }
+
+    /// The challenge-ACK limit has room for an answer to `seg`.
+    fn may_answer(&mut self, now: Instant, seg: &Segment) -> bool {
+        let counts = seg.flags.contains(Flags::SYN)
+            || self.config.ack_throttle == AckThrottle::Empty && seg.seq_len() == 0;
+        let (limit, interval) =
+            (self.config.challenge_ack_limit, self.config.challenge_ack_interval);
+        !counts || self.throttle.allows(now, limit, interval)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct TimeWaits {
+    entries: BTreeMap<FourTuple, Entry>,
+    /// The same ones in the order in which their waits end.
+    queue: BTreeSet<(Instant, FourTuple)>,
+    limit: usize,
+    /// Entries looked at to find those that are over.
+    #[cfg(test)]
+    pub(super) steps: usize,
+}
+
+impl TimeWaits {
+    pub(super) const fn new(limit: usize) -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            queue: BTreeSet::new(),
+            limit,
+            #[cfg(test)]
+            steps: 0,
+        }
+    }
+
+    pub(super) fn enter(&mut self, now: Instant, tuple: FourTuple, entry: Entry) {
+        self.expire(now);
+        self.remove(&tuple);
+        if self.entries.len() >= self.limit
+            && let Some((_, first)) = self.queue.pop_first()
+        {
+            self.entries.remove(&first);
+        }
+        self.queue.insert((entry.until, tuple));
         self.entries.insert(tuple, entry);
     }
 
+    fn expire(&mut self, now: Instant) {
+        while let Some(&(until, tuple)) = self.queue.first() {
+            #[cfg(test)]
+            {
+                self.steps += 1;
+            }
+            if until > now {
+                break;
+            }
+            self.queue.pop_first();
+            self.entries.remove(&tuple);
+        }
+    }
+
     pub(super) fn holds(&self, now: Instant, tuple: &FourTuple) -> bool {
-        self.entries.get(tuple).is_some_and(|e| e.until > now)
+        self.get(now, tuple).is_some()
+    }
+
+    pub(super) fn get(&self, now: Instant, tuple: &FourTuple) -> Option<&Entry> {
+        self.entries.get(tuple).filter(|e| e.until > now)
     }
 
     pub(super) fn remove(&mut self, tuple: &FourTuple) {
-        self.entries.remove(tuple);
+        if let Some(entry) = self.entries.remove(tuple) {
+            self.queue.remove(&(entry.until, *tuple));
+        }
     }
 
     pub(super) fn len(&mut self, now: Instant) -> usize {
-        self.entries.retain(|_, e| e.until > now);
+        self.expire(now);
         self.entries.len()
     }
 
-    /// A SYN that is provably newer may open a new incarnation.
-    pub(super) fn may_reopen(&self, tuple: &FourTuple, syn: &Segment) -> bool {
-        self.entries.get(tuple).is_some_and(|e| {
-            let newer_stamp = match (&e.ts, syn.options.timestamps) {
-                (Some(ts), Some(option)) => ts.is_newer(option.value),
-                _ => false,
-            };
-            newer_stamp || e.rcv_nxt.before(syn.seq)
-        })
-    }
-
-    /// The ACK in answer to a segment. None to a RST, which does not end TIME-WAIT (RFC 1337), and
-    /// none to an ACK that is as it should be: two ends in TIME-WAIT would answer each other for ever.
+    /// The ACK in answer to a segment. None to a RST, and none to an ACK that is as it should be: two
+    /// ends in TIME-WAIT would answer each other for ever.
     pub(super) fn answer(
         &mut self,
         now: Instant,
         tuple: &FourTuple,
         seg: &Segment,
     ) -> Option<Segment> {
-        if seg.flags.contains(Flags::RST) {
-            return None;
-        }
         let entry = self.entries.get_mut(tuple)?;
-        if seg.seq_len() == 0 && seg.seq == entry.rcv_nxt {
+        if seg.flags.contains(Flags::RST) {
+            let ends = entry.config.time_wait_reset == TimeWaitReset::End;
+            if ends && seg.seq == entry.rcv_nxt {
+                self.remove(tuple);
+            }
             return None;
         }
-        if seg.flags.contains(Flags::FIN) {
-            entry.until = now + entry.wait;
+        if seg.seq_len() == 0 && seg.seq == entry.rcv_nxt || !entry.may_answer(now, seg) {
+            return None;
         }
         let mut reply = Segment {
             src_port: tuple.local_port,
@@ -88,7 +161,163 @@ impl TimeWaits {
             window: u16::MAX,
             ..Segment::default()
         };
+        if seg.flags.contains(Flags::FIN) && seg.seq_end() == entry.rcv_nxt {
+            // The peer's FIN again: our ACK of it was lost, and the wait begins anew.
+            if let (Some(ts), Some(option)) = (entry.ts.as_mut(), seg.options.timestamps) {
+                ts.update(now, option.value);
+            }
+            let until = now + entry.config.time_wait;
+            self.queue.remove(&(entry.until, *tuple));
+            self.queue.insert((until, *tuple));
+            entry.until = until;
+        }
         reply.options.timestamps = entry.ts.as_ref().map(|ts| ts.stamp(now));
         Some(reply)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::{IpAddr, Ipv4Addr};
+
+    use lowtide_units::Duration;
+    use lowtide_wire::Timestamps;
+
+    use super::*;
+
+    fn at(secs: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(secs)
+    }
+
+    fn tuple(port: u16) -> FourTuple {
+        let host = |n| IpAddr::V4(Ipv4Addr::new(10, 0, 0, n));
+        FourTuple { local: host(1), local_port: port, remote: host(2), remote_port: 80 }
+    }
+
+    /// RCV.NXT is 1000, SND.NXT 5000; the wait is 60 s.
+    fn entry(now: Instant, config: &Config, recent: Option<u32>) -> Entry {
+        let granularity = Duration::from_ms(1);
+        Entry {
+            snd_nxt: SeqNum::new(5000),
+            rcv_nxt: SeqNum::new(1000),
+            ts: recent.map(|r| TimestampState::new(granularity, 0, r, now)),
+            config: Arc::new(config.clone()),
+            throttle: Throttle::default(),
+            until: now + config.time_wait,
+        }
+    }
+
+    fn segment(flags: Flags, seq: u32) -> Segment {
+        Segment { src_port: 80, dst_port: 1, seq: SeqNum::new(seq), flags, ..Segment::default() }
+    }
+
+    /// The cases of RFC 6191 §2 in their order. 100 was the last timestamp.
+    #[test]
+    fn rfc6191_2_a_syn_reopens_only_when_it_is_provably_newer() {
+        for (recent, stamp, seq, reopens) in [
+            (Some(100), Some(101), 1, true),
+            (Some(100), Some(100), 1000, true),
+            (Some(100), Some(100), 999, false),
+            (Some(100), Some(99), 2000, false),
+            (Some(100), None, 1000, true),
+            (Some(100), None, 999, false),
+            (None, Some(1), 1, true),
+            (None, None, 1000, true),
+            (None, None, 999, false),
+        ] {
+            let old = entry(at(0), &Config::default(), recent);
+            let got = old.reopens(SeqNum::new(seq), stamp);
+            let expected = reopens.then_some(SeqNum::new(5000));
+            assert_eq!(got, expected, "last {recent:?}, SYN at {seq} with {stamp:?}");
+        }
+    }
+
+    #[test]
+    fn entries_end_in_the_order_of_their_waits_each_looked_at_once() {
+        let mut table = TimeWaits::new(LIMIT);
+        for n in 0..1000_u16 {
+            let now = at(u64::from(n));
+            table.enter(now, tuple(n), entry(now, &Config::default(), None));
+        }
+        assert_eq!(table.len(at(999)), 60);
+        assert!(table.holds(at(999), &tuple(940)) && !table.holds(at(999), &tuple(939)));
+        assert_eq!(table.len(at(2000)), 0);
+        // Each entry once as the first that waits, once as over.
+        assert!(table.steps <= 2 * 1000 + 2, "{}", table.steps);
+        assert!(table.queue.is_empty());
+    }
+
+    #[test]
+    fn a_full_table_forgets_the_wait_that_would_end_first() {
+        let mut table = TimeWaits::new(2);
+        let brief = Config { time_wait: Duration::from_secs(10), ..Config::default() };
+        table.enter(at(0), tuple(1), entry(at(0), &Config::default(), None));
+        table.enter(at(1), tuple(2), entry(at(1), &brief, None));
+        table.enter(at(2), tuple(3), entry(at(2), &Config::default(), None));
+        assert_eq!([1, 2, 3].map(|p| table.holds(at(2), &tuple(p))), [true, false, true]);
+        assert_eq!(table.len(at(2)), 2);
+        // The same connection again takes no second place.
+        table.enter(at(3), tuple(3), entry(at(3), &Config::default(), None));
+        assert_eq!([1, 3].map(|p| table.holds(at(3), &tuple(p))), [true, true]);
+    }
+
+    #[test]
+    fn only_the_peers_own_fin_begins_the_wait_anew() {
+        let mut table = TimeWaits::new(LIMIT);
+        table.enter(at(0), tuple(1), entry(at(0), &Config::default(), Some(100)));
+        let mut fin = segment(Flags::FIN | Flags::ACK, 998);
+        assert!(table.answer(at(30), &tuple(1), &fin).is_some());
+        assert!(!table.holds(at(60), &tuple(1)), "that was some other FIN");
+        fin.seq = SeqNum::new(999);
+        fin.options.timestamps = Some(Timestamps { value: 150, echo: 0 });
+        let reply = table.answer(at(59), &tuple(1), &fin).unwrap();
+        assert_eq!((reply.seq.raw(), reply.ack.raw(), reply.flags), (5000, 1000, Flags::ACK));
+        assert_eq!(reply.options.timestamps.unwrap().echo, 150);
+        assert!(table.holds(at(118), &tuple(1)));
+        assert_eq!(table.len(at(119)), 0);
+        assert!(table.queue.is_empty());
+    }
+
+    #[test]
+    fn an_ack_as_it_should_be_and_a_reset_get_no_answer() {
+        let mut table = TimeWaits::new(LIMIT);
+        table.enter(at(0), tuple(1), entry(at(0), &Config::default(), None));
+        assert_eq!(table.answer(at(1), &tuple(1), &segment(Flags::ACK, 1000)), None);
+        assert!(table.answer(at(1), &tuple(1), &segment(Flags::ACK, 999)).is_some());
+        // RFC 1337 §3: a RST, however exact, does not end the wait.
+        assert_eq!(table.answer(at(1), &tuple(1), &segment(Flags::RST, 1000)), None);
+        assert!(table.holds(at(1), &tuple(1)));
+    }
+
+    #[test]
+    fn a_reset_ends_the_wait_where_that_is_chosen_but_only_at_rcv_nxt() {
+        let mut table = TimeWaits::new(LIMIT);
+        let config = Config { time_wait_reset: TimeWaitReset::End, ..Config::default() };
+        table.enter(at(0), tuple(1), entry(at(0), &config, None));
+        assert_eq!(table.answer(at(1), &tuple(1), &segment(Flags::RST, 1001)), None);
+        assert!(table.holds(at(1), &tuple(1)));
+        assert_eq!(table.answer(at(1), &tuple(1), &segment(Flags::RST, 1000)), None);
+        assert_eq!(table.len(at(1)), 0);
+    }
+
+    /// RFC 5961 §7 holds here too.
+    #[test]
+    fn answers_to_syns_are_limited() {
+        for (throttle, empties) in [(AckThrottle::Challenges, 5), (AckThrottle::Empty, 2)] {
+            let config = Config {
+                challenge_ack_limit: 2,
+                challenge_ack_interval: Duration::from_secs(5),
+                ack_throttle: throttle,
+                ..Config::default()
+            };
+            let answers = |seg: Segment| {
+                let mut table = TimeWaits::new(LIMIT);
+                table.enter(at(0), tuple(1), entry(at(0), &config, None));
+                (0..5).filter(|_| table.answer(at(1), &tuple(1), &seg).is_some()).count()
+            };
+            assert_eq!(answers(segment(Flags::SYN, 1)), 2);
+            assert_eq!(answers(segment(Flags::ACK, 1)), empties);
+            assert_eq!(answers(segment(Flags::FIN | Flags::ACK, 999)), 5);
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::value::{Kind, Value};
 const ECN: Names<EcnWish> =
     &[("off", EcnWish::Off), ("rfc3168", EcnWish::Rfc3168), ("passive", EcnWish::Passive)];
 
-pub(super) const CONNECTION: [Switch; 13] = [
+pub(super) const CONNECTION: [Switch; 9] = [
     Switch {
         name: "mtu",
         side: Side::Connection,
@@ -88,9 +88,5 @@ pub(super) const CONNECTION: [Switch; 13] = [
         get: |c| Value::Duration(c.time_wait),
         set: |c, v| set_duration(&mut c.time_wait, v),
     },
-    later::KEEP_ALIVE,
-    later::USER_TIMEOUT,
-    later::BLIND_ATTACK_CHECKS,
-    later::ISN,
     later::BUFFER_TUNING,
 ];

@@ -27,40 +27,25 @@ fn accept(_: &mut Config, _: &Value) -> Result<(), ValueError> {
     Ok(())
 }
 
-pub(super) const KEEP_ALIVE: Switch = later!(
-    "keep-alive",
+pub(super) const KEEP_ALIVE_PROBE: Switch = later!(
+    "keep-alive-probe",
+    Side::Connection,
+    "empty",
+    &[(
+        "one-byte",
+        "a probe with a garbage byte has no place here: payload is the driver's stream"
+    )],
+    "What a keep-alive probe carries.",
+    "RFC 9293 §3.8.4 (SHLD-12, MAY-6)"
+);
+
+pub(super) const USER_TIMEOUT_OPTION: Switch = later!(
+    "user-timeout-option",
     Side::Connection,
     "off",
-    &[("on", "keep-alive probes (RFC 9293 §3.8.4) come later")],
-    "Whether an idle connection is probed.",
-    "RFC 9293 §3.8.4"
-);
-
-pub(super) const USER_TIMEOUT: Switch = later!(
-    "user-timeout",
-    Side::Connection,
-    "off",
-    &[("on", "the user timeout and its option (RFC 5482) come later")],
-    "Whether unacknowledged data ends the connection after a time that the user sets.",
-    "RFC 5482"
-);
-
-pub(super) const BLIND_ATTACK_CHECKS: Switch = later!(
-    "blind-attack-checks",
-    Side::Connection,
-    "rfc9293",
-    &[("rfc5961", "the stricter checks and challenge-ACK limits of RFC 5961 come later")],
-    "How RST, SYN and ACK that do not fit the window are judged.",
-    "RFC 9293 §3.10.7.4"
-);
-
-pub(super) const ISN: Switch = later!(
-    "isn",
-    Side::Connection,
-    "random",
-    &[("rfc6528", "the keyed hash of RFC 6528 comes later; the run's seed draws the number")],
-    "How the initial sequence number is chosen.",
-    "RFC 9293 §3.4.1"
+    &[("on", "the user timeout option (RFC 5482 §3) comes later; `user-timeout` works without it")],
+    "Whether the user timeout is told to the peer.",
+    "RFC 5482 §3"
 );
 
 pub(super) const BUFFER_TUNING: Switch = later!(

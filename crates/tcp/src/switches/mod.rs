@@ -6,8 +6,10 @@
 //! knows and this version lacks is a switch or a value that is refused by name, with the reason.
 
 mod connection;
+mod defence;
 mod field;
 mod later;
+mod liveness;
 mod nearest;
 mod receiver;
 mod sender;
@@ -57,24 +59,35 @@ pub struct Switch {
 /// Every switch, sender first.
 pub static SWITCHES: &[Switch] = &ALL;
 
-const ALL: [Switch;
-    sender::SENDER.len() + receiver::RECEIVER.len() + connection::CONNECTION.len()] = {
+/// The tables in the order in which they are shown.
+const TABLES: [&[Switch]; 5] = [
+    &sender::SENDER,
+    &receiver::RECEIVER,
+    &connection::CONNECTION,
+    &defence::DEFENCE,
+    &liveness::LIVENESS,
+];
+
+const fn count() -> usize {
+    let (mut n, mut t) = (0, 0);
+    while t < TABLES.len() {
+        n += TABLES[t].len();
+        t += 1;
+    }
+    n
+}
+
+const ALL: [Switch; count()] = {
     let mut all = [sender::SENDER[0]; _];
-    let mut i = 0;
-    while i < sender::SENDER.len() {
-        all[i] = sender::SENDER[i];
-        i += 1;
-    }
-    let mut j = 0;
-    while j < receiver::RECEIVER.len() {
-        all[i + j] = receiver::RECEIVER[j];
-        j += 1;
-    }
-    i += j;
-    j = 0;
-    while j < connection::CONNECTION.len() {
-        all[i + j] = connection::CONNECTION[j];
-        j += 1;
+    let (mut n, mut t) = (0, 0);
+    while t < TABLES.len() {
+        let mut i = 0;
+        while i < TABLES[t].len() {
+            all[n] = TABLES[t][i];
+            n += 1;
+            i += 1;
+        }
+        t += 1;
     }
     all
 };

@@ -92,7 +92,8 @@ impl Script {
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
     /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `probes`,
-    /// `probe-repairs`, `ce`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
+    /// `probe-repairs`, `ce`, `challenges`,
+    /// `throttled`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
         let info = self.conn.info();
         let span = |d: Option<lowtide_units::Duration>| {
@@ -119,6 +120,8 @@ impl Script {
             "probes" => info.counters.loss_probes.to_string(),
             "probe-repairs" => info.counters.loss_probe_recoveries.to_string(),
             "ce" => info.counters.delivered_ce.to_string(),
+            "challenges" => info.counters.challenge_acks.to_string(),
+            "throttled" => info.counters.throttled_acks.to_string(),
             "unread" => self.conn.unread().to_string(),
             "alpha" => {
                 let mut probe = Alpha(None);
@@ -162,6 +165,8 @@ fn name(event: &Event) -> String {
             CloseReason::Reset => "reset",
             CloseReason::Refused => "refused",
             CloseReason::TimedOut => "timed-out",
+            CloseReason::UserTimeout => "user-timeout",
+            CloseReason::KeepAlive => "keep-alive",
             CloseReason::Aborted => "aborted",
         }
         .to_owned(),

@@ -173,7 +173,7 @@ impl Case {
 /// Half of the seeds make the first connection start near the end of the sequence space, or its
 /// timestamps near the end of theirs.
 ///
-/// The endpoint draws with splitmix64, a bijection: the state behind a wished draw is computed. Were
+/// Where its numbers are drawn, the endpoint does it with splitmix64, a bijection: the state behind a wished draw is computed. Were
 /// the endpoint to draw otherwise, these seeds were as good as any, and the tally of wraps would
 /// tell.
 fn endpoint_seed(d: &mut Draw) -> u64 {
@@ -188,8 +188,8 @@ fn endpoint_seed(d: &mut Draw) -> u64 {
         1 => u64::from(isn.1) | u64::from(base) << 32,
         _ => u64::from(isn.0) | u64::from(base) << 32,
     };
-    // The first draw of an endpoint is its first ephemeral port.
-    unmix(wished).wrapping_sub(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2))
+    // The first six draws of an endpoint are its three keys.
+    unmix(wished).wrapping_sub(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(7))
 }
 
 fn unmix(z: u64) -> u64 {

@@ -1,8 +1,9 @@
 //! Random settings of one end.
 
 use lowtide_tcp::{
-    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
-    Reduction, RtoMinApplies, UndoRule, ack, cc, feedback,
+    AckAccept, AckThrottle, Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth,
+    InitialWindow, IsnRule, RecoveryRule, Recut, Reduction, RstAccept, RtoMinApplies, SynAnswer,
+    TimeWaitReset, TimestampOffset, UndoRule, ack, cc, feedback,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -99,6 +100,36 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         time_wait: Duration::from_secs(if heavy { d.range(1, 4) } else { 60 }),
         undo: d.pick(&[UndoRule::Off, UndoRule::Eifel]),
         ecn_fallback: d.flip(),
+        time_wait_reset: d.pick(&[
+            TimeWaitReset::Ignore,
+            TimeWaitReset::Ignore,
+            TimeWaitReset::End,
+        ]),
+        isn: d.pick(&[IsnRule::Rfc6528, IsnRule::Random, IsnRule::Random]),
+        isn_tick: d.pick(&[Duration::from_ns(64), Duration::from_us(4)]),
+        timestamp_offset: d.pick(&[
+            TimestampOffset::PerConnection,
+            TimestampOffset::PerHostPair,
+            TimestampOffset::Random,
+            TimestampOffset::Random,
+        ]),
+        rst_accept: d.pick(&[RstAccept::Exact, RstAccept::Exact, RstAccept::InWindow]),
+        syn_answer: d.pick(&[SynAnswer::ChallengeAck, SynAnswer::ChallengeAck, SynAnswer::Reset]),
+        ack_accept: d.pick(&[AckAccept::MaxWindow, AckAccept::SentWindow, AckAccept::Any]),
+        // An answer that never comes may be the one that an honest peer needs.
+        challenge_ack_limit: if heavy { d.pick(&[0, 1, 10]) } else { d.pick(&[1, 10, u32::MAX]) },
+        challenge_ack_interval: d.micros(1, 500_000),
+        ack_throttle: d.pick(&[AckThrottle::Challenges, AckThrottle::Empty]),
+        keep_alive: d.permille(300),
+        // Answers to several probes within a round trip look like duplicate ACKs to data that follows.
+        keep_alive_idle: d.micros(if patient { 300_000 } else { 50_000 }, 3_000_000),
+        keep_alive_interval: d.micros(if patient { 300_000 } else { 1_000 }, 1_000_000),
+        keep_alive_count: if heavy { d.range(1, 9) as u32 } else { 1_000 },
+        user_timeout: if heavy && d.permille(200) {
+            d.micros(1_000, 20_000_000)
+        } else {
+            Duration::ZERO
+        },
         ..Config::default()
     }
 }

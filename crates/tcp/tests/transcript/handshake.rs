@@ -167,7 +167,7 @@ fn rfc9293_3_5_simultaneous_open_of_two_with_losses() {
 fn rfc9293_3_5_1_a_lost_last_ack_is_repeated_for_a_repeated_syn_ack() {
     everywhere(|o| {
         Script::established(o, &plain()).run(
-            "+1s < S. 0:0(0) ack 1 <mss 1460> -> OutOfWindow
+            "+1s < S. 0:0(0) ack 1 <mss 1460> -> UnexpectedSyn
              > . 1:1(0) ack 1
              is state Established",
         );

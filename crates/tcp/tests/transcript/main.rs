@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod blind;
 mod both_ends;
 mod closing;
 mod dctcp_sender;
@@ -13,6 +14,7 @@ mod ecn_sender;
 mod endpoint;
 mod growth;
 mod handshake;
+mod liveness;
 mod loss_probe;
 mod nagle;
 mod newreno;

@@ -1,12 +1,16 @@
 //! RST: where it counts and where it does not (RFC 9293 §3.5.2, §3.5.3, §3.10.7.4).
 
+use lowtide_tcp::{Config, RstAccept};
+
 use crate::common::{Script, everywhere, plain};
 
 #[test]
 fn rfc9293_3_5_3_a_reset_in_the_window_ends_the_connection() {
     everywhere(|o| {
-        for at in [1, 2, 60_000] {
-            Script::established(o, &plain()).run(&format!(
+        for (rst_accept, at) in
+            [(RstAccept::Exact, 1), (RstAccept::InWindow, 2), (RstAccept::InWindow, 60_000)]
+        {
+            Script::established(o, &Config { rst_accept, ..plain() }).run(&format!(
                 "event established
                  < R {at}:{at}(0)
                  is state Closed
@@ -49,8 +53,7 @@ fn rfc9293_3_10_7_4_a_reset_while_data_is_in_flight() {
 #[test]
 fn rfc9293_3_10_7_4_a_reset_counts_at_a_closed_window() {
     everywhere(|o| {
-        let config =
-            lowtide_tcp::Config { receive_buffer: lowtide_units::Bytes::new(1000), ..plain() };
+        let config = Config { receive_buffer: lowtide_units::Bytes::new(1000), ..plain() };
         Script::established(o, &config).run(
             "< . 1:1001(1000) ack 1
              > . 1:1(0) ack 1001 win 0
@@ -108,7 +111,8 @@ fn rfc9293_3_10_7_4_an_ack_of_the_future_is_answered_with_an_ack() {
              // Half the sequence space away either way.
              < . 1:1(0) ack 2000000000 -> AckOfUnsent
              > . 1001:1001(0) ack 1
-             < . 1:1(0) ack -2000000000
+             < . 1:1(0) ack -2000000000 -> OldAck
+             > . 1001:1001(0) ack 1
              is acked 0
              < . 1:1(0) ack 1001
              is acked 1000",

@@ -1,0 +1,214 @@
+//! `lowtide packetdrill`: scripts in, one line per script out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lowtide_packetdrill::run::{self, Options, Report};
+use lowtide_packetdrill::script::{Script, ScriptError};
+use serde::Serialize;
+
+use crate::args::PacketdrillArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Serialize)]
+struct Answer {
+    schema: &'static str,
+    version: &'static str,
+    passed: usize,
+    failed: usize,
+    /// Scripts that could not be run.
+    refused: usize,
+    scripts: Vec<Ran>,
+}
+
+#[derive(Serialize)]
+struct Ran {
+    name: String,
+    /// `ok`, `fail` or `refused`.
+    verdict: &'static str,
+    events: usize,
+    ended_s: Option<f64>,
+    digest: Option<String>,
+    /// Where and why it failed or was refused.
+    failure: Option<Why>,
+    notes: Vec<Remark>,
+    /// Every packet, with `--verbose`.
+    packets: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct Why {
+    line: usize,
+    at_s: Option<f64>,
+    message: String,
+    help: Option<String>,
+    expected: Option<String>,
+    got: Option<String>,
+    differs: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Remark {
+    line: usize,
+    text: String,
+}
+
+pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Failure> {
+    let mut paths = Vec::new();
+    for path in &args.files {
+        collect(path, &mut paths)?;
+    }
+    if paths.is_empty() {
+        let help = "scripts end in .pkt; name a file to run another one".to_string();
+        return Err(Failure::Usage("no scripts were found".to_string(), Some(help)));
+    }
+    if args.stock {
+        return stock(&paths);
+    }
+    let options = Options { flags: args.so_flags.clone() };
+    let mut verdicts = Vec::new();
+    let mut refused = Vec::new();
+    for path in &paths {
+        let name = path.display().to_string();
+        let ran = Script::parse(&name, &read(path)?).and_then(|s| run::run(&s, &options));
+        match ran {
+            Ok(report) => {
+                if !out.json {
+                    say(&report, args.verbose, out)?;
+                }
+                verdicts.push(verdict(report, args.verbose));
+            }
+            Err(error) => {
+                if !out.json {
+                    out.text(&format!("BAD   {name}:{}: {}", error.line(), error.message))?;
+                }
+                verdicts.push(refusal(&name, &error));
+                refused.push(error);
+            }
+        }
+    }
+    let failed = verdicts.iter().filter(|v| v.verdict == "fail").count();
+    let passed = verdicts.len() - failed - refused.len();
+    let answer = Answer {
+        schema: "lowtide.packetdrill/1",
+        version: env!("CARGO_PKG_VERSION"),
+        passed,
+        failed,
+        refused: refused.len(),
+        scripts: verdicts,
+    };
+    if out.json {
+        out.json(&answer)?;
+    } else {
+        let total = answer.scripts.len();
+        out.text(&format!(
+            "{total} scripts: {passed} ok, {failed} failed, {} refused",
+            refused.len()
+        ))?;
+    }
+    if !refused.is_empty() {
+        return Err(Failure::Scripts(refused));
+    }
+    if failed > 0 {
+        return Err(Failure::Run(format!("{failed} of {} scripts failed", answer.scripts.len())));
+    }
+    Ok(())
+}
+
+/// A file as it is named; of a directory every `*.pkt` in it, in order of name.
+fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    if !path.is_dir() {
+        out.push(path.to_path_buf());
+        return Ok(());
+    }
+    let cannot = |e| Failure::Usage(format!("cannot read {}: {e}", path.display()), None);
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(path).map_err(cannot)? {
+        entries.push(entry.map_err(cannot)?.path());
+    }
+    entries.sort();
+    for entry in entries {
+        // A link to a directory may lead in a circle.
+        if entry.is_dir() && !entry.is_symlink() {
+            collect(&entry, out)?;
+        } else if entry.extension().is_some_and(|e| e == "pkt") {
+            out.push(entry);
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|e| Failure::Usage(format!("cannot read {}: {e}", path.display()), None))
+}
+
+/// One script for stock packetdrill, on stdout.
+fn stock(paths: &[PathBuf]) -> Result<(), Failure> {
+    let [path] = paths else {
+        let message = format!("--stock prints one script, not {}", paths.len());
+        return Err(Failure::Usage(message, Some("name one file".to_string())));
+    };
+    let script = Script::parse(&path.display().to_string(), &read(path)?);
+    let text = script.and_then(|s| s.for_stock()).map_err(|e| Failure::Scripts(vec![e]))?;
+    Output::line(&text)
+}
+
+fn say(report: &Report, verbose: bool, out: Output) -> Result<(), Failure> {
+    if verbose {
+        for packet in &report.packets {
+            out.text(&format!("      {packet}"))?;
+        }
+    }
+    for note in &report.notes {
+        out.note(&format!("{}:{}: note: {}", report.name, note.line, note.text));
+    }
+    let Some(failure) = &report.failure else {
+        return out.text(&format!("ok    {}", report.name));
+    };
+    out.text(&format!("FAIL  {}", failure.to_string().replace('\n', "\n      ")))
+}
+
+fn verdict(report: Report, verbose: bool) -> Ran {
+    let why = report.failure.map(|failure| Why {
+        line: failure.line,
+        at_s: Some(failure.at.as_secs_f64()),
+        message: failure.message,
+        help: None,
+        expected: failure.expected,
+        got: failure.got,
+        differs: failure.differs,
+    });
+    Ran {
+        name: report.name,
+        verdict: if why.is_some() { "fail" } else { "ok" },
+        events: report.events,
+        ended_s: Some(report.ended.as_secs_f64()),
+        digest: Some(format!("{:016x}", report.digest)),
+        failure: why,
+        notes: report.notes.into_iter().map(|n| Remark { line: n.line, text: n.text }).collect(),
+        packets: verbose.then_some(report.packets),
+    }
+}
+
+fn refusal(name: &str, error: &ScriptError) -> Ran {
+    Ran {
+        name: name.to_string(),
+        verdict: "refused",
+        events: 0,
+        ended_s: None,
+        digest: None,
+        failure: Some(Why {
+            line: error.line(),
+            at_s: None,
+            message: error.message.clone(),
+            help: error.help.clone(),
+            expected: None,
+            got: None,
+            differs: Vec::new(),
+        }),
+        notes: Vec::new(),
+        packets: None,
+    }
+}

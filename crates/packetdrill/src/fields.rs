@@ -1,0 +1,306 @@
+//! What an assertion can ask of a connection.
+//!
+//! Two families: our own names, in segments, bytes and times with units, and the `tcpi_` names of
+//! Linux's `tcp_info`, in its units. [`FIELDS`] is the documentation of both.
+
+use std::cmp::Ordering;
+
+use lowtide_tcp::{EcnMode, LimitedBy, State};
+use lowtide_units::Duration;
+
+use crate::script::Operand;
+use crate::stack::View;
+
+/// What a value of a field is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A number.
+    Number,
+    /// A time with a unit.
+    Time,
+    /// One of a list of names.
+    Name,
+}
+
+/// A value that was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// A fraction with a positive denominator.
+    Number(i128, i128),
+    /// A time.
+    Time(Duration),
+    /// A name.
+    Name(&'static str),
+    /// Above every number: a threshold that was never set.
+    Infinite,
+    /// The connection has no such value (no alpha, no round trip measured yet).
+    Absent,
+}
+
+/// One field.
+#[derive(Debug)]
+pub struct Field {
+    /// As it is written.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: Kind,
+    /// One sentence with the unit.
+    pub doc: &'static str,
+    read: fn(&View) -> Value,
+}
+
+impl Field {
+    /// Its value.
+    pub fn read(&self, view: &View) -> Value {
+        (self.read)(view)
+    }
+}
+
+const fn n(value: u64) -> Value {
+    Value::Number(value as i128, 1)
+}
+
+/// Whole segments of `bytes`, rounded down.
+fn segments(view: &View, bytes: u64) -> Value {
+    n(bytes / u64::from(view.info.mss.max(1)))
+}
+
+fn time(value: Option<Duration>) -> Value {
+    value.map_or(Value::Absent, Value::Time)
+}
+
+fn us(value: Option<Duration>) -> Value {
+    value.map_or(Value::Absent, |d| n(d.as_us()))
+}
+
+const fn flag(on: bool) -> Value {
+    Value::Name(if on { "true" } else { "false" })
+}
+
+/// Every state, with Linux's number.
+const STATES: [(State, &str, u64); 10] = [
+    (State::Established, "ESTABLISHED", 1),
+    (State::SynSent, "SYN_SENT", 2),
+    (State::SynReceived, "SYN_RECEIVED", 3),
+    (State::FinWait1, "FIN_WAIT_1", 4),
+    (State::FinWait2, "FIN_WAIT_2", 5),
+    (State::TimeWait, "TIME_WAIT", 6),
+    (State::Closed, "CLOSED", 7),
+    (State::CloseWait, "CLOSE_WAIT", 8),
+    (State::LastAck, "LAST_ACK", 9),
+    (State::Closing, "CLOSING", 11),
+];
+
+fn state(view: &View) -> (&'static str, u64) {
+    let found = STATES.iter().find(|(s, ..)| *s == view.info.state);
+    found.map_or(("CLOSED", 7), |(_, name, number)| (name, *number))
+}
+
+const LIMITS: [(LimitedBy, &str); 4] = [
+    (LimitedBy::Application, "application"),
+    (LimitedBy::Cwnd, "cwnd"),
+    (LimitedBy::ReceiveWindow, "receive_window"),
+    (LimitedBy::SendBuffer, "send_buffer"),
+];
+
+const fn field(
+    name: &'static str,
+    kind: Kind,
+    doc: &'static str,
+    read: fn(&View) -> Value,
+) -> Field {
+    Field { name, kind, doc, read }
+}
+
+/// Every field.
+pub static FIELDS: &[Field] = &[
+    field("state", Kind::Name, "state of RFC 9293 (ESTABLISHED, FIN_WAIT_1 ...)", |v| {
+        Value::Name(state(v).0)
+    }),
+    field("cwnd", Kind::Number, "congestion window, whole segments", |v| {
+        segments(v, v.info.snd_cwnd)
+    }),
+    field("cwnd_bytes", Kind::Number, "congestion window, bytes", |v| n(v.info.snd_cwnd)),
+    field("ssthresh", Kind::Number, "slow-start threshold, whole segments, or `infinite`", |v| {
+        v.info.snd_ssthresh.map_or(Value::Infinite, |s| segments(v, s))
+    }),
+    field("ssthresh_bytes", Kind::Number, "slow-start threshold, bytes, or `infinite`", |v| {
+        v.info.snd_ssthresh.map_or(Value::Infinite, n)
+    }),
+    field("alpha", Kind::Number, "DCTCP's alpha, 0 to 1 (`0.5`, `64/1024`)", |v| {
+        v.alpha_q20.map_or(Value::Absent, |a| Value::Number(i128::from(a), 1 << 20))
+    }),
+    field("pipe", Kind::Number, "in the network (RFC 6675), segments rounded up", |v| {
+        n(v.info.in_flight.div_ceil(u64::from(v.info.mss.max(1))))
+    }),
+    field("pipe_bytes", Kind::Number, "in the network (RFC 6675), bytes", |v| n(v.info.in_flight)),
+    field("unacked", Kind::Number, "segments sent and not wholly acknowledged", |v| {
+        n(v.unacknowledged)
+    }),
+    field("mss", Kind::Number, "payload of a full segment, bytes", |v| n(u64::from(v.info.mss))),
+    field("snd_wnd", Kind::Number, "the peer's window, bytes, scaled", |v| n(v.info.snd_wnd)),
+    field("srtt", Kind::Time, "smoothed round-trip time", |v| time(v.info.srtt)),
+    field("rttvar", Kind::Time, "mean deviation of the round-trip time", |v| {
+        time(Some(v.info.rttvar))
+    }),
+    field("min_rtt", Kind::Time, "least round-trip time", |v| time(v.info.min_rtt)),
+    field("rto", Kind::Time, "retransmission timeout, backoff included", |v| {
+        time(Some(v.info.rto))
+    }),
+    field("unread", Kind::Number, "bytes that the application could read", |v| n(v.unread)),
+    field("bytes_acked", Kind::Number, "payload bytes acknowledged", |v| n(v.info.bytes_acked)),
+    field("bytes_received", Kind::Number, "payload bytes received in order", |v| {
+        n(v.info.bytes_received)
+    }),
+    field("marked_bytes", Kind::Number, "payload bytes that came with CE", |v| {
+        n(v.info.marked_bytes)
+    }),
+    field("retransmitted", Kind::Number, "segments sent again", |v| n(v.retransmitted)),
+    field("timeouts", Kind::Number, "retransmission timeouts so far", |v| {
+        n(v.info.counters.rto_count)
+    }),
+    field("fast_retransmits", Kind::Number, "fast recoveries so far", |v| {
+        n(v.info.counters.fast_retransmits)
+    }),
+    field("ecn_reductions", Kind::Number, "reductions because of ECN so far", |v| {
+        n(v.info.counters.ecn_reductions)
+    }),
+    field("delivered_ce", Kind::Number, "payload bytes that the decoder counted as CE", |v| {
+        n(v.info.counters.delivered_ce)
+    }),
+    field("rejected", Kind::Number, "segments that were not used", |v| n(v.info.counters.rejected)),
+    field("recovery", Kind::Name, "in loss recovery: true or false", |v| flag(v.info.in_recovery)),
+    field("ecn", Kind::Name, "ECN was agreed: true or false", |v| flag(v.info.ecn != EcnMode::Off)),
+    field(
+        "limited_by",
+        Kind::Name,
+        "what stopped the sender: application, cwnd, receive_window, send_buffer",
+        |v| {
+            let found = LIMITS.iter().find(|(l, _)| *l == v.info.limited_by);
+            found.map_or(Value::Absent, |(_, name)| Value::Name(name))
+        },
+    ),
+    field("tcpi_state", Kind::Number, "state, as Linux numbers them (TCP_ESTABLISHED)", |v| {
+        n(state(v).1)
+    }),
+    field("tcpi_snd_cwnd", Kind::Number, "congestion window, whole segments", |v| {
+        segments(v, v.info.snd_cwnd)
+    }),
+    field(
+        "tcpi_snd_ssthresh",
+        Kind::Number,
+        "slow-start threshold, segments; 2147483647 if none",
+        |v| v.info.snd_ssthresh.map_or(n(0x7fff_ffff), |s| segments(v, s)),
+    ),
+    field("tcpi_unacked", Kind::Number, "segments sent and not wholly acknowledged", |v| {
+        n(v.unacknowledged)
+    }),
+    field("tcpi_rtt", Kind::Number, "smoothed round-trip time, us", |v| us(v.info.srtt)),
+    field("tcpi_rttvar", Kind::Number, "mean deviation, us", |v| us(Some(v.info.rttvar))),
+    field("tcpi_min_rtt", Kind::Number, "least round-trip time, us", |v| us(v.info.min_rtt)),
+    field("tcpi_rto", Kind::Number, "retransmission timeout, us", |v| us(Some(v.info.rto))),
+    field("tcpi_snd_mss", Kind::Number, "payload of a full segment, bytes", |v| {
+        n(u64::from(v.info.mss))
+    }),
+    field("tcpi_total_retrans", Kind::Number, "segments sent again", |v| n(v.retransmitted)),
+    field("tcpi_bytes_retrans", Kind::Number, "payload bytes sent again", |v| {
+        n(v.info.counters.bytes_retrans)
+    }),
+    field("tcpi_data_segs_out", Kind::Number, "data segments sent", |v| {
+        n(v.info.counters.data_segs_out)
+    }),
+    field("tcpi_bytes_received", Kind::Number, "payload bytes received in order", |v| {
+        n(v.info.bytes_received)
+    }),
+    field("tcpi_snd_wnd", Kind::Number, "the peer's window, bytes, scaled", |v| n(v.info.snd_wnd)),
+];
+
+/// Fields of `tcp_info` that this stack cannot answer, with the reason.
+const REFUSED: &[(&str, &str)] = &[
+    ("tcpi_ca_state", "this stack has no Disorder and CWR states; assert `recovery == true`"),
+    ("tcpi_sacked", "assert `pipe`, which counts what SACK leaves"),
+    ("tcpi_lost", "assert `pipe`, which counts what is not lost"),
+    ("tcpi_retrans", "assert `pipe` or `tcpi_total_retrans`"),
+    ("tcpi_reordering", "this stack keeps no reordering degree"),
+    ("tcpi_bytes_acked", "Linux counts the SYN too; assert `bytes_acked`, which does not"),
+    ("tcpi_retransmits", "assert `timeouts`, which counts all of the connection"),
+    ("tcpi_options", "assert `ecn`, or look at the options of the packets"),
+    ("tcpi_delivered_ce", "Linux counts packets; assert `delivered_ce`, in bytes"),
+];
+
+/// The field of that name.
+pub fn find(name: &str) -> Option<&'static Field> {
+    FIELDS.iter().find(|f| f.name == name)
+}
+
+/// Why a field of `tcp_info` is not there, and what to ask instead.
+pub(crate) fn refused(name: &str) -> Option<&'static str> {
+    REFUSED.iter().find(|(n, _)| *n == name).map(|(_, why)| *why)
+}
+
+/// The names of one family, for messages.
+pub(crate) fn names(tcp_info: bool) -> String {
+    let names: Vec<&str> =
+        FIELDS.iter().map(|f| f.name).filter(|n| n.starts_with("tcpi_") == tcp_info).collect();
+    names.join(", ")
+}
+
+/// What can stand on the right side, in words.
+pub(crate) fn expects(field: &Field) -> String {
+    match field.kind {
+        Kind::Time => format!("`{}` takes a time with a unit: 200ms, 1s, 300us", field.name),
+        Kind::Number => format!("`{}` takes a number: {}", field.name, field.doc),
+        Kind::Name => format!("`{}` takes a name: {}", field.name, field.doc),
+    }
+}
+
+/// The value of `field` that a word stands for.
+pub(crate) fn word(field: &Field, word: &str) -> Option<Operand> {
+    let plain = word.strip_prefix("TCP_").unwrap_or(word).replace('_', "");
+    let state = || {
+        let plain = if plain == "SYNRECV" { "SYNRECEIVED" } else { &plain };
+        STATES.iter().find(|(_, name, _)| name.replace('_', "") == plain)
+    };
+    match (field.kind, field.name) {
+        (_, "state") if word == "LISTEN" => Some(Operand::Word("LISTEN")),
+        (_, "state") => state().map(|(_, name, _)| Operand::Word(name)),
+        (_, "tcpi_state") => state().map(|(.., number)| Operand::Number(i128::from(*number), 1)),
+        (_, "limited_by") => {
+            LIMITS.iter().find(|(_, name)| *name == word).map(|(_, name)| Operand::Word(name))
+        }
+        (Kind::Name, _) if word == "true" => Some(Operand::Word("true")),
+        (Kind::Name, _) if word == "false" => Some(Operand::Word("false")),
+        (_, "ssthresh" | "ssthresh_bytes") if word == "infinite" => Some(Operand::Word("infinite")),
+        _ => None,
+    }
+}
+
+/// How two values of one kind stand to each other; `None` when one is absent.
+pub(crate) fn compare(left: Value, right: Value) -> Option<Ordering> {
+    Some(match (left, right) {
+        (Value::Absent, _) | (_, Value::Absent) => return None,
+        (Value::Infinite, Value::Infinite) => Ordering::Equal,
+        (Value::Infinite, _) => Ordering::Greater,
+        (_, Value::Infinite) => Ordering::Less,
+        (Value::Number(a, b), Value::Number(c, d)) => (a.checked_mul(d)?).cmp(&c.checked_mul(b)?),
+        (Value::Time(a), Value::Time(b)) => a.cmp(&b),
+        (Value::Name(a), Value::Name(b)) => a.cmp(b),
+        _ => return None,
+    })
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(top, 1) => write!(f, "{top}"),
+            Self::Number(top, bottom) => {
+                let share = *top as f64 / *bottom as f64;
+                write!(f, "{share:.6} ({top}/{bottom})")
+            }
+            Self::Time(time) => write!(f, "{time}"),
+            Self::Name(name) => f.write_str(name),
+            Self::Infinite => f.write_str("infinite"),
+            Self::Absent => f.write_str("not there"),
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The settings string: what `--so_flags` and `--option` lines choose.
+//!
+//! `profile=linux ecn=1 ts=0 iw=10 cc=newreno`, separated by spaces or commas, applied from left to
+//! right. Names are the short ones of [`SHORT`], the keys of the host ([`HOST_KEYS`]), or any switch of
+//! `tcp`; values are written as there, and `0` and `1` stand for false and true.
+
+use std::fmt;
+
+use lowtide_tcp::{Config, profile, scheme, switches};
+
+use crate::stack::Settings;
+
+/// Short names and the switches that they stand for.
+pub const SHORT: &[(&str, &str)] = &[
+    ("ts", "timestamps"),
+    ("ws", "window-scaling"),
+    ("iw", "initial-window"),
+    ("delack", "delack-timer"),
+    ("minrto", "rto-min"),
+    ("maxrto", "rto-max"),
+    ("rto", "rto-initial"),
+    ("rcvbuf", "receive-buffer"),
+    ("sndbuf", "send-buffer"),
+];
+
+/// Keys that are no switches of the transport, with what they say.
+pub const HOST_KEYS: &[(&str, &str)] = &[
+    ("profile", "settings of a known stack; put it first, it sets everything"),
+    ("scheme", "a bundle of switches over it: sack, ecn, dctcp"),
+    ("mss", "largest segment in bytes, 28 to 65495: the MTU less 40"),
+    ("nodelay", "1 turns Nagle's algorithm off"),
+    ("seed", "where initial sequence numbers, timestamps and ports come from"),
+    ("isn", "the initial sequence number itself"),
+    ("local", "the host's address, for connections from an unbound socket"),
+    ("strict", "1 (default): packets that nobody fetched are an error (shared object only)"),
+];
+
+/// What a settings string chose.
+#[derive(Clone, Debug)]
+pub struct Flags {
+    /// For the stack.
+    pub settings: Settings,
+    /// Surplus packets are an error.
+    pub strict: bool,
+}
+
+/// Why a settings string is wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlagError {
+    /// What is wrong, with the word that it is about.
+    pub message: String,
+    /// Where in the string that word stands.
+    pub at: std::ops::Range<usize>,
+}
+
+impl fmt::Display for FlagError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for FlagError {}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self { settings: Settings::default(), strict: true }
+    }
+}
+
+impl Flags {
+    /// Reads a settings string over the defaults.
+    pub fn parse(text: &str) -> Result<Self, FlagError> {
+        let mut flags = Self::default();
+        flags.apply(text)?;
+        Ok(flags)
+    }
+
+    /// Applies a settings string over what is set already.
+    pub fn apply(&mut self, text: &str) -> Result<(), FlagError> {
+        let mut rest = 0;
+        for word in text.split(|c: char| c.is_whitespace() || c == ',') {
+            let at = rest..rest + word.len();
+            rest = at.end + 1;
+            if word.is_empty() {
+                continue;
+            }
+            self.set(word).map_err(|message| FlagError { message, at })?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, word: &str) -> Result<(), String> {
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(format!("`{word}` has no value; write `{word}=VALUE`"));
+        };
+        let config = &mut self.settings.config;
+        match name {
+            "profile" => {
+                let found = profile::find_profile(value).ok_or_else(|| {
+                    let known: Vec<&str> = profile::PROFILES.iter().map(|p| p.name).collect();
+                    unknown("profile", value, &known)
+                })?;
+                *config = found.config().map_err(|e| e.to_string())?;
+            }
+            "scheme" => {
+                let found = scheme::find_scheme(value).ok_or_else(|| {
+                    let known: Vec<&str> = scheme::SCHEMES.iter().map(|s| s.name).collect();
+                    unknown("scheme", value, &known)
+                })?;
+                scheme::apply(found, config).map_err(|e| e.to_string())?;
+            }
+            "mss" => {
+                let mss: u32 = number(name, value)?;
+                if !(28..=65_495).contains(&mss) {
+                    return Err(format!("`mss={value}`: expected 28 to 65495"));
+                }
+                config.mtu = mss + 40;
+            }
+            "seed" => self.settings.seed = number(name, value)?,
+            "isn" => self.settings.isn = Some(number(name, value)?),
+            "strict" => self.strict = number::<u8>(name, value)? != 0,
+            "local" => match value.parse() {
+                Ok(std::net::IpAddr::V4(ip)) => self.settings.local_v4 = ip,
+                Ok(std::net::IpAddr::V6(ip)) => self.settings.local_v6 = ip,
+                Err(_) => return Err(format!("`local={value}`: not an IP address")),
+            },
+            "nodelay" => config.nagle = number::<u8>(name, value)? == 0,
+            _ => set_switch(config, name, value)?,
+        }
+        Ok(())
+    }
+}
+
+/// Sets one switch by its short or full name.
+///
+/// # Errors
+/// What is wrong, with the nearest name that exists.
+pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
+    let name = SHORT.iter().find(|(short, _)| *short == name).map_or(name, |(_, long)| long);
+    let value = match (name, value) {
+        ("cc", "reno") => "newreno",
+        // The numbers of net.ipv4.tcp_ecn.
+        ("ecn", "0") => "off",
+        ("ecn", "1") => "rfc3168",
+        ("ecn", "2") => "passive",
+        _ => value,
+    };
+    let is_bool = switches::find(name).is_some_and(|s| matches!(s.kind(), lowtide_tcp::Kind::Bool));
+    let value = match (is_bool, value) {
+        (true, "0") => "false",
+        (true, "1") => "true",
+        _ => value,
+    };
+    switches::set_text(config, name, value).map_err(|error| match error {
+        switches::SwitchError::Unknown { .. } => {
+            let host = SHORT.iter().chain(HOST_KEYS).map(|(known, _)| *known);
+            match host
+                .filter(|known| near(name, known))
+                .min_by_key(|k| k.len().abs_diff(name.len()))
+            {
+                Some(known) => format!("there is no setting `{name}`; did you mean `{known}`?"),
+                None => error.to_string(),
+            }
+        }
+        switches::SwitchError::Value { .. } => error.to_string(),
+    })
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("`{name}={value}`: not a number that fits"))
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    format!("there is no {what} `{name}`; there are {}", known.join(", "))
+}
+
+/// One slip away: a letter too many, too few, or another one.
+fn near(wrong: &str, right: &str) -> bool {
+    let (a, b) = (wrong.as_bytes(), right.as_bytes());
+    let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let tail = a[head..].iter().rev().zip(b[head..].iter().rev()).take_while(|(x, y)| x == y);
+    let shared = head + tail.count();
+    shared + 1 >= a.len().max(b.len()) && shared > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_tcp::{EcnWish, InitialWindow};
+    use lowtide_units::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_string_sets_what_it_names_and_nothing_else() {
+        let text = "profile=linux ecn=1 ts=0,sack=1, iw=10 cc=reno delack=40ms mss=1000 minrto=1s";
+        let config = Flags::parse(text).unwrap().settings.config;
+        let mut expected = profile::find_profile("linux").unwrap().config().unwrap();
+        expected.ecn = EcnWish::Rfc3168;
+        expected.timestamps = false;
+        expected.initial_window = InitialWindow::Segments(10);
+        expected.cc = "newreno";
+        expected.mtu = 1040;
+        expected.rto_min = Duration::from_secs(1);
+        assert_eq!(config, expected);
+    }
+
+    #[test]
+    fn host_keys_do_not_touch_the_transport() {
+        let flags = Flags::parse("isn=4294967295 seed=7 strict=0 local=10.0.0.9").unwrap();
+        assert_eq!((flags.settings.isn, flags.settings.seed), (Some(u32::MAX), 7));
+        assert!(!flags.strict);
+        assert_eq!(flags.settings.local_v4, std::net::Ipv4Addr::new(10, 0, 0, 9));
+        assert_eq!(flags.settings.config, Settings::default().config);
+    }
+
+    #[test]
+    fn what_does_not_exist_is_refused_by_name() {
+        for (text, says, word) in [
+            ("profile=solaris", "no profile `solaris`; there are linux, rfc", "profile=solaris"),
+            ("ecn=1 scheme=bbr", "no scheme `bbr`", "scheme=bbr"),
+            ("ecn=accecn", "not available in this version", "ecn=accecn"),
+            ("window-flor=1", "did you mean `window-floor`", "window-flor=1"),
+            ("isnn=1", "did you mean `isn`", "isnn=1"),
+            ("ts", "write `ts=VALUE`", "ts"),
+            ("mss=7", "expected 28 to 65495", "mss=7"),
+            ("isn=4294967296", "not a number that fits", "isn=4294967296"),
+            ("cc=vegas2", "`vegas2` is unknown", "cc=vegas2"),
+        ] {
+            let error = Flags::parse(text).unwrap_err();
+            assert!(error.message.contains(says), "{text}: {}", error.message);
+            assert_eq!(&text[error.at], word);
+        }
+    }
+}

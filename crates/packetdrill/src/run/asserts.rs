@@ -1,0 +1,50 @@
+//! Assertions against the connection that the script speaks of.
+
+use super::peer::Peer;
+use super::report::{Failure, Stop};
+use crate::fields::{self, Value};
+use crate::script::{Comparison, Operand, Script};
+use crate::stack::Stack;
+
+pub(super) fn check(
+    script: &Script,
+    stack: &mut Stack,
+    peer: &Peer,
+    comparison: &Comparison,
+) -> Result<(), Stop> {
+    let Comparison { span, left, operator, right } = comparison;
+    let view = peer.tuple().and_then(|tuple| stack.view(&tuple));
+    let failure = |stack: &Stack, message: String| Failure::new(script, span, stack.now(), message);
+    let read = |field: &'static fields::Field| match (&view, field.name) {
+        (Some(view), _) => Some(field.read(view)),
+        (None, "state") if stack.listens(peer.bind_port()) => Some(Value::Name("LISTEN")),
+        (None, "state") => Some(Value::Name("CLOSED")),
+        (None, _) => None,
+    };
+    let Some(value) = read(left) else {
+        let message = format!("there is no connection yet whose `{}` could be read", left.name);
+        return Err(failure(stack, message).into());
+    };
+    let (wanted, shown) = match right {
+        Operand::Field(field) => {
+            let value = read(field).unwrap_or(Value::Absent);
+            (value, format!("{} = {value}", field.name))
+        }
+        Operand::Number(top, bottom) => {
+            let value = Value::Number(*top, *bottom);
+            (value, value.to_string())
+        }
+        Operand::Time(time) => (Value::Time(*time), time.to_string()),
+        Operand::Word("infinite") => (Value::Infinite, "infinite".to_string()),
+        Operand::Word(word) => (Value::Name(word), (*word).to_string()),
+    };
+    match fields::compare(value, wanted) {
+        Some(order) if operator.holds(order) => Ok(()),
+        _ => {
+            let mut failure = failure(stack, format!("`{}` is {value}", left.name));
+            failure.expected = Some(format!("{} {} {shown}", left.name, operator.text()));
+            failure.got = Some(format!("{} = {value}", left.name));
+            Err(failure.into())
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The interpreter: a script against the stack, in virtual time.
+//!
+//! Contract: the same script with the same settings gives the same report, to the picosecond. Time
+//! moves from event to event. A packet must be expected by a line: one that is late, early, different
+//! or left over fails the script. A packet is early when it left more than the tolerance before an
+//! event that the script puts in front of it.
+
+mod asserts;
+mod calls;
+mod command;
+mod compare;
+mod inbound;
+mod notation;
+mod observed;
+mod peer;
+mod report;
+mod setup;
+
+use lowtide_units::{Duration, Instant};
+
+use crate::script::{Action, Event, PacketSpec, Script, ScriptError, TcpOption, When};
+use crate::stack::{Packet, Stack};
+use calls::{Blocked, Calls};
+use notation::Notation;
+use observed::Observed;
+use peer::Peer;
+pub use report::{Failure, Note, Report};
+use report::{Stop, seconds};
+use setup::Setup;
+
+/// How long a packet that may come at any time (`*`) is waited for.
+const PATIENCE: Duration = Duration::from_secs(75);
+
+/// What the caller adds to a script.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// A settings string that is laid over the script's own (see [`crate::flags`]).
+    pub flags: Option<String>,
+}
+
+/// Runs a script to its end or to its first failure.
+///
+/// # Errors
+/// What is wrong with the script or the settings themselves; a script that fails is a [`Report`].
+pub fn run(script: &Script, options: &Options) -> std::result::Result<Report, ScriptError> {
+    let setup = Setup::read(script, options)?;
+    let mut runner = Runner {
+        script,
+        stack: Stack::new(setup.flags.settings.clone()),
+        peer: Peer::new(&setup),
+        calls: Calls::default(),
+        blocked: None,
+        report: Report::new(script, setup.notes.clone()),
+        setup,
+    };
+    let failure = match runner.play() {
+        Ok(()) => None,
+        Err(Stop::Failure(failure)) => Some(*failure),
+        Err(Stop::Script(error)) => return Err(*error),
+    };
+    runner.report.failure = failure;
+    runner.report.digest = runner.stack.digest();
+    runner.report.ended = runner.stack.now();
+    Ok(runner.report)
+}
+
+/// A packet in the notation of scripts, with its numbers as they are on the wire; `None` when it is no
+/// TCP packet.
+pub fn show(bytes: &[u8]) -> Option<String> {
+    Observed::read(bytes).ok().map(|observed| Peer::wire_numbers(&observed).to_string())
+}
+
+struct Runner<'a> {
+    script: &'a Script,
+    setup: Setup,
+    stack: Stack,
+    peer: Peer,
+    calls: Calls,
+    blocked: Option<Blocked<'a>>,
+    report: Report,
+}
+
+type Result<T> = std::result::Result<T, Stop>;
+
+impl<'a> Runner<'a> {
+    fn play(&mut self) -> Result<()> {
+        for event in &self.script.events {
+            self.event(event)?;
+            self.report.events += 1;
+            if let Some(fault) = self.stack.fault() {
+                return Err(self.failure(event, format!("the stack is broken: {fault}")).into());
+            }
+        }
+        self.finish()
+    }
+
+    fn failure(&self, event: &Event, message: impl Into<String>) -> Failure {
+        Failure::new(self.script, &event.span, self.stack.now(), message)
+    }
+
+    fn event(&mut self, event: &'a Event) -> Result<()> {
+        let base = self.stack.now();
+        let (from, to) = match event.when {
+            When::Absolute(at) => (Instant::ZERO + at, Instant::ZERO + at),
+            When::AbsoluteRange(a, b) => (Instant::ZERO + a, Instant::ZERO + b),
+            When::Relative(after) => (base + after, base + after),
+            When::RelativeRange(a, b) => (base + a, base + b),
+            When::Any => (Instant::ZERO, base + PATIENCE),
+        };
+        if let Action::Packet(spec) = &event.action
+            && !spec.inbound
+        {
+            return self.outbound(event, spec, from, to);
+        }
+        self.reach(event, from)?;
+        match &event.action {
+            Action::Packet(spec) => {
+                let bytes = inbound::bytes(spec, &mut self.peer);
+                let shown = Notation::inbound(spec);
+                self.report.trace(self.stack.now(), &shown);
+                if let Err(error) = self.stack.inject(&bytes) {
+                    // The stack drops it, as a host would. Who writes options byte by byte means it so.
+                    let raw = |option: &TcpOption| matches!(option, TcpOption::Raw(_));
+                    if !spec.options.iter().flatten().any(raw) {
+                        let text = format!("the host drops this packet: {error}");
+                        self.report.note(self.script, event.span.start, text);
+                    }
+                }
+                self.poll_blocked()
+            }
+            Action::Call(call) => {
+                let until = event.until.map(|until| match event.when {
+                    When::Absolute(_) => Instant::ZERO + until,
+                    _ => base + until,
+                });
+                self.call(event, call, until)
+            }
+            Action::Command(command) => {
+                let notes = command::apply(self.stack.config_mut(), command)
+                    .map_err(|message| self.script.error(event.span.clone(), message))?;
+                for note in notes {
+                    self.report.note(self.script, event.span.start, note);
+                }
+                Ok(())
+            }
+            Action::Assert(comparisons) => {
+                for comparison in comparisons {
+                    asserts::check(self.script, &mut self.stack, &self.peer, comparison)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Moves the clock to the time of an event that is not an expected packet.
+    fn reach(&mut self, event: &Event, at: Instant) -> Result<()> {
+        let now = self.stack.now();
+        if at + self.setup.tolerance < now {
+            let message = format!(
+                "this line is at {}, but what came before it lasted until {}",
+                seconds(at),
+                seconds(now)
+            );
+            return Err(self.failure(event, message).into());
+        }
+        self.advance(at)?;
+        let early = self.stack.peek_packet().filter(|p| p.at + self.setup.tolerance < at).cloned();
+        match early {
+            Some(packet) => Err(self.surplus(event, &packet, "was sent before this line").into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves the clock, step by step where a call waits.
+    fn advance(&mut self, to: Instant) -> Result<()> {
+        while self.blocked.is_some() {
+            match self.stack.next_timer().filter(|t| *t <= to) {
+                Some(next) => self.stack.advance_to(next),
+                None => break,
+            }
+            if self.stack.fault().is_some() {
+                break;
+            }
+            self.poll_blocked()?;
+        }
+        self.stack.advance_to(to);
+        Ok(())
+    }
+
+    /// Waits for the packet that a line expects and compares it.
+    fn outbound(
+        &mut self,
+        event: &Event,
+        spec: &PacketSpec,
+        from: Instant,
+        to: Instant,
+    ) -> Result<()> {
+        let tolerance = self.setup.tolerance;
+        let limit = to.max(self.stack.now()) + tolerance;
+        while self.stack.peek_packet().is_none() {
+            let next = self.stack.next_timer().filter(|t| *t <= limit);
+            let Some(next) = next.filter(|_| self.stack.fault().is_none()) else { break };
+            self.advance(next)?;
+        }
+        let Some(packet) = self.stack.take_packet() else {
+            let message = format!("no packet was sent until {}", seconds(limit));
+            let mut failure = self.failure(event, message);
+            failure.expected = Some(Notation::expected(spec));
+            return Err(failure.into());
+        };
+        let observed = match Observed::read(&packet.bytes) {
+            Ok(observed) => observed,
+            Err(error) => {
+                let message = format!("the stack sent what is no packet: {error}");
+                return Err(self.failure(event, message).into());
+            }
+        };
+        self.peer.meet(&observed, Some(spec));
+        let got = self.peer.in_script_numbers(&observed);
+        self.report.trace(packet.at, &got.to_string());
+        let mut differs = compare::differences(spec, &observed, &mut self.peer, &self.setup);
+        if packet.at + tolerance < from {
+            let early =
+                format!("time: {}, expected not before {}", seconds(packet.at), seconds(from));
+            differs.push(early);
+        }
+        if packet.at > to + tolerance {
+            let late = format!("time: {}, expected until {}", seconds(packet.at), seconds(to));
+            differs.push(late);
+        }
+        if differs.is_empty() {
+            return Ok(());
+        }
+        let mut failure =
+            Failure::new(self.script, &event.span, packet.at, "another packet was sent");
+        failure.expected = Some(Notation::expected(spec));
+        failure.got = Some(got.to_string());
+        failure.differs = differs;
+        Err(failure.into())
+    }
+
+    /// A packet that no line expects.
+    fn surplus(&mut self, event: &Event, packet: &Packet, what: &str) -> Failure {
+        let mut failure = self.failure(event, format!("a packet that no line expects {what}"));
+        failure.at = packet.at;
+        if let Ok(observed) = Observed::read(&packet.bytes) {
+            self.peer.meet(&observed, None);
+            failure.got = Some(self.peer.in_script_numbers(&observed).to_string());
+        }
+        failure
+    }
+
+    /// After the last line: calls that wait must return in their time, and nothing may be left.
+    fn finish(&mut self) -> Result<()> {
+        let Some(last) = self.script.events.last() else { return Ok(()) };
+        if let Some(blocked) = &self.blocked {
+            let until = blocked.until + self.setup.tolerance;
+            self.advance(until)?;
+            self.expire_blocked(true)?;
+        }
+        if let Some(packet) = self.stack.take_packet() {
+            return Err(self.surplus(last, &packet, "was sent before the end").into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! A packet as it was found on the wire.
+
+use std::net::IpAddr;
+
+use lowtide_wire::{Addresses, Segment, WireError, packet};
+
+use crate::script::TcpOption;
+
+/// A packet taken apart; its numbers are those on the wire.
+#[derive(Clone, Debug)]
+pub(super) struct Observed {
+    pub(super) src: IpAddr,
+    pub(super) dst: IpAddr,
+    pub(super) segment: Segment,
+    /// The options in order, as they stand in the header.
+    pub(super) options: Vec<TcpOption>,
+    pub(super) payload: Vec<u8>,
+}
+
+impl Observed {
+    /// Checksums are checked.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, WireError> {
+        let (addresses, segment, payload) = packet::parse(bytes)?;
+        let ip_len = match addresses {
+            Addresses::V4 { .. } => usize::from(bytes.first().map_or(0, |b| b & 0x0f)) * 4,
+            Addresses::V6 { .. } => lowtide_wire::ipv6::HEADER_LEN,
+        };
+        let start = ip_len + lowtide_wire::tcp::MIN_HEADER_LEN;
+        let options = TcpOption::read_all(bytes.get(start..payload.start).unwrap_or(&[]));
+        let (src, dst) = match addresses {
+            Addresses::V4 { src, dst } => (src.into(), dst.into()),
+            Addresses::V6 { src, dst } => (src.into(), dst.into()),
+        };
+        let payload = bytes.get(payload).unwrap_or(&[]).to_vec();
+        Ok(Self { src, dst, segment, options, payload })
+    }
+}

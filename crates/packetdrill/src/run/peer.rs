@@ -1,0 +1,232 @@
+//! The other end: which connection the script speaks of, and how its numbers map to those on the wire.
+//!
+//! A SYN says its initial sequence number, and every other packet counts from there: after
+//! `S 700:700(0)` the first byte is 1. The peer's number is as written; the host chooses its own, which
+//! is learned from its SYN, as its timestamps are learned one by one when they are first seen.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use lowtide_tcp::FourTuple;
+use lowtide_wire::{Flags, Segment};
+
+use super::notation;
+use super::observed::Observed;
+use super::setup::Setup;
+use crate::script::{PacketSpec, TcpOption};
+
+/// The first port of the peer when it opens connections.
+const FIRST_PORT: u16 = 40_001;
+
+#[derive(Debug)]
+pub(super) struct Peer {
+    local: IpAddr,
+    remote: IpAddr,
+    bind_port: u16,
+    next_port: u16,
+    tuple: Option<FourTuple>,
+    numbers: Numbers,
+}
+
+/// What was learned of one connection.
+#[derive(Clone, Debug, Default)]
+struct Numbers {
+    /// The peer's initial sequence number.
+    remote_isn: Option<u32>,
+    /// That of its last SYN: another connection begins with it if the host answers so.
+    remote_syn: Option<u32>,
+    /// The host's: as the script writes it, and on the wire.
+    local_isn: Option<(u32, u32)>,
+    /// TSval of the host: the script's and the one on the wire, in the order in which they came.
+    stamps: Vec<(u32, u32)>,
+    by_script: BTreeMap<u32, u32>,
+}
+
+impl Peer {
+    pub(super) fn new(setup: &Setup) -> Self {
+        Self {
+            local: setup.local,
+            remote: setup.remote,
+            bind_port: setup.bind_port,
+            next_port: FIRST_PORT,
+            tuple: None,
+            numbers: Numbers::default(),
+        }
+    }
+
+    /// The connection that the script speaks of.
+    pub(super) const fn tuple(&self) -> Option<FourTuple> {
+        self.tuple
+    }
+
+    /// The port on which the host listens.
+    pub(super) const fn bind_port(&self) -> u16 {
+        self.bind_port
+    }
+
+    /// The host listens: the next SYN of the peer is another connection.
+    pub(super) fn host_listens(&mut self, port: u16) {
+        self.bind_port = port;
+        self.tuple = None;
+        self.numbers = Numbers::default();
+    }
+
+    /// The ends of a packet that the peer sends now.
+    pub(super) fn sends(&mut self, flags: Flags, seq: u32) -> FourTuple {
+        let tuple = *self.tuple.get_or_insert_with(|| {
+            let remote_port = self.next_port;
+            self.next_port = self.next_port.wrapping_add(1).max(FIRST_PORT);
+            FourTuple {
+                local: self.local,
+                local_port: self.bind_port,
+                remote: self.remote,
+                remote_port,
+            }
+        });
+        if flags.contains(Flags::SYN) {
+            self.numbers.remote_isn.get_or_insert(seq);
+            self.numbers.remote_syn = Some(seq);
+        }
+        tuple
+    }
+
+    /// Where the peer's payload that begins at `wire` stands in its stream.
+    pub(super) fn remote_offset(&self, wire: u32) -> u32 {
+        wire.wrapping_sub(self.numbers.remote_isn.map_or(0, |isn| isn.wrapping_add(1)))
+    }
+
+    /// Where the host's payload stands in its stream; `None` before its SYN.
+    pub(super) fn local_offset(&self, wire: u32) -> Option<u32> {
+        let (_, isn) = self.numbers.local_isn?;
+        Some(wire.wrapping_sub(isn.wrapping_add(1)))
+    }
+
+    /// What is added to a number of the peer's stream: from the script to the wire.
+    pub(super) fn remote_base(&self, syn: bool) -> u32 {
+        if syn { 0 } else { self.numbers.remote_isn.unwrap_or(0) }
+    }
+
+    /// The same for the host's stream.
+    pub(super) fn local_base(&self, syn: bool) -> u32 {
+        let (script, wire) = self.numbers.local_isn.unwrap_or_default();
+        if syn { wire.wrapping_sub(script) } else { wire }
+    }
+
+    /// What the peer echoes of the host's clock: from the script to the wire.
+    pub(super) fn echo_to_wire(&self, script: u32) -> u32 {
+        if script == 0 {
+            return 0;
+        }
+        match (self.numbers.by_script.get(&script), self.numbers.stamps.first()) {
+            (Some(wire), _) => *wire,
+            (None, Some((a, b))) => script.wrapping_sub(*a).wrapping_add(*b),
+            (None, None) => script,
+        }
+    }
+
+    /// The host's TSval as the script would write it.
+    fn stamp_to_script(&self, wire: u32) -> u32 {
+        let seen = self.numbers.stamps.iter().find(|(_, w)| *w == wire);
+        match (seen, self.numbers.stamps.first()) {
+            (Some((script, _)), _) => *script,
+            (None, Some((a, b))) => wire.wrapping_sub(*b).wrapping_add(*a),
+            (None, None) => wire,
+        }
+    }
+
+    /// What stands for the script's TSval on the wire; `wire` itself when it is first seen.
+    pub(super) fn stamp(&mut self, script: u32, wire: u32) -> u32 {
+        let known = *self.numbers.by_script.entry(script).or_insert(wire);
+        if known == wire && !self.numbers.stamps.iter().any(|(s, _)| *s == script) {
+            self.numbers.stamps.push((script, wire));
+        }
+        known
+    }
+
+    /// The first TSval that was seen.
+    pub(super) fn first_stamp(&self) -> Option<(u32, u32)> {
+        self.numbers.stamps.first().copied()
+    }
+
+    /// A packet of the host came: its SYN may begin a connection, and tells its initial number.
+    pub(super) fn meet(&mut self, observed: &Observed, spec: Option<&PacketSpec>) {
+        let segment = &observed.segment;
+        if !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        let ends = ends(observed);
+        if self.tuple != Some(ends) && !segment.flags.contains(Flags::ACK) {
+            self.tuple = Some(ends);
+            self.numbers = Numbers::default();
+        }
+        let as_written = spec.filter(|s| s.flags.contains(Flags::SYN)).map_or(0, |s| s.seq);
+        // The SYN that this one acknowledges began another connection between the same ends.
+        let renews = self.numbers.remote_syn.filter(|isn| {
+            segment.flags.contains(Flags::ACK)
+                && segment.ack.raw() == isn.wrapping_add(1)
+                && self.numbers.remote_isn != Some(*isn)
+        });
+        if renews.is_some() {
+            self.numbers = Numbers { remote_isn: renews, remote_syn: renews, ..Numbers::default() };
+        }
+        self.numbers.local_isn.get_or_insert((as_written, segment.seq.raw()));
+    }
+
+    /// The packet as the script would write it.
+    pub(super) fn in_script_numbers(&self, observed: &Observed) -> Shown {
+        let Shown(mut spec) = Self::wire_numbers(observed);
+        let syn = spec.flags.contains(Flags::SYN);
+        let remote = self.remote_base(syn);
+        spec.seq = spec.seq.wrapping_sub(self.local_base(syn));
+        spec.ack = spec.ack.map(|ack| ack.wrapping_sub(remote));
+        for option in spec.options.iter_mut().flatten() {
+            match option {
+                TcpOption::Timestamps { value, .. } => *value = self.stamp_to_script(*value),
+                TcpOption::Sack(blocks) => {
+                    for (left, right) in blocks {
+                        *left = left.wrapping_sub(remote);
+                        *right = right.wrapping_sub(remote);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Shown(spec)
+    }
+
+    /// The packet with its numbers as they are.
+    pub(super) fn wire_numbers(observed: &Observed) -> Shown {
+        let segment: &Segment = &observed.segment;
+        let acks = segment.flags.contains(Flags::ACK);
+        Shown(PacketSpec {
+            inbound: false,
+            ecn: Some(notation::ecn(segment.ecn)),
+            flags: segment.flags,
+            seq: segment.seq.raw(),
+            len: segment.payload_len,
+            ack: acks.then(|| segment.ack.raw()),
+            window: Some(segment.window),
+            urgent: segment.urgent,
+            options: Some(observed.options.clone()),
+        })
+    }
+}
+
+/// The connection of a packet that the host sent.
+pub(super) fn ends(observed: &Observed) -> FourTuple {
+    FourTuple {
+        local: observed.src,
+        local_port: observed.segment.src_port,
+        remote: observed.dst,
+        remote_port: observed.segment.dst_port,
+    }
+}
+
+/// A packet in the script's notation.
+pub(super) struct Shown(pub(super) PacketSpec);
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        notation::Notation { spec: &self.0 }.fmt(f)
+    }
+}

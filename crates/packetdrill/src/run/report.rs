@@ -1,0 +1,161 @@
+//! What a run leaves behind.
+
+use std::fmt::{self, Write as _};
+use std::ops::Range;
+use std::sync::Arc;
+
+use lowtide_units::{Duration, Instant};
+
+use crate::script::{Script, ScriptError};
+
+/// The outcome of one script.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Name of the script.
+    pub name: String,
+    /// Why it failed; `None` when it passed.
+    pub failure: Option<Failure>,
+    /// What the author should know although nothing failed.
+    pub notes: Vec<Note>,
+    /// Events that went as written.
+    pub events: usize,
+    /// All packets in the script's notation, with their times.
+    pub packets: Vec<String>,
+    /// A hash of all packets in and out with their times: two runs must agree.
+    pub digest: u64,
+    /// The virtual time at the end.
+    pub ended: Instant,
+}
+
+/// A remark about one line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// The line, counted from one.
+    pub line: usize,
+    /// The remark.
+    pub text: String,
+}
+
+/// What went otherwise than written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// Name of the script.
+    pub name: String,
+    /// Its text.
+    pub text: Arc<str>,
+    /// The bytes of the event at which it failed.
+    pub span: Range<usize>,
+    /// The line, counted from one.
+    pub line: usize,
+    /// The virtual time.
+    pub at: Instant,
+    /// What is wrong.
+    pub message: String,
+    /// What the script says, in its notation.
+    pub expected: Option<String>,
+    /// What happened, in the script's notation and numbers.
+    pub got: Option<String>,
+    /// The fields in which the two differ.
+    pub differs: Vec<String>,
+}
+
+impl Failure {
+    pub(super) fn new(
+        script: &Script,
+        span: &Range<usize>,
+        at: Instant,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            name: script.name.clone(),
+            text: Arc::clone(&script.text),
+            span: span.clone(),
+            line: script.line(span.start),
+            at,
+            message: message.into(),
+            expected: None,
+            got: None,
+            differs: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {} (at {})", self.name, self.line, self.message, seconds(self.at))?;
+        if let Some(expected) = &self.expected {
+            write!(f, "\n  expected: {expected}")?;
+        }
+        if let Some(got) = &self.got {
+            write!(f, "\n  got:      {got}")?;
+        }
+        for difference in &self.differs {
+            write!(f, "\n  {difference}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a run stops before its end.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The stack did otherwise than written.
+    Failure(Box<Failure>),
+    /// The script cannot be run.
+    Script(Box<ScriptError>),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(Box::new(failure))
+    }
+}
+
+impl From<ScriptError> for Stop {
+    fn from(error: ScriptError) -> Self {
+        Self::Script(Box::new(error))
+    }
+}
+
+impl Report {
+    pub(super) fn new(script: &Script, notes: Vec<Note>) -> Self {
+        Self {
+            name: script.name.clone(),
+            failure: None,
+            notes,
+            events: 0,
+            packets: Vec::new(),
+            digest: 0,
+            ended: Instant::ZERO,
+        }
+    }
+
+    /// The script went as written.
+    pub const fn passed(&self) -> bool {
+        self.failure.is_none()
+    }
+
+    pub(super) fn trace(&mut self, at: Instant, packet: &str) {
+        self.packets.push(format!("{} {packet}", seconds(at)));
+    }
+
+    pub(super) fn note(&mut self, script: &Script, at: usize, text: String) {
+        self.notes.push(Note { line: script.line(at), text });
+    }
+}
+
+/// A time as scripts write it, to the microsecond, finer where it is.
+pub(super) fn seconds(at: Instant) -> String {
+    fraction(at.since_start())
+}
+
+fn fraction(time: Duration) -> String {
+    const SECOND: u64 = 1_000_000_000_000;
+    let ps = time.as_ps();
+    let mut digits = String::new();
+    let _ = write!(digits, "{:012}", ps % SECOND);
+    while digits.len() > 6 && digits.ends_with('0') {
+        digits.pop();
+    }
+    format!("{}.{digits}", ps / SECOND)
+}

@@ -1,0 +1,143 @@
+//! What `--option` lines and the caller choose before a script starts.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use lowtide_units::Duration;
+
+use super::Options;
+use super::report::Note;
+use crate::flags::Flags;
+use crate::script::{Script, ScriptError, Setting};
+
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) flags: Flags,
+    pub(super) tolerance: Duration,
+    pub(super) v6: bool,
+    pub(super) local: IpAddr,
+    pub(super) remote: IpAddr,
+    pub(super) bind_port: u16,
+    pub(super) connect_port: u16,
+    /// One step of TSval as the script counts them, where it says so.
+    pub(super) tick: Option<Duration>,
+    pub(super) notes: Vec<Note>,
+}
+
+/// Options of the program that say nothing about the host under test.
+const WITHOUT_EFFECT: [&str; 9] = [
+    "mss",
+    "verbose",
+    "debug",
+    "dry_run",
+    "so_filename",
+    "persistent_tun_dev",
+    "init_scripts",
+    "gateway_ip",
+    "netmask_ip",
+];
+
+const KNOWN: &str = "so_flags, tolerance_usecs, tcp_ts_tick_usecs, mtu, ip_version, local_ip, \
+                     remote_ip, bind_port, connect_port";
+
+impl Setup {
+    pub(super) fn read(script: &Script, options: &Options) -> Result<Self, ScriptError> {
+        let flags = Flags::default();
+        let mut setup = Self {
+            tolerance: Duration::from_ms(4),
+            v6: false,
+            local: IpAddr::V4(flags.settings.local_v4),
+            remote: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
+            bind_port: 8080,
+            connect_port: 8080,
+            tick: None,
+            notes: Vec::new(),
+            flags,
+        };
+        let mut local = None;
+        let mut remote = None;
+        for option in &script.options {
+            setup.option(script, option, &mut local, &mut remote)?;
+        }
+        if let Some(text) = &options.flags {
+            setup.flags.apply(text).map_err(|error| {
+                script.error(0..0, format!("in the settings of the caller: {}", error.message))
+            })?;
+        }
+        if setup.v6 {
+            setup.local = IpAddr::V6(setup.flags.settings.local_v6);
+            setup.remote = IpAddr::V6(Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1));
+        } else {
+            setup.local = IpAddr::V4(setup.flags.settings.local_v4);
+        }
+        setup.local = local.unwrap_or(setup.local);
+        setup.remote = remote.unwrap_or(setup.remote);
+        match setup.local {
+            IpAddr::V4(ip) => setup.flags.settings.local_v4 = ip,
+            IpAddr::V6(ip) => setup.flags.settings.local_v6 = ip,
+        }
+        if setup.local.is_ipv6() != setup.v6 || setup.remote.is_ipv6() != setup.v6 {
+            let message = "local_ip, remote_ip and ip_version are of different families";
+            return Err(script.error(0..0, message));
+        }
+        Ok(setup)
+    }
+
+    fn option(
+        &mut self,
+        script: &Script,
+        option: &Setting,
+        local: &mut Option<IpAddr>,
+        remote: &mut Option<IpAddr>,
+    ) -> Result<(), ScriptError> {
+        let Setting { span, name, value } = option;
+        let wrong = |message: String| script.error(span.clone(), message);
+        match name.as_str() {
+            "so_flags" => self.flags.apply(value).map_err(|error| {
+                // Where the settings string stands within the line.
+                let within = script.text.get(span.clone()).and_then(|line| line.find(value));
+                let start = span.start + within.unwrap_or(0);
+                script.error(start + error.at.start..start + error.at.end, error.message)
+            })?,
+            "tolerance_usecs" => self.tolerance = Duration::from_us(number(value).map_err(wrong)?),
+            "tcp_ts_tick_usecs" => {
+                let tick = number(value).map_err(wrong)?;
+                self.tick = (tick > 0).then(|| Duration::from_us(tick));
+            }
+            "mtu" => {
+                crate::flags::set_switch(&mut self.flags.settings.config, "mtu", value)
+                    .map_err(wrong)?;
+            }
+            "ip_version" => match value.as_str() {
+                "ipv4" => self.v6 = false,
+                "ipv6" => self.v6 = true,
+                other => return Err(wrong(format!("ip_version `{other}` is not supported"))),
+            },
+            "local_ip" => *local = Some(address(value).map_err(wrong)?),
+            "remote_ip" => *remote = Some(address(value).map_err(wrong)?),
+            "bind_port" => self.bind_port = port(value).map_err(wrong)?,
+            "connect_port" => self.connect_port = port(value).map_err(wrong)?,
+            other if WITHOUT_EFFECT.contains(&other) => {
+                let text = format!("--{other} has no effect here");
+                self.notes.push(Note { line: script.line(span.start), text });
+            }
+            other => {
+                let error = wrong(format!("`--{other}` is not supported"));
+                return Err(error.help(format!("options are {KNOWN}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a whole number"))
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    text.parse().ok().filter(|p| *p != 0).ok_or_else(|| format!("`{text}` is not a port"))
+}
+
+fn address(text: &str) -> Result<IpAddr, String> {
+    let plain = text.split('/').next().unwrap_or(text);
+    plain.parse().map_err(|_| format!("`{text}` is not an IP address"))
+}

@@ -1,0 +1,263 @@
+//! Assertions: `assert cwnd == 10, ssthresh >= 5`, and `%{ assert tcpi_snd_cwnd == 10 }%`.
+
+use std::ops::Range;
+
+use lowtide_units::{Duration, parse_duration};
+
+use super::cursor::{Cursor, Result};
+use crate::fields::{self, Field, Kind};
+
+/// One comparison.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Where it stands.
+    pub span: Range<usize>,
+    /// The field.
+    pub left: &'static Field,
+    /// How.
+    pub operator: Operator,
+    /// With what.
+    pub right: Operand,
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operator {
+    /// `==`.
+    Equal,
+    /// `!=`.
+    NotEqual,
+    /// `<`.
+    Less,
+    /// `<=`.
+    LessOrEqual,
+    /// `>`.
+    Greater,
+    /// `>=`.
+    GreaterOrEqual,
+}
+
+/// The right side of a comparison.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// Another field.
+    Field(&'static Field),
+    /// A fraction; a whole number has the denominator one.
+    Number(i128, i128),
+    /// A time.
+    Time(Duration),
+    /// A name: of a state, `infinite`, `true`.
+    Word(&'static str),
+}
+
+const OPERATORS: [(&str, Operator); 6] = [
+    ("==", Operator::Equal),
+    ("!=", Operator::NotEqual),
+    ("<=", Operator::LessOrEqual),
+    (">=", Operator::GreaterOrEqual),
+    ("<", Operator::Less),
+    (">", Operator::Greater),
+];
+
+impl Operator {
+    /// As it is written.
+    pub fn text(self) -> &'static str {
+        OPERATORS.iter().find(|(_, o)| *o == self).map_or("", |(text, _)| text)
+    }
+
+    /// Whether it holds for two values in this order.
+    pub fn holds(self, order: std::cmp::Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        }
+    }
+}
+
+/// The word `assert` stands here, and no call of that name.
+pub(super) fn stands_here(at: &Cursor<'_>) -> bool {
+    at.rest().strip_prefix("assert").is_some_and(|rest| rest.starts_with([' ', '\t']))
+}
+
+/// `assert a == 1, b >= 2` up to the end of the line.
+pub(super) fn statement(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
+    at.expect("assert")?;
+    let mut out = Vec::new();
+    loop {
+        at.skip_blanks()?;
+        out.push(comparison(at)?);
+        at.skip_blanks()?;
+        if !(at.eat(",") || at.eat("&&") || eat_word(at, "and")) {
+            break;
+        }
+    }
+    if !at.is_over() && at.peek() != Some('\n') {
+        return Err(at.unexpected("`,` or the end of the assertion"));
+    }
+    Ok(out)
+}
+
+/// `%{ ... }%`: assertions, one per line or separated by `;`, each with a message after a comma.
+pub(super) fn block(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
+    let start = at.at;
+    at.expect("%{")?;
+    let inside = at.at;
+    let code = at.until("}%", "this block")?;
+    let mut within = Cursor::new(at.name, at.shown, &at.text[..inside + code.len()], inside);
+    let mut out = Vec::new();
+    loop {
+        skip_python(&mut within);
+        if within.is_over() {
+            break;
+        }
+        let word = within.at;
+        match within.ident() {
+            "assert" => python_assert(&mut within, &mut out)?,
+            other => {
+                let end = word + other.len().max(1);
+                let what = if other.is_empty() { within.word() } else { other };
+                let message = format!("`{what}` is not supported in a block");
+                let help = "a block holds `assert FIELD OP VALUE` only; no Python is run";
+                return Err(within.error(word..end, message).help(help));
+            }
+        }
+    }
+    if out.is_empty() {
+        return Err(at.error(start..at.at, "this block asserts nothing"));
+    }
+    Ok(out)
+}
+
+/// Spaces, line ends, `;` and Python's comments.
+fn skip_python(at: &mut Cursor<'_>) {
+    loop {
+        let rest = at.rest();
+        let trimmed = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
+        at.at += rest.len() - trimmed.len();
+        if !trimmed.starts_with('#') {
+            return;
+        }
+        at.at += trimmed.find('\n').unwrap_or(trimmed.len());
+    }
+}
+
+fn python_assert(at: &mut Cursor<'_>, out: &mut Vec<Comparison>) -> Result<()> {
+    at.skip_blanks()?;
+    let bracket = at.eat("(");
+    loop {
+        at.skip_blanks()?;
+        out.push(comparison(at)?);
+        at.skip_blanks()?;
+        if !(eat_word(at, "and") || at.eat("&&")) {
+            break;
+        }
+    }
+    if bracket {
+        at.expect(")")?;
+        at.skip_blanks()?;
+    }
+    // What Python would print.
+    if at.eat(",") {
+        let rest = at.rest();
+        at.at += rest.find(['\n', ';']).unwrap_or(rest.len());
+    }
+    if at.is_over() || at.rest().starts_with(['\n', ';', '#']) {
+        Ok(())
+    } else {
+        Err(at.unexpected("the end of the assertion"))
+    }
+}
+
+fn eat_word(at: &mut Cursor<'_>, word: &str) -> bool {
+    let after = at.rest().strip_prefix(word);
+    after.is_some_and(|rest| rest.starts_with(char::is_whitespace)) && at.eat(word)
+}
+
+fn comparison(at: &mut Cursor<'_>) -> Result<Comparison> {
+    let start = at.at;
+    let name = at.ident();
+    let Some(left) = fields::find(name) else {
+        if name.is_empty() {
+            return Err(at.unexpected("the name of a field"));
+        }
+        let error = at.error(start..at.at, format!("there is no field `{name}`"));
+        return Err(match fields::refused(name) {
+            Some(why) => error.help(why),
+            None => error.help(format!("fields are {}", fields::names(name.starts_with("tcpi_")))),
+        });
+    };
+    at.skip_blanks()?;
+    let found = OPERATORS.iter().find(|(text, _)| at.rest().starts_with(text));
+    let Some((text, operator)) = found else {
+        return Err(at.unexpected("one of == != < <= > >="));
+    };
+    at.eat(text);
+    at.skip_blanks()?;
+    let right = operand(at, left)?;
+    let words = matches!(left.kind, Kind::Name);
+    if words && !matches!(operator, Operator::Equal | Operator::NotEqual) {
+        return Err(at.error(start..at.at, format!("`{name}` is a name: compare by == or !=")));
+    }
+    Ok(Comparison { span: start..at.at, left, operator: *operator, right })
+}
+
+fn operand(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
+    let start = at.at;
+    if at.peek().is_some_and(|c| c.is_ascii_digit() || c == '.') {
+        return number(at, left);
+    }
+    let name = at.ident();
+    if name.is_empty() {
+        return Err(at.unexpected("a value"));
+    }
+    // The words first: `limited_by == cwnd` speaks of the limit, not of the field.
+    if let Some(word) = fields::word(left, name) {
+        return Ok(word);
+    }
+    if let Some(field) = fields::find(name) {
+        if field.kind != left.kind {
+            let message = format!("`{}` and `{}` are of different kinds", left.name, field.name);
+            return Err(at.error(start..at.at, message));
+        }
+        return Ok(Operand::Field(field));
+    }
+    let message = format!("`{name}` is no value of `{}`", left.name);
+    Err(at.error(start..at.at, message).help(fields::expects(left)))
+}
+
+/// `10`, `0.25`, `64/1024`, and with a unit for times.
+fn number(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
+    let start = at.at;
+    let rest = at.rest();
+    let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let text = &rest[..digits];
+    at.at += digits;
+    let unit = at.ident();
+    let span = start..at.at;
+    let wrong = |message: String| at.error(span.clone(), message).help(fields::expects(left));
+    if left.kind == Kind::Time {
+        let time = parse_duration(&format!("{text} {unit}")).map_err(|e| wrong(e.to_string()))?;
+        return Ok(Operand::Time(time));
+    }
+    if !unit.is_empty() || left.kind == Kind::Name {
+        return Err(wrong(format!("`{text}{unit}` is no value of `{}`", left.name)));
+    }
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let joined: Option<i128> = format!("{whole}{fraction}").parse().ok();
+    let (Some(top), true) = (joined, fraction.len() <= 12 && whole.len() <= 20) else {
+        return Err(wrong(format!("`{text}` is no number")));
+    };
+    let mut bottom = 10_i128.pow(fraction.len() as u32);
+    if at.eat("/") {
+        let by: u64 = at.number("a number to divide by")?;
+        if by == 0 {
+            return Err(at.error(start..at.at, "nothing can be divided by zero"));
+        }
+        bottom *= i128::from(by);
+    }
+    Ok(Operand::Number(top, bottom))
+}

@@ -1,0 +1,181 @@
+//! Socket calls as written: `write(4, ..., 1000) = 1000`.
+
+use std::ops::Range;
+
+use super::cursor::{Cursor, Result};
+use super::{Call, CallResult, Expr, Function};
+use crate::stack::Errno;
+
+const FUNCTIONS: [(&str, Function); 15] = [
+    ("socket", Function::Socket),
+    ("bind", Function::Bind),
+    ("listen", Function::Listen),
+    ("accept", Function::Accept),
+    ("connect", Function::Connect),
+    ("read", Function::Read),
+    ("recv", Function::Recv),
+    ("write", Function::Write),
+    ("send", Function::Send),
+    ("sendto", Function::SendTo),
+    ("close", Function::Close),
+    ("shutdown", Function::Shutdown),
+    ("fcntl", Function::Fcntl),
+    ("getsockopt", Function::GetSockOpt),
+    ("setsockopt", Function::SetSockOpt),
+];
+
+pub(super) fn call(at: &mut Cursor<'_>) -> Result<Call> {
+    let start = at.at;
+    let name = at.ident();
+    let found = FUNCTIONS.iter().find(|(n, _)| *n == name).map(|(_, f)| *f);
+    let Some(function) = found else {
+        let known: Vec<&str> = FUNCTIONS.iter().map(|(n, _)| *n).collect();
+        return Err(at
+            .error(start..at.at, format!("`{name}` is not supported"))
+            .help(format!("there are assert and {}", known.join(", "))));
+    };
+    at.skip_space()?;
+    at.expect("(")?;
+    let args = arguments(at, ")")?;
+    at.skip_space()?;
+    at.expect("=")?;
+    at.skip_space()?;
+    let result = result(at)?;
+    at.skip_blanks()?;
+    // A remark in parentheses: `(Operation now in progress)`.
+    if at.eat("(") {
+        at.until(")", "this remark")?;
+        at.skip_blanks()?;
+    }
+    if !at.is_over() && at.peek() != Some('\n') {
+        return Err(at.unexpected("the end of the call"));
+    }
+    Ok(Call { function, args, result })
+}
+
+fn result(at: &mut Cursor<'_>) -> Result<Option<CallResult>> {
+    if at.eat("...") {
+        return Ok(None);
+    }
+    let value = at.integer()?;
+    at.skip_blanks()?;
+    let start = at.at;
+    match (value, at.ident()) {
+        (-1, "") => Ok(Some(CallResult::Error(None))),
+        (-1, name) => {
+            let errno = Errno::named(name).ok_or_else(|| {
+                at.error(start..at.at, format!("`{name}` is no error that a call here can give"))
+            })?;
+            Ok(Some(CallResult::Error(Some(errno))))
+        }
+        (_, "") => Ok(Some(CallResult::Value(value))),
+        (_, name) => {
+            let message = format!("`{name}` after a result that is no error; write -1 {name}");
+            Err(at.error(start..at.at, message))
+        }
+    }
+}
+
+/// Arguments up to `end`, which is taken.
+fn arguments(at: &mut Cursor<'_>, end: &str) -> Result<Vec<(Expr, Range<usize>)>> {
+    let mut out = Vec::new();
+    at.skip_space()?;
+    if at.eat(end) {
+        return Ok(out);
+    }
+    loop {
+        at.skip_space()?;
+        let start = at.at;
+        let expr = expression(at, 0)?;
+        out.push((expr, start..at.at));
+        at.skip_space()?;
+        if at.eat(end) {
+            return Ok(out);
+        }
+        at.expect(",")?;
+    }
+}
+
+/// How deep brackets may stand in each other.
+const DEPTH: u32 = 8;
+
+fn expression(at: &mut Cursor<'_>, depth: u32) -> Result<Expr> {
+    if depth > DEPTH {
+        return Err(at.error(at.at..at.at + 1, "brackets stand too deep in each other"));
+    }
+    if at.eat("...") {
+        return Ok(Expr::Any);
+    }
+    if at.eat("\"") {
+        return at.until("\"", "this text").map(|s| Expr::Text(s.to_string()));
+    }
+    if at.eat("[") {
+        return Ok(Expr::List(list(at, "]", depth)?));
+    }
+    if at.eat("{") {
+        return structure(at, depth);
+    }
+    if at.peek().is_some_and(|c| c.is_ascii_digit() || c == '-') {
+        return at.integer().map(Expr::Int);
+    }
+    let name = at.ident();
+    if name.is_empty() {
+        return Err(at.unexpected("an argument"));
+    }
+    if at.eat("(") {
+        return Ok(Expr::Apply(name.to_string(), list(at, ")", depth)?));
+    }
+    let mut names = vec![name.to_string()];
+    at.skip_space()?;
+    while at.eat("|") {
+        at.skip_space()?;
+        let name = at.ident();
+        if name.is_empty() {
+            return Err(at.unexpected("a name after `|`"));
+        }
+        names.push(name.to_string());
+        at.skip_space()?;
+    }
+    Ok(Expr::Names(names))
+}
+
+fn list(at: &mut Cursor<'_>, end: &str, depth: u32) -> Result<Vec<Expr>> {
+    let mut out = Vec::new();
+    at.skip_space()?;
+    if at.eat(end) {
+        return Ok(out);
+    }
+    loop {
+        at.skip_space()?;
+        out.push(expression(at, depth + 1)?);
+        at.skip_space()?;
+        if at.eat(end) {
+            return Ok(out);
+        }
+        at.expect(",")?;
+    }
+}
+
+fn structure(at: &mut Cursor<'_>, depth: u32) -> Result<Expr> {
+    let mut out = Vec::new();
+    loop {
+        at.skip_space()?;
+        if at.eat("}") {
+            return Ok(Expr::Struct(out));
+        }
+        at.eat(".");
+        let name = at.ident().to_string();
+        if name.is_empty() {
+            return Err(at.unexpected("the name of a field"));
+        }
+        at.skip_space()?;
+        at.expect("=")?;
+        at.skip_space()?;
+        out.push((name, expression(at, depth + 1)?));
+        at.skip_space()?;
+        if !at.eat(",") {
+            at.expect("}")?;
+            return Ok(Expr::Struct(out));
+        }
+    }
+}

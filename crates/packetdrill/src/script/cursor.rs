@@ -1,0 +1,212 @@
+//! A place in the text, and the small things that are read there.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use lowtide_units::Duration;
+
+use super::ScriptError;
+
+pub(super) type Result<T> = std::result::Result<T, ScriptError>;
+
+/// A place in a script's text. `text` may have parts blanked out; `shown` is what the author wrote.
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
+    pub(super) name: &'a str,
+    pub(super) shown: &'a Arc<str>,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
+    /// Where the last blanks and comments began and ended.
+    blanks: Range<usize>,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) const fn new(name: &'a str, shown: &'a Arc<str>, text: &'a str, at: usize) -> Self {
+        Self { name, shown, text, at, blanks: 0..0 }
+    }
+
+    /// The end of what was read, without the blanks and comments behind it.
+    pub(super) const fn end(&self) -> usize {
+        if self.at == self.blanks.end { self.blanks.start } else { self.at }
+    }
+
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.at >= self.text.len()
+    }
+
+    /// Takes `what` if it stands here.
+    pub(super) fn eat(&mut self, what: &str) -> bool {
+        let found = self.rest().starts_with(what);
+        if found {
+            self.at += what.len();
+        }
+        found
+    }
+
+    /// Takes `what`, which must stand here.
+    pub(super) fn expect(&mut self, what: &str) -> Result<()> {
+        if self.eat(what) { Ok(()) } else { Err(self.unexpected(&format!("`{what}`"))) }
+    }
+
+    /// An error about what stands here, where `wanted` should.
+    pub(super) fn unexpected(&self, wanted: &str) -> ScriptError {
+        let word = self.word();
+        let found = if word.is_empty() { "the end of the line" } else { &format!("`{word}`") };
+        self.error(self.at..self.at + word.len(), format!("{found} where {wanted} is expected"))
+    }
+
+    /// What stands here up to a space, for messages.
+    pub(super) fn word(&self) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c: char| c.is_whitespace()).unwrap_or(rest.len());
+        let mut end = end.min(24);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        &rest[..end]
+    }
+
+    pub(super) fn error(&self, span: Range<usize>, message: impl Into<String>) -> ScriptError {
+        ScriptError::new(self.name, self.shown, span, message)
+    }
+
+    /// Skips spaces and comments within the line.
+    pub(super) fn skip_blanks(&mut self) -> Result<()> {
+        let start = self.end();
+        let skipped = self.skip_all_blanks();
+        self.blanks = start..self.at;
+        skipped
+    }
+
+    fn skip_all_blanks(&mut self) -> Result<()> {
+        loop {
+            let rest = self.rest();
+            let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+            self.at += blank;
+            if self.rest().starts_with("//") {
+                self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+            } else if self.rest().starts_with("/*") {
+                let start = self.at;
+                match self.rest().find("*/") {
+                    Some(end) => self.at += end + 2,
+                    None => return Err(self.error(start..start + 2, "this comment has no end")),
+                }
+            } else if blank == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Skips spaces, line ends and comments.
+    pub(super) fn skip_space(&mut self) -> Result<()> {
+        loop {
+            let before = self.at;
+            self.skip_blanks()?;
+            self.eat("\n");
+            if self.at == before {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A name: letters, digits and underscores, not starting with a digit; empty if none is here.
+    pub(super) fn ident(&mut self) -> &'a str {
+        let rest = self.rest();
+        if rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return "";
+        }
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let found = &rest[..end.unwrap_or(rest.len())];
+        self.at += found.len();
+        found
+    }
+
+    fn digits(&mut self) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    /// A whole number that fits into `T`.
+    pub(super) fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T> {
+        let start = self.at;
+        let digits = self.digits();
+        if digits.is_empty() {
+            return Err(self.unexpected(what));
+        }
+        digits
+            .parse()
+            .map_err(|_| self.error(start..self.at, format!("{digits} does not fit into {what}")))
+    }
+
+    /// A signed decimal or `0x` number.
+    pub(super) fn integer(&mut self) -> Result<i64> {
+        let start = self.at;
+        let negative = self.eat("-");
+        let value = if self.eat("0x") || self.eat("0X") {
+            let rest = self.rest();
+            let end = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
+            self.at += end;
+            i64::from_str_radix(&rest[..end], 16).ok()
+        } else {
+            self.digits().parse().ok()
+        };
+        match value {
+            Some(n) => Ok(if negative { -n } else { n }),
+            None => Err(self.error(start..self.at.max(start + 1), "a number is expected here")),
+        }
+    }
+
+    /// A time in seconds: `1`, `1.5`, `.1`.
+    pub(super) fn seconds(&mut self) -> Result<Duration> {
+        let start = self.at;
+        let whole = self.digits();
+        let mut fraction = "";
+        // `0...0.2` is a range: its dots belong to nobody's fraction.
+        let point = self.rest().strip_prefix('.');
+        if point.is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit())) {
+            self.at += 1;
+            fraction = self.digits();
+        }
+        if whole.is_empty() && fraction.is_empty() {
+            return Err(self.unexpected("a time in seconds"));
+        }
+        let too_fine = || {
+            let message = format!("a time is at most {} days, in steps of 1 ps", 213);
+            self.error(start..self.at, message)
+        };
+        let padded = format!("{fraction:0<12}");
+        if padded.len() > 12 {
+            return Err(too_fine());
+        }
+        let whole: u64 =
+            if whole.is_empty() { 0 } else { whole.parse().map_err(|_| too_fine())? };
+        let parts: u64 = padded.parse().map_err(|_| too_fine())?;
+        let ps = whole.checked_mul(1_000_000_000_000).and_then(|ps| ps.checked_add(parts));
+        ps.map(Duration::from_ps).ok_or_else(too_fine)
+    }
+
+    /// Everything up to `end`, which is taken too.
+    pub(super) fn until(&mut self, end: &str, what: &str) -> Result<&'a str> {
+        let rest = self.rest();
+        match rest.find(end) {
+            Some(len) => {
+                self.at += len + end.len();
+                Ok(&rest[..len])
+            }
+            None => {
+                Err(self
+                    .error(self.at..self.at + 1, format!("{what} has no end; close it by `{end}`")))
+            }
+        }
+    }
+}

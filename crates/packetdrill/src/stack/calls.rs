@@ -1,0 +1,357 @@
+//! The socket calls. Results and errors are those of Linux.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use super::{Conn, Errno, Kind, Socket, Stack};
+
+/// Why a call did not succeed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallError {
+    /// It failed.
+    Errno(Errno),
+    /// The socket is a blocking one and the call would wait: call again when time has passed.
+    WouldBlock,
+}
+
+impl From<Errno> for CallError {
+    fn from(errno: Errno) -> Self {
+        Self::Errno(errno)
+    }
+}
+
+/// Which halves [`Stack::shutdown`] ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shutdown {
+    /// No more reading.
+    Read,
+    /// No more writing: FIN follows what was written.
+    Write,
+    /// Both.
+    Both,
+}
+
+/// What `poll` would say.
+#[expect(clippy::struct_excessive_bools, reason = "one per bit of poll")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Readiness {
+    /// POLLIN: data, an end of data, a connection to accept, or an error.
+    pub readable: bool,
+    /// POLLOUT: a write would take at least one byte, or fail.
+    pub writable: bool,
+    /// POLLERR: an error waits in SO_ERROR.
+    pub error: bool,
+    /// POLLHUP: both directions are over.
+    pub hung_up: bool,
+    /// POLLRDHUP: the peer closed its half.
+    pub peer_closed: bool,
+}
+
+type Result<T> = std::result::Result<T, CallError>;
+
+impl Stack {
+    /// A new TCP socket with the lowest free descriptor from 3 up.
+    pub fn socket(&mut self, v6: bool) -> i32 {
+        let socket = Socket {
+            v6,
+            nonblocking: false,
+            bound: None,
+            kind: Kind::Idle,
+            config: self.settings.config.clone(),
+            linger: None,
+            read_shut: false,
+        };
+        self.open(socket)
+    }
+
+    fn open(&mut self, socket: Socket) -> i32 {
+        let fd = (3..i32::MAX).find(|fd| !self.sockets.contains_key(fd)).unwrap_or(i32::MAX);
+        self.sockets.insert(fd, socket);
+        fd
+    }
+
+    pub(super) fn get(&mut self, fd: i32) -> Result<&mut Socket> {
+        self.sockets.get_mut(&fd).ok_or(CallError::Errno(Errno::EBADF))
+    }
+
+    /// The connection behind a descriptor.
+    pub(super) fn stream(&mut self, fd: i32) -> Result<usize> {
+        match self.get(fd)?.kind {
+            Kind::Stream { conn, .. } => Ok(conn),
+            Kind::Idle | Kind::Listening { .. } => Err(Errno::ENOTCONN.into()),
+        }
+    }
+
+    /// What to say where a call would have to wait.
+    fn wait(&mut self, fd: i32) -> CallError {
+        match self.get(fd) {
+            Ok(socket) if !socket.nonblocking => CallError::WouldBlock,
+            Ok(_) => Errno::EAGAIN.into(),
+            Err(error) => error,
+        }
+    }
+
+    /// Switches O_NONBLOCK.
+    pub fn set_nonblocking(&mut self, fd: i32, on: bool) -> Result<()> {
+        self.get(fd)?.nonblocking = on;
+        Ok(())
+    }
+
+    /// Whether O_NONBLOCK is set.
+    pub fn nonblocking(&mut self, fd: i32) -> Result<bool> {
+        Ok(self.get(fd)?.nonblocking)
+    }
+
+    /// Gives the socket its local address.
+    pub fn bind(&mut self, fd: i32, address: IpAddr, port: u16) -> Result<()> {
+        let socket = self.get(fd)?;
+        if socket.bound.is_some() {
+            return Err(Errno::EINVAL.into());
+        }
+        if socket.v6 != address.is_ipv6() {
+            return Err(Errno::EAFNOSUPPORT.into());
+        }
+        socket.bound = Some((address, port));
+        Ok(())
+    }
+
+    /// Accepts connections to the bound port, at most `backlog` that are not established.
+    ///
+    /// Deviation: a socket must be bound; Linux would choose a port.
+    pub fn listen(&mut self, fd: i32, backlog: usize) -> Result<()> {
+        let socket = self.get(fd)?;
+        match socket.kind {
+            Kind::Listening { .. } => return Ok(()),
+            Kind::Stream { .. } => return Err(Errno::EINVAL.into()),
+            Kind::Idle => {}
+        }
+        let port = socket.bound.map(|(_, port)| port).filter(|p| *p != 0).ok_or(Errno::EINVAL)?;
+        socket.kind = Kind::Listening { port, ready: VecDeque::new() };
+        let config = Self::config_of(socket);
+        if self.endpoint.listen(port, config, backlog.max(1)).is_err() {
+            self.get(fd)?.kind = Kind::Idle;
+            return Err(Errno::EADDRINUSE.into());
+        }
+        Ok(())
+    }
+
+    /// The oldest established connection of a listener: its descriptor and the peer's address.
+    pub fn accept(&mut self, fd: i32) -> Result<(i32, IpAddr, u16)> {
+        let socket = self.get(fd)?;
+        let (v6, config) = (socket.v6, socket.config.clone());
+        let Kind::Listening { ready, .. } = &mut socket.kind else {
+            return Err(Errno::EINVAL.into());
+        };
+        let Some(conn) = ready.pop_front() else { return Err(self.wait(fd)) };
+        let tuple = self.conns[conn].tuple;
+        let accepted = Socket {
+            v6,
+            nonblocking: false,
+            bound: Some((tuple.local, tuple.local_port)),
+            kind: Kind::Stream { conn, connecting: false },
+            config,
+            linger: None,
+            read_shut: false,
+        };
+        Ok((self.open(accepted), tuple.remote, tuple.remote_port))
+    }
+
+    /// Opens a connection. On a blocking socket the first call gives [`CallError::WouldBlock`]; a later
+    /// one says how it ended.
+    pub fn connect(&mut self, fd: i32, remote: IpAddr, remote_port: u16) -> Result<()> {
+        let default = if remote.is_ipv6() {
+            IpAddr::V6(self.settings.local_v6)
+        } else {
+            IpAddr::V4(self.settings.local_v4)
+        };
+        let socket = self.get(fd)?;
+        let nonblocking = socket.nonblocking;
+        match &mut socket.kind {
+            Kind::Listening { .. } => return Err(Errno::EISCONN.into()),
+            Kind::Stream { conn, connecting } => {
+                let conn = *conn;
+                if !std::mem::take(connecting) {
+                    return Err(Errno::EISCONN.into());
+                }
+                return self.connect_again(fd, conn, nonblocking);
+            }
+            Kind::Idle => {}
+        }
+        if socket.v6 != remote.is_ipv6() {
+            return Err(Errno::EAFNOSUPPORT.into());
+        }
+        let (local, local_port) = socket.bound.unwrap_or((default, 0));
+        let local = if local.is_unspecified() { default } else { local };
+        let config = Self::config_of(socket);
+        self.prepare_isn();
+        let opened =
+            self.endpoint.connect(self.now, local, local_port, remote, remote_port, config);
+        let id = opened.map_err(|_| Errno::EADDRNOTAVAIL)?;
+        let Some(tuple) = self.endpoint.tuple(id) else {
+            return Err(Errno::EADDRNOTAVAIL.into());
+        };
+        self.conns.push(Conn::new(tuple, id, None));
+        let conn = self.conns.len() - 1;
+        let socket = self.get(fd)?;
+        socket.kind = Kind::Stream { conn, connecting: true };
+        socket.bound = Some((local, tuple.local_port));
+        self.pump(conn);
+        Err(if nonblocking { Errno::EINPROGRESS.into() } else { CallError::WouldBlock })
+    }
+
+    fn connect_again(&mut self, fd: i32, conn: usize, nonblocking: bool) -> Result<()> {
+        if let Some(error) = self.conns[conn].error.take() {
+            return Err(error.into());
+        }
+        if self.conns[conn].established {
+            return Ok(());
+        }
+        if self.conns[conn].over {
+            return Err(Errno::ECONNABORTED.into());
+        }
+        if let Kind::Stream { connecting, .. } = &mut self.get(fd)?.kind {
+            *connecting = true;
+        }
+        Err(if nonblocking { Errno::EALREADY.into() } else { CallError::WouldBlock })
+    }
+
+    /// Reads at most `max` bytes; nothing at the end of data. `peek` leaves them in place.
+    pub fn read(&mut self, fd: i32, max: usize, peek: bool) -> Result<Vec<u8>> {
+        let key = self.stream(fd)?;
+        let read_shut = self.get(fd)?.read_shut;
+        let conn = &mut self.conns[key];
+        let bytes = conn.receive.take(max, peek);
+        if !bytes.is_empty() || max == 0 {
+            if !peek && let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)) {
+                tcp.read(bytes.len() as u64);
+                self.pump(key);
+            }
+            return Ok(bytes);
+        }
+        if let Some(error) = conn.error.take() {
+            return Err(error.into());
+        }
+        if conn.peer_closed || conn.over || read_shut {
+            return Ok(bytes);
+        }
+        Err(self.wait(fd))
+    }
+
+    /// Writes as many of `bytes` as the send buffer takes, and says how many.
+    pub fn write(&mut self, fd: i32, bytes: &[u8]) -> Result<usize> {
+        let key = match self.stream(fd) {
+            Err(CallError::Errno(Errno::ENOTCONN)) => return Err(Errno::EPIPE.into()),
+            other => other?,
+        };
+        let conn = &mut self.conns[key];
+        if let Some(error) = conn.error.take() {
+            return Err(error.into());
+        }
+        if conn.over || conn.write_shut {
+            return Err(Errno::EPIPE.into());
+        }
+        let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)).filter(|_| conn.established)
+        else {
+            return Err(self.wait(fd));
+        };
+        let n = bytes.len().min(tcp.send_space() as usize);
+        if n == 0 && !bytes.is_empty() {
+            return Err(self.wait(fd));
+        }
+        tcp.send(n as u64);
+        conn.send.push(&bytes[..n]);
+        self.pump(key);
+        Ok(n)
+    }
+
+    /// Ends one half or both.
+    pub fn shutdown(&mut self, fd: i32, how: Shutdown) -> Result<()> {
+        let key = self.stream(fd)?;
+        if self.conns[key].over {
+            return Err(Errno::ENOTCONN.into());
+        }
+        if how != Shutdown::Write {
+            self.get(fd)?.read_shut = true;
+        }
+        if how != Shutdown::Read {
+            self.end_writing(key);
+        }
+        Ok(())
+    }
+
+    fn end_writing(&mut self, key: usize) {
+        let conn = &mut self.conns[key];
+        conn.write_shut = true;
+        if let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)) {
+            tcp.close();
+            self.pump(key);
+        }
+    }
+
+    /// Gives the descriptor up. FIN follows what was written; RST instead when data was not read
+    /// (RFC 1122 §4.2.2.13) or when SO_LINGER says so with zero seconds.
+    ///
+    /// Deviation: SO_LINGER with more than zero seconds does not make `close` wait.
+    pub fn close(&mut self, fd: i32) -> Result<()> {
+        let socket = self.sockets.remove(&fd).ok_or(Errno::EBADF)?;
+        match socket.kind {
+            Kind::Idle => {}
+            Kind::Listening { port, ready } => {
+                self.endpoint.unlisten(port);
+                for conn in ready {
+                    self.abort(conn);
+                }
+            }
+            Kind::Stream { conn: key, .. } => {
+                self.conns[key].held = false;
+                if socket.linger == Some(0) || self.conns[key].receive.unread() > 0 {
+                    self.abort(key);
+                } else {
+                    self.end_writing(key);
+                    // One that is in TIME-WAIT already has nothing more to say.
+                    self.pump(key);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The error that waits for this socket, taken from it.
+    pub(super) fn take_error(&mut self, fd: i32) -> Result<i32> {
+        match self.get(fd)?.kind {
+            Kind::Stream { conn, .. } => Ok(self.conns[conn].error.take().map_or(0, Errno::number)),
+            Kind::Idle | Kind::Listening { .. } => Ok(0),
+        }
+    }
+
+    /// Bytes that could be read now (FIONREAD).
+    pub fn unread(&mut self, fd: i32) -> Result<u64> {
+        let key = self.stream(fd)?;
+        Ok(self.conns[key].receive.unread())
+    }
+
+    /// What `poll` would say of this descriptor.
+    pub fn readiness(&mut self, fd: i32) -> Result<Readiness> {
+        let read_shut = self.get(fd)?.read_shut;
+        let key = match &self.get(fd)?.kind {
+            Kind::Idle => return Ok(Readiness { hung_up: true, ..Readiness::default() }),
+            Kind::Listening { ready, .. } => {
+                return Ok(Readiness { readable: !ready.is_empty(), ..Readiness::default() });
+            }
+            Kind::Stream { conn, .. } => *conn,
+        };
+        let conn = &self.conns[key];
+        let error = conn.error.is_some();
+        let ended = conn.peer_closed || conn.over || read_shut;
+        let tcp = conn.id.and_then(|id| self.endpoint.conn(id));
+        let room = tcp.map_or(0, lowtide_tcp::Connection::send_space);
+        let conn = &self.conns[key];
+        Ok(Readiness {
+            readable: error || ended || conn.receive.unread() > 0,
+            writable: error || conn.over || conn.write_shut || (conn.established && room > 0),
+            error,
+            hung_up: conn.over || (ended && conn.write_shut),
+            peer_closed: conn.peer_closed || conn.over,
+        })
+    }
+}

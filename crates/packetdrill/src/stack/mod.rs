@@ -1,0 +1,440 @@
+//! A host in virtual time: sockets over [`lowtide_tcp::Endpoint`], with real bytes.
+//!
+//! Contract: this is a driver of the transport boundary like any other and knows nothing of scripts.
+//! IP packets go in by [`Stack::inject`] and come out of [`Stack::take_packet`], each with the instant
+//! at which it was sent. Time moves only by [`Stack::advance_to`] and [`Stack::run_to_packet`], from
+//! timer to timer. No call blocks: what would is [`CallError::WouldBlock`] on a blocking socket and
+//! `EAGAIN` on the others. Where sockets differ between systems, this one does as Linux does.
+
+mod buffers;
+mod calls;
+mod errno;
+mod options;
+mod view;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use lowtide_tcp::{Arrival, CloseReason, Config, ConnId, Endpoint, Event, FourTuple, Info, State};
+use lowtide_units::{HostStamp, Instant};
+use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
+
+use buffers::{ReceiveBuffer, SendBuffer};
+pub use calls::{CallError, Readiness, Shutdown};
+pub use errno::Errno;
+pub use options::{SocketOption, SocketValue};
+pub use view::View;
+
+/// How often timers may fire at one instant before the stack is called stuck.
+const MOST_AT_ONCE: u32 = 10_000;
+
+/// What a stack is made with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Settings of every socket when it is made.
+    pub config: Config,
+    /// Sequence numbers, timestamps and ports follow from it.
+    pub seed: u64,
+    /// The initial sequence number of every connection, instead of a drawn one.
+    pub isn: Option<u32>,
+    /// The host's IPv4 address, for sockets that connect without being bound.
+    pub local_v4: Ipv4Addr,
+    /// The same for IPv6.
+    pub local_v6: Ipv6Addr,
+}
+
+impl Default for Settings {
+    /// The `linux` profile with the addresses that packetdrill uses by default.
+    fn default() -> Self {
+        let linux = lowtide_tcp::profile::find_profile("linux").and_then(|p| p.config().ok());
+        Self {
+            config: linux.unwrap_or_default(),
+            seed: 1,
+            isn: None,
+            local_v4: Ipv4Addr::new(192, 168, 0, 1),
+            local_v6: Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1),
+        }
+    }
+}
+
+/// A packet that left the host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// When it was sent.
+    pub at: Instant,
+    /// The whole IP packet.
+    pub bytes: Vec<u8>,
+}
+
+/// A connection and its bytes. It outlives the connection in `tcp` until its socket is closed.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+#[derive(Debug)]
+struct Conn {
+    tuple: FourTuple,
+    /// Its name in the endpoint; `None` once it is released there.
+    id: Option<ConnId>,
+    /// The listener to be told when it is established.
+    listener: Option<i32>,
+    /// An application holds it, or may still accept it.
+    held: bool,
+    send: SendBuffer,
+    receive: ReceiveBuffer,
+    established: bool,
+    peer_closed: bool,
+    /// The application will send no more.
+    write_shut: bool,
+    over: bool,
+    error: Option<Errno>,
+    last: Option<Info>,
+}
+
+impl Conn {
+    fn new(tuple: FourTuple, id: ConnId, listener: Option<i32>) -> Self {
+        Self {
+            tuple,
+            id: Some(id),
+            listener,
+            held: true,
+            send: SendBuffer::default(),
+            receive: ReceiveBuffer::default(),
+            established: false,
+            peer_closed: false,
+            write_shut: false,
+            over: false,
+            error: None,
+            last: None,
+        }
+    }
+
+    /// As Linux reports it: a reset after the peer's FIN is a broken pipe.
+    fn take_end(&mut self, reason: CloseReason) {
+        self.over = true;
+        self.error = match reason {
+            CloseReason::Normal | CloseReason::Aborted => None,
+            CloseReason::Refused => Some(Errno::ECONNREFUSED),
+            CloseReason::TimedOut | CloseReason::UserTimeout | CloseReason::KeepAlive => {
+                Some(Errno::ETIMEDOUT)
+            }
+            CloseReason::Reset if self.peer_closed && !self.write_shut => Some(Errno::EPIPE),
+            CloseReason::Reset => Some(Errno::ECONNRESET),
+        };
+    }
+}
+
+/// What a file descriptor stands for.
+#[derive(Debug)]
+enum Kind {
+    Idle,
+    Listening {
+        port: u16,
+        /// Connections to accept, oldest first.
+        ready: VecDeque<usize>,
+    },
+    Stream {
+        conn: usize,
+        /// `connect` has not yet said how it ended.
+        connecting: bool,
+    },
+}
+
+#[derive(Debug)]
+struct Socket {
+    v6: bool,
+    nonblocking: bool,
+    bound: Option<(IpAddr, u16)>,
+    kind: Kind,
+    config: Config,
+    /// SO_LINGER: seconds.
+    linger: Option<u32>,
+    read_shut: bool,
+}
+
+/// A host.
+#[derive(Debug)]
+pub struct Stack {
+    now: Instant,
+    endpoint: Endpoint,
+    settings: Settings,
+    sockets: BTreeMap<i32, Socket>,
+    conns: Vec<Conn>,
+    out: VecDeque<Packet>,
+    digest: Digest,
+    fault: Option<String>,
+}
+
+impl Stack {
+    /// A host at instant zero. Segmentation offload is off whatever the settings say: packets are
+    /// compared one by one.
+    pub fn new(mut settings: Settings) -> Self {
+        settings.config.tso_segments = 1;
+        Self {
+            now: Instant::ZERO,
+            endpoint: Endpoint::new(settings.seed),
+            settings,
+            sockets: BTreeMap::new(),
+            conns: Vec::new(),
+            out: VecDeque::new(),
+            digest: Digest::default(),
+            fault: None,
+        }
+    }
+
+    /// The virtual time.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The settings that the next socket starts with.
+    pub const fn config_mut(&mut self) -> &mut Config {
+        &mut self.settings.config
+    }
+
+    /// When the next timer fires; `None` when nothing is armed.
+    pub fn next_timer(&mut self) -> Option<Instant> {
+        let Self { conns, endpoint, .. } = self;
+        let ids = conns.iter().filter_map(|c| c.id);
+        ids.filter_map(|id| endpoint.conn(id).and_then(|c| c.poll_timeout())).min()
+    }
+
+    /// Moves the clock to `to`, firing timers in order, those at `to` itself included. A time in the
+    /// past does nothing.
+    pub fn advance_to(&mut self, to: Instant) {
+        let mut at_once = 0;
+        while let Some(next) = self.next_timer().filter(|t| *t <= to) {
+            at_once = if next > self.now { 0 } else { at_once + 1 };
+            if at_once > MOST_AT_ONCE {
+                let at = self.now;
+                self.fault = Some(format!("timers fire without end at {at}"));
+                break;
+            }
+            self.now = self.now.max(next);
+            self.fire();
+        }
+        self.now = self.now.max(to);
+    }
+
+    /// Moves the clock until a packet waits in [`Self::take_packet`], at most to `limit`. False when
+    /// none came; the clock is then at `limit`, or where it was when no timer is left.
+    pub fn run_to_packet(&mut self, limit: Instant) -> bool {
+        while self.out.is_empty() && self.fault.is_none() {
+            match self.next_timer() {
+                Some(next) if next <= limit => self.advance_to(next),
+                Some(_) => {
+                    self.now = self.now.max(limit);
+                    return false;
+                }
+                None => return false,
+            }
+        }
+        !self.out.is_empty()
+    }
+
+    fn fire(&mut self) {
+        for key in 0..self.conns.len() {
+            let now = self.now;
+            if let Some(conn) = self.conns[key].id.and_then(|id| self.endpoint.conn(id))
+                && conn.poll_timeout().is_some_and(|t| t <= now)
+            {
+                conn.handle_timeout(now);
+                self.pump(key);
+            }
+        }
+    }
+
+    /// One IP packet arrives at the host.
+    ///
+    /// # Errors
+    /// What makes it no TCP packet; the host drops it.
+    pub fn inject(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        self.digest.update(self.now, 0, bytes);
+        let (addresses, mut segment, payload) = packet::parse(bytes)?;
+        let (remote, local) = ends(addresses);
+        segment.rx.stamp = Some(HostStamp(self.now.since_start().as_ns()));
+        self.prepare_isn();
+        let arrival = self.endpoint.handle_segment(self.now, local, remote, &segment, None);
+        match arrival {
+            Arrival::Taken(id, accepted) => {
+                if let Some(key) = self.key(id) {
+                    let skip = accepted.skip as usize;
+                    let bytes = bytes.get(payload).and_then(|p| p.get(skip..)).unwrap_or(&[]);
+                    let fresh = !accepted.stream.is_empty();
+                    self.conns[key].receive.keep(&accepted.stream, bytes);
+                    // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
+                    if fresh
+                        && !self.conns[key].held
+                        && let Some(conn) = self.endpoint.conn(id)
+                    {
+                        conn.abort();
+                    }
+                    self.pump(key);
+                }
+            }
+            Arrival::Refused(id, _) => {
+                if let Some(key) = self.key(id) {
+                    self.pump(key);
+                }
+            }
+            Arrival::Opened(id) => {
+                let listener = self.sockets.iter().find_map(|(fd, s)| match s.kind {
+                    Kind::Listening { port, .. } if port == segment.dst_port => Some(*fd),
+                    _ => None,
+                });
+                if let Some(tuple) = self.endpoint.tuple(id) {
+                    self.conns.push(Conn::new(tuple, id, listener));
+                    self.pump(self.conns.len() - 1);
+                }
+            }
+            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {}
+        }
+        while let Some((tuple, reply)) = self.endpoint.poll_reply() {
+            self.emit(&tuple, &reply, &[]);
+        }
+        Ok(())
+    }
+
+    /// The oldest packet that left and was not taken.
+    pub fn take_packet(&mut self) -> Option<Packet> {
+        self.out.pop_front()
+    }
+
+    /// The oldest packet that left and was not taken, left in place.
+    pub fn peek_packet(&self) -> Option<&Packet> {
+        self.out.front()
+    }
+
+    /// A hash of all packets in and out, with their times.
+    pub const fn digest(&self) -> u64 {
+        self.digest.0
+    }
+
+    /// A fault of the stack itself that no script can provoke, if one was found.
+    pub fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+
+    fn prepare_isn(&mut self) {
+        if let Some(isn) = self.settings.isn {
+            self.endpoint.set_next_isn(SeqNum::new(isn));
+        }
+    }
+
+    fn key(&self, id: ConnId) -> Option<usize> {
+        self.conns.iter().position(|c| c.id == Some(id))
+    }
+
+    fn emit(&mut self, tuple: &FourTuple, segment: &Segment, payload: &[u8]) {
+        let mut bytes = vec![0; packet::MAX_HEADERS_LEN + payload.len()];
+        let addresses = match (tuple.local, tuple.remote) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Addresses::V4 { src, dst },
+            (IpAddr::V6(src), IpAddr::V6(dst)) => Addresses::V6 { src, dst },
+            _ => {
+                self.fault = Some("a connection between two address families".to_string());
+                return;
+            }
+        };
+        match packet::emit(&addresses, segment, payload, &mut bytes) {
+            Ok(len) => {
+                bytes.truncate(len);
+                self.digest.update(self.now, 1, &bytes);
+                self.out.push_back(Packet { at: self.now, bytes });
+            }
+            Err(error) => self.fault = Some(format!("a segment that is no packet: {error}")),
+        }
+    }
+
+    /// Takes everything that a connection has to send and to say.
+    fn pump(&mut self, key: usize) {
+        let now = self.now;
+        let Some(id) = self.conns[key].id else { return };
+        while let Some(transmit) = self.endpoint.conn(id).and_then(|c| c.poll_transmit(now)) {
+            let tuple = self.conns[key].tuple;
+            for i in 0..transmit.segments {
+                let range = transmit.stream_of(i);
+                let payload = self.conns[key].send.copy(&range);
+                self.conns[key].send.note_sent(&range);
+                self.emit(&tuple, &transmit.segment(i), &payload);
+            }
+            if let Some(conn) = self.endpoint.conn(id) {
+                conn.on_transmitted(transmit.id, HostStamp(now.since_start().as_ns()));
+            }
+        }
+        let Some(conn) = self.endpoint.conn(id) else { return };
+        let mut newly_established = false;
+        let state = &mut self.conns[key];
+        while let Some(event) = conn.poll_event() {
+            match event {
+                Event::Established => newly_established = true,
+                Event::Readable { upto } => state.receive.set_readable(upto),
+                Event::PeerClosed => state.peer_closed = true,
+                Event::Closed(reason) => state.take_end(reason),
+                Event::Writable => {}
+            }
+        }
+        state.send.forget(conn.acked_upto());
+        let info = conn.info();
+        state.last = Some(info);
+        let done = match info.state {
+            State::Closed => true,
+            // The endpoint's small table waits, unless an application could still ask.
+            State::TimeWait => !state.held,
+            _ => false,
+        };
+        if newly_established {
+            state.established = true;
+            if let Some(listener) = state.listener.take() {
+                self.offer(listener, key);
+            }
+        }
+        if done {
+            self.endpoint.release(now, id);
+            self.conns[key].id = None;
+        }
+    }
+
+    /// A connection waits to be accepted; without its listener nobody will.
+    fn offer(&mut self, listener: i32, key: usize) {
+        match self.sockets.get_mut(&listener).map(|s| &mut s.kind) {
+            Some(Kind::Listening { ready, .. }) => ready.push_back(key),
+            _ => self.abort(key),
+        }
+    }
+
+    fn abort(&mut self, key: usize) {
+        self.conns[key].held = false;
+        if let Some(conn) = self.conns[key].id.and_then(|id| self.endpoint.conn(id)) {
+            conn.abort();
+            self.pump(key);
+        }
+    }
+
+    fn config_of(socket: &Socket) -> Arc<Config> {
+        Arc::new(socket.config.clone())
+    }
+}
+
+/// Source and destination of a packet.
+fn ends(addresses: Addresses) -> (IpAddr, IpAddr) {
+    match addresses {
+        Addresses::V4 { src, dst } => (src.into(), dst.into()),
+        Addresses::V6 { src, dst } => (src.into(), dst.into()),
+    }
+}
+
+/// FNV-1a over everything that was on the wire.
+#[derive(Clone, Copy, Debug)]
+struct Digest(u64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Digest {
+    fn update(&mut self, at: Instant, direction: u8, bytes: &[u8]) {
+        for byte in at.as_ps().to_be_bytes().iter().chain([&direction]).chain(bytes) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Socket options, the part of them that the transport has.
+
+use std::sync::Arc;
+
+use lowtide_tcp::{State, cc};
+use lowtide_units::Bytes;
+
+use super::calls::CallError;
+use super::{Errno, Kind, Stack};
+
+/// Bytes of IPv4 and TCP headers without options: what the MTU has over the MSS.
+const HEADERS: u32 = 40;
+
+/// A socket option.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SocketOption {
+    /// SO_ERROR: the error that waits, cleared by asking.
+    Error,
+    /// SO_REUSEADDR or SO_REUSEPORT: taken, and without effect.
+    Reuse,
+    /// SO_LINGER.
+    Linger,
+    /// SO_SNDBUF, bytes. Not doubled as Linux does; before the connection only.
+    SendBuffer,
+    /// SO_RCVBUF, bytes, as SO_SNDBUF.
+    ReceiveBuffer,
+    /// TCP_NODELAY.
+    NoDelay,
+    /// TCP_MAXSEG; to be set before the connection only.
+    MaxSegment,
+    /// TCP_CONGESTION; to be set before the connection only.
+    Congestion,
+}
+
+impl SocketOption {
+    /// The option of that level and name, as C and scripts write them.
+    pub fn named(level: &str, name: &str) -> Option<Self> {
+        let tcp = matches!(level, "SOL_TCP" | "IPPROTO_TCP");
+        let socket = level == "SOL_SOCKET";
+        Some(match name {
+            "SO_ERROR" if socket => Self::Error,
+            "SO_REUSEADDR" | "SO_REUSEPORT" if socket => Self::Reuse,
+            "SO_LINGER" if socket => Self::Linger,
+            "SO_SNDBUF" if socket => Self::SendBuffer,
+            "SO_RCVBUF" if socket => Self::ReceiveBuffer,
+            "TCP_NODELAY" if tcp => Self::NoDelay,
+            "TCP_MAXSEG" if tcp => Self::MaxSegment,
+            "TCP_CONGESTION" if tcp => Self::Congestion,
+            _ => return None,
+        })
+    }
+}
+
+/// The value of a socket option.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SocketValue {
+    /// A number.
+    Int(i32),
+    /// SO_LINGER: on, and seconds.
+    Linger {
+        /// Whether it is on.
+        on: bool,
+        /// How long `close` may wait.
+        seconds: u32,
+    },
+    /// A name.
+    Text(String),
+}
+
+impl Stack {
+    /// Sets an option.
+    ///
+    /// # Errors
+    /// EINVAL for a value that the option cannot have, EISCONN for one that comes too late (see
+    /// [`SocketOption`]), ENOPROTOOPT for SO_ERROR, which cannot be set.
+    pub fn set_option(
+        &mut self,
+        fd: i32,
+        option: SocketOption,
+        value: &SocketValue,
+    ) -> Result<(), CallError> {
+        let early = !matches!(self.get(fd)?.kind, Kind::Stream { .. });
+        let number = match value {
+            SocketValue::Int(n) => Some(*n),
+            _ => None,
+        };
+        match option {
+            SocketOption::Error => return Err(Errno::ENOPROTOOPT.into()),
+            SocketOption::Reuse => {
+                number.ok_or(Errno::EINVAL)?;
+            }
+            SocketOption::Linger => {
+                let SocketValue::Linger { on, seconds } = *value else {
+                    return Err(Errno::EINVAL.into());
+                };
+                self.get(fd)?.linger = on.then_some(seconds);
+            }
+            SocketOption::NoDelay => {
+                let nagle = number.ok_or(Errno::EINVAL)? == 0;
+                self.get(fd)?.config.nagle = nagle;
+                if let Ok(key) = self.stream(fd)
+                    && let Some(conn) = self.conns[key].id.and_then(|id| self.endpoint.conn(id))
+                {
+                    conn.set_nagle(nagle);
+                    self.pump(key);
+                }
+            }
+            SocketOption::SendBuffer | SocketOption::ReceiveBuffer if early => {
+                let size = number.filter(|n| *n > 0).ok_or(Errno::EINVAL)?;
+                let size = Bytes::new(size as u64);
+                let config = &mut self.get(fd)?.config;
+                if option == SocketOption::SendBuffer {
+                    config.send_buffer = size;
+                } else {
+                    config.receive_buffer = size;
+                }
+                self.renew_listener(fd);
+            }
+            SocketOption::MaxSegment if early => {
+                let mss = number.filter(|n| (88..=32_767).contains(n)).ok_or(Errno::EINVAL)?;
+                self.get(fd)?.config.mtu = mss as u32 + HEADERS;
+                self.renew_listener(fd);
+            }
+            SocketOption::Congestion if early => {
+                let SocketValue::Text(name) = value else { return Err(Errno::EINVAL.into()) };
+                let name = if name == "reno" { "newreno" } else { name };
+                self.get(fd)?.config.cc = cc::find(name).ok_or(Errno::EINVAL)?.name;
+                self.renew_listener(fd);
+            }
+            SocketOption::SendBuffer
+            | SocketOption::ReceiveBuffer
+            | SocketOption::MaxSegment
+            | SocketOption::Congestion => return Err(Errno::EISCONN.into()),
+        }
+        Ok(())
+    }
+
+    /// A listener hands its settings, as they are now, to the connections that come.
+    fn renew_listener(&mut self, fd: i32) {
+        let Some(socket) = self.sockets.get(&fd) else { return };
+        if let Kind::Listening { port, .. } = socket.kind {
+            self.endpoint.reconfigure(port, Arc::new(socket.config.clone()));
+        }
+    }
+
+    /// Reads an option.
+    pub fn option(&mut self, fd: i32, option: SocketOption) -> Result<SocketValue, CallError> {
+        let established = self.stream(fd).ok().and_then(|key| {
+            let info = self.conns[key].last?;
+            (info.state != State::SynSent && info.mss > 0).then_some(info.mss)
+        });
+        if option == SocketOption::Error {
+            return self.take_error(fd).map(SocketValue::Int);
+        }
+        let socket = self.get(fd)?;
+        let config = &socket.config;
+        Ok(match option {
+            SocketOption::Error | SocketOption::Reuse => SocketValue::Int(0),
+            SocketOption::Linger => SocketValue::Linger {
+                on: socket.linger.is_some(),
+                seconds: socket.linger.unwrap_or(0),
+            },
+            SocketOption::SendBuffer => int(config.send_buffer.as_u64()),
+            SocketOption::ReceiveBuffer => int(config.receive_buffer.as_u64()),
+            SocketOption::NoDelay => SocketValue::Int(i32::from(!config.nagle)),
+            SocketOption::MaxSegment => {
+                int(u64::from(established.unwrap_or(config.mtu.saturating_sub(HEADERS))))
+            }
+            SocketOption::Congestion => SocketValue::Text(config.cc.to_string()),
+        })
+    }
+}
+
+fn int(n: u64) -> SocketValue {
+    SocketValue::Int(i32::try_from(n).unwrap_or(i32::MAX))
+}

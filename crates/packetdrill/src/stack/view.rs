@@ -1,0 +1,75 @@
+//! A look at a connection from the outside, for assertions.
+
+use lowtide_tcp::{FourTuple, Info, State};
+use lowtide_units::{Probe, Unit};
+
+use super::{Kind, Stack};
+
+/// One look at a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct View {
+    /// What the connection shows, or last showed when it is over.
+    pub info: Info,
+    /// DCTCP's alpha in units of 2^-20, where the control has one.
+    pub alpha_q20: Option<u64>,
+    /// Segments sent and not wholly acknowledged.
+    pub unacknowledged: u64,
+    /// Segments that were sent again.
+    pub retransmitted: u64,
+    /// Bytes that the application could read now.
+    pub unread: u64,
+}
+
+#[derive(Default)]
+struct Alpha(Option<u64>);
+
+impl Probe for Alpha {
+    fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
+        if name == "alpha" && unit == Unit::Q20 {
+            self.0 = Some(value);
+        }
+    }
+}
+
+impl Stack {
+    /// The newest connection between the two ends, open or over; `None` if there never was one.
+    pub fn view(&mut self, tuple: &FourTuple) -> Option<View> {
+        let key = self.conns.iter().rposition(|c| c.tuple == *tuple)?;
+        let conn = &self.conns[key];
+        let mut alpha = Alpha::default();
+        let mut info = conn.last?;
+        if let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)) {
+            tcp.probe(&mut alpha);
+            info = tcp.info();
+        } else if info.state == State::TimeWait && self.endpoint.time_waits(self.now) == 0 {
+            info.state = State::Closed;
+        }
+        let conn = &self.conns[key];
+        Some(View {
+            info,
+            alpha_q20: alpha.0,
+            unacknowledged: conn.send.unacknowledged(),
+            retransmitted: conn.send.repeated,
+            unread: conn.receive.unread(),
+        })
+    }
+
+    /// Connections that wait for their time in TIME-WAIT without a socket.
+    pub fn time_waits(&mut self) -> usize {
+        self.endpoint.time_waits(self.now)
+    }
+
+    /// A socket listens on `port`.
+    pub fn listens(&self, port: u16) -> bool {
+        let mut kinds = self.sockets.values().map(|s| &s.kind);
+        kinds.any(|kind| matches!(kind, Kind::Listening { port: p, .. } if *p == port))
+    }
+
+    /// The port on which a socket listens.
+    pub fn listening_port(&self, fd: i32) -> Option<u16> {
+        match self.sockets.get(&fd)?.kind {
+            Kind::Listening { port, .. } => Some(port),
+            Kind::Idle | Kind::Stream { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Whether the peer is still there: keep-alive (RFC 9293 §3.8.4) and the user timeout (RFC 5482 §2,
+//! RFC 9293 §3.10.8).
+//!
+//! Contract: both are off unless switched on, and then they end the connection with a reason of their
+//! own. R2 of RFC 9293 §3.8.3 is the switch `retries`; of R1 there is nobody to tell, since this stack
+//! has no routing below it.
+//!
+//! Deviations: as in Linux, a user timeout takes the place of the count of keep-alive probes, and it
+//! also ends a connection whose peer answers but keeps its window closed. The peer gets a RST only
+//! when keep-alive gives up: then it may be alive after all.
+
+use lowtide_units::{Duration, Instant};
+
+use crate::connection::Connection;
+use crate::ecn::PacketClass;
+use crate::event::CloseReason;
+use crate::state::State;
+use crate::transmit::Transmit;
+
+/// When the peer was heard, and since when we wait for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Liveness {
+    /// The last acceptable segment.
+    heard_at: Instant,
+    /// Keep-alive probes since then, and the last of them.
+    probes: u32,
+    probed_at: Instant,
+    probe_due: bool,
+    /// Since when something waits for the peer without progress.
+    waiting_since: Option<Instant>,
+    /// SND.UNA then.
+    una: u64,
+}
+
+impl Liveness {
+    pub(crate) const NEW: Self = Self {
+        heard_at: Instant::ZERO,
+        probes: 0,
+        probed_at: Instant::ZERO,
+        probe_due: false,
+        waiting_since: None,
+        una: 0,
+    };
+
+    /// An acceptable segment arrived.
+    pub(crate) const fn hear(&mut self, now: Instant) {
+        self.heard_at = now;
+        self.probes = 0;
+    }
+}
+
+impl Connection {
+    /// When [`Self::check_liveness`] has something to do.
+    pub(crate) fn liveness_deadline(&self) -> Instant {
+        self.user_deadline().min(self.keep_alive_deadline())
+    }
+
+    fn user_deadline(&self) -> Instant {
+        let timeout = self.config.user_timeout;
+        if timeout == Duration::ZERO {
+            return Instant::FAR_FUTURE;
+        }
+        let since = match self.state {
+            State::SynSent | State::SynReceived => self.handshake.sent_at,
+            State::Closed => None,
+            _ => self.liveness.waiting_since,
+        };
+        since.map_or(Instant::FAR_FUTURE, |since| since + timeout)
+    }
+
+    /// Only while nothing is on its way and nothing waits (MUST-26).
+    fn keep_alive_deadline(&self) -> Instant {
+        let waits = !self.snd.board.is_empty() || self.snd.has_unsent();
+        let counts = self.state.is_synchronised() && self.state != State::TimeWait;
+        if !self.config.keep_alive || !counts || waits {
+            return Instant::FAR_FUTURE;
+        }
+        if self.liveness.probes == 0 {
+            self.liveness.heard_at + self.config.keep_alive_idle
+        } else {
+            self.liveness.probed_at + self.config.keep_alive_interval
+        }
+    }
+
+    /// The time is `now`: gives the connection up, or asks for a probe.
+    pub(crate) fn check_liveness(&mut self, now: Instant) {
+        if self.user_deadline() <= now {
+            self.end(CloseReason::UserTimeout);
+            return;
+        }
+        if self.keep_alive_deadline() > now {
+            return;
+        }
+        let timeout = self.config.user_timeout;
+        let gone = if timeout == Duration::ZERO {
+            self.liveness.probes >= self.config.keep_alive_count
+        } else {
+            let silence = now.saturating_since(self.liveness.heard_at);
+            self.liveness.probes > 0 && silence >= timeout
+        };
+        if gone {
+            self.reset = Some(self.snd.seq(self.snd.nxt));
+            self.end(CloseReason::KeepAlive);
+            return;
+        }
+        self.liveness.probes += 1;
+        self.liveness.probed_at = now;
+        self.liveness.probe_due = true;
+    }
+
+    /// Something was sent or arrived: notes whether anything waits for the peer, and since when.
+    /// Progress is what moves SND.UNA, or ends the wait.
+    pub(crate) fn note_waiting(&mut self, now: Instant) {
+        if self.config.user_timeout == Duration::ZERO {
+            return;
+        }
+        let probing = self.timers.persist < Instant::FAR_FUTURE;
+        let waits = probing || !self.snd.board.is_empty();
+        let liveness = &mut self.liveness;
+        if !waits || liveness.una != self.snd.una {
+            liveness.una = self.snd.una;
+            liveness.waiting_since = None;
+        }
+        if waits {
+            liveness.waiting_since.get_or_insert(now);
+        }
+    }
+
+    /// SEG.SEQ = SND.NXT - 1 and no data (RFC 9293 §3.8.4, SHLD-12): old for the peer, so that it must
+    /// answer.
+    pub(crate) fn keep_alive_probe(&mut self, now: Instant) -> Option<Transmit> {
+        let due = core::mem::take(&mut self.liveness.probe_due);
+        if !due || self.state == State::Closed {
+            return None;
+        }
+        let old = self.snd.isn.add(self.snd.nxt);
+        let header = self.segment(now, old, PacketClass::Control);
+        Some(self.control(header))
+    }
+}

@@ -1,0 +1,128 @@
+//! `docs/deviations.md`: the second half is made of the switches and the profiles, and a test keeps it
+//! so; every file that names a deviation of its own is in the first half.
+
+mod freebsd;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lowtide_tcp::Kind;
+use lowtide_tcp::profile::{Profile, find_profile};
+use lowtide_tcp::switches::{self, Setting, Side};
+
+const MARK: &str = "<!-- What follows is made of the switches; a test keeps it so. -->\n";
+
+fn page() -> (PathBuf, String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deviations.md");
+    let text = fs::read_to_string(&path).expect("docs/deviations.md");
+    (path, text)
+}
+
+/// A cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn row(setting: &Setting, profiles: &[&Profile]) -> String {
+    let name = setting.name();
+    let mut meaning = setting.doc().to_owned();
+    if let Kind::Name { refused, .. } = setting.kind() {
+        for (value, why) in refused {
+            let _ = write!(meaning, " Not here: `{value}`, {why}.");
+        }
+    }
+    let mut sources = setting.source().to_owned();
+    let mut values = Vec::new();
+    for profile in profiles {
+        values.push(setting.get(&profile.config().expect("a whole configuration")).to_string());
+        if let Some(source) = profile.source(&name).filter(|s| *s != setting.source()) {
+            let _ = write!(sources, "; {}: {source}", profile.name);
+        }
+    }
+    let freebsd = freebsd::KNOWN.iter().find(|(switch, _, _)| *switch == name);
+    if let Some((_, _, source)) = freebsd {
+        let _ = write!(sources, "; FreeBSD: {source}");
+    }
+    let known = freebsd.map_or(String::new(), |(_, value, _)| format!("`{value}`"));
+    format!(
+        "| `{name}` | {} | `{}` | {known} | {} |\n",
+        cell(&meaning),
+        values.join("` | `"),
+        cell(&sources)
+    )
+}
+
+fn tables() -> String {
+    let profiles = ["rfc", "linux"].map(|name| find_profile(name).expect("a profile"));
+    let mut out = String::new();
+    for (title, side, params) in [
+        ("Sender", Side::Sender, false),
+        ("Receiver", Side::Receiver, false),
+        ("Connection", Side::Connection, false),
+        ("Parameters of a control, decoder or policy: sender", Side::Sender, true),
+        ("Parameters of a control, decoder or policy: receiver", Side::Receiver, true),
+    ] {
+        let rows: String = switches::all()
+            .iter()
+            .filter(|s| s.side() == side && matches!(s, Setting::Param { .. }) == params)
+            .map(|s| row(s, &profiles))
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let head =
+            "| choice | meaning | `rfc` | `linux` | FreeBSD | source |\n|---|---|---|---|---|---|";
+        let _ = write!(out, "### {title}\n\n{head}\n{rows}\n");
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+#[test]
+fn the_page_holds_the_switches_as_they_are() {
+    let (path, text) = page();
+    let (head, tail) = text.split_once(MARK).unwrap();
+    if std::env::var_os("LOWTIDE_WRITE_DOCS").is_some() {
+        fs::write(&path, format!("{head}{MARK}{}", tables())).unwrap();
+    } else {
+        assert_eq!(tail, tables(), "write it anew: LOWTIDE_WRITE_DOCS=1 cargo test deviations");
+    }
+}
+
+#[test]
+fn what_is_known_of_freebsd_can_be_set() {
+    for (i, (switch, value, source)) in freebsd::KNOWN.iter().enumerate() {
+        let setting = switches::find(switch).unwrap_or_else(|| panic!("no switch {switch}"));
+        let parsed = setting.kind().parse(value).unwrap_or_else(|e| panic!("{switch}: {e}"));
+        assert_eq!(parsed.to_string(), *value, "{switch}: as it would be shown");
+        assert!(!source.is_empty(), "{switch}");
+        assert!(freebsd::KNOWN[..i].iter().all(|(s, _, _)| s != switch), "{switch} twice");
+    }
+}
+
+/// Files under `dir` that say that they deviate.
+fn deviating(dir: &Path, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).expect("a folder") {
+        let path = entry.expect("a file").path();
+        if path.is_dir() {
+            deviating(&path, out);
+        } else if fs::read_to_string(&path).expect("text").contains("Deviation") {
+            out.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_file_that_deviates_is_named_on_the_page() {
+    let (_, text) = page();
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    deviating(&src, &mut files);
+    assert!(files.len() > 5, "{files:?}");
+    for file in files {
+        let name = file.strip_prefix(&src).unwrap().to_str().unwrap();
+        assert!(text.contains(&format!("`{name}`")), "{name} deviates and is not on the page");
+    }
+}
