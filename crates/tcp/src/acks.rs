@@ -70,7 +70,9 @@ impl Connection {
             sacked: sack_news,
             dsack: if extras { self.dsack_of(seg) } else { None },
         };
-        let (lost_bytes, lost_segments) = self.recover(now, &acked, &news);
+        // With nothing in flight there is nothing to lose: the side that only receives stops here.
+        let (lost_bytes, lost_segments) =
+            if extras || prior_flight_size > 0 { self.recover(now, &acked, &news) } else { (0, 0) };
 
         let rtt = self.measure_round_trip(now, seg, &acked, advanced);
         let feedback = self.decode(seg, &acked);
