@@ -120,6 +120,9 @@ pub(crate) struct PacketdrillArgs {
     /// Show every packet in the notation of scripts, with its time
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    /// Print one script as stock packetdrill takes it with the shared object, instead of running it
+    #[arg(long, conflicts_with_all = ["so_flags", "verbose"])]
+    pub(crate) stock: bool,
 }
 
 /// Kinds of things that can be listed.

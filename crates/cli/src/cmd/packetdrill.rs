@@ -63,14 +63,15 @@ pub(crate) fn packetdrill(args: &PacketdrillArgs, out: Output) -> Result<(), Fai
         let help = "scripts end in .pkt; name a file to run another one".to_string();
         return Err(Failure::Usage("no scripts were found".to_string(), Some(help)));
     }
+    if args.stock {
+        return stock(&paths);
+    }
     let options = Options { flags: args.so_flags.clone() };
     let mut verdicts = Vec::new();
     let mut refused = Vec::new();
     for path in &paths {
         let name = path.display().to_string();
-        let text = fs::read_to_string(path)
-            .map_err(|e| Failure::Usage(format!("cannot read {name}: {e}"), None))?;
-        let ran = Script::parse(&name, &text).and_then(|script| run::run(&script, &options));
+        let ran = Script::parse(&name, &read(path)?).and_then(|s| run::run(&s, &options));
         match ran {
             Ok(report) => {
                 if !out.json {
@@ -136,6 +137,22 @@ fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|e| Failure::Usage(format!("cannot read {}: {e}", path.display()), None))
+}
+
+/// One script for stock packetdrill, on stdout.
+fn stock(paths: &[PathBuf]) -> Result<(), Failure> {
+    let [path] = paths else {
+        let message = format!("--stock prints one script, not {}", paths.len());
+        return Err(Failure::Usage(message, Some("name one file".to_string())));
+    };
+    let script = Script::parse(&path.display().to_string(), &read(path)?);
+    let text = script.and_then(|s| s.for_stock()).map_err(|e| Failure::Scripts(vec![e]))?;
+    Output::line(&text)
 }
 
 fn say(report: &Report, verbose: bool, out: Output) -> Result<(), Failure> {

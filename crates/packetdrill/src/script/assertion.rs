@@ -107,12 +107,7 @@ pub(super) fn block(at: &mut Cursor<'_>) -> Result<Vec<Comparison>> {
     at.expect("%{")?;
     let inside = at.at;
     let code = at.until("}%", "this block")?;
-    let mut within = Cursor {
-        name: at.name,
-        shown: at.shown,
-        text: &at.text[..inside + code.len()],
-        at: inside,
-    };
+    let mut within = Cursor::new(at.name, at.shown, &at.text[..inside + code.len()], inside);
     let mut out = Vec::new();
     loop {
         skip_python(&mut within);

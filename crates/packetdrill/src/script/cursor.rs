@@ -16,9 +16,20 @@ pub(super) struct Cursor<'a> {
     pub(super) shown: &'a Arc<str>,
     pub(super) text: &'a str,
     pub(super) at: usize,
+    /// Where the last blanks and comments began and ended.
+    blanks: Range<usize>,
 }
 
 impl<'a> Cursor<'a> {
+    pub(super) const fn new(name: &'a str, shown: &'a Arc<str>, text: &'a str, at: usize) -> Self {
+        Self { name, shown, text, at, blanks: 0..0 }
+    }
+
+    /// The end of what was read, without the blanks and comments behind it.
+    pub(super) const fn end(&self) -> usize {
+        if self.at == self.blanks.end { self.blanks.start } else { self.at }
+    }
+
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or("")
     }
@@ -69,6 +80,13 @@ impl<'a> Cursor<'a> {
 
     /// Skips spaces and comments within the line.
     pub(super) fn skip_blanks(&mut self) -> Result<()> {
+        let start = self.end();
+        let skipped = self.skip_all_blanks();
+        self.blanks = start..self.at;
+        skipped
+    }
+
+    fn skip_all_blanks(&mut self) -> Result<()> {
         loop {
             let rest = self.rest();
             let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();

@@ -11,6 +11,7 @@ mod cursor;
 mod error;
 mod packet;
 mod parse;
+mod stock;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -50,6 +51,8 @@ pub struct Setting {
 pub struct Event {
     /// Where it stands, its time included.
     pub span: Range<usize>,
+    /// Where what happens begins, after the time.
+    pub action_at: usize,
     /// When it is to happen.
     pub when: When,
     /// When a blocking call is to return: as `when`, absolute or relative.
@@ -235,6 +238,16 @@ impl Script {
     /// Reads a script. `name` is for messages only.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
         parse::script(name, text)
+    }
+
+    /// The script as stock packetdrill takes it with the shared object: what only the interpreter knows
+    /// (assertions) and what must not run there (commands) becomes an event without effect at the
+    /// same time, and times are compared as loosely as there.
+    ///
+    /// # Errors
+    /// A call that blocks: the shared object cannot wait.
+    pub fn for_stock(&self) -> Result<String, ScriptError> {
+        stock::text(self)
     }
 
     /// An error about `span` of this script.

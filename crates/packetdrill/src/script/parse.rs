@@ -8,7 +8,7 @@ use super::{Action, Event, Script, Setting, When, assertion, call, conditional, 
 pub(super) fn script(name: &str, text: &str) -> Result<Script> {
     let shown: Arc<str> = Arc::from(text);
     let chosen = conditional::apply(name, &shown)?;
-    let mut at = Cursor { name, shown: &shown, text: &chosen, at: 0 };
+    let mut at = Cursor::new(name, &shown, &chosen, 0);
     let mut options: Vec<Setting> = Vec::new();
     let mut events: Vec<Event> = Vec::new();
     loop {
@@ -57,6 +57,7 @@ fn event(at: &mut Cursor<'_>) -> Result<Event> {
     let start = at.at;
     let (when, until) = time(at)?;
     at.skip_blanks()?;
+    let action_at = at.at;
     let is_call = at.peek().is_some_and(|c| c.is_ascii_alphabetic());
     let action = if at.rest().starts_with(['<', '>']) {
         Action::Packet(packet::packet(at)?)
@@ -74,12 +75,9 @@ fn event(at: &mut Cursor<'_>) -> Result<Event> {
     } else {
         return Err(at.unexpected("a packet, a call, a command or an assertion"));
     };
-    let mut end = at.at;
-    while at.text[..end].ends_with(|c: char| c.is_whitespace()) {
-        end -= 1;
-    }
+    let end = at.end();
     let is_out = matches!(&action, Action::Packet(p) if !p.inbound);
-    let event = Event { span: start..end, when, until, action };
+    let event = Event { span: start..end, action_at, when, until, action };
     let ranged = matches!(when, When::Any | When::AbsoluteRange(..) | When::RelativeRange(..));
     if ranged && !is_out {
         let message = "only a packet that is expected (`>`) can come at an uncertain time";

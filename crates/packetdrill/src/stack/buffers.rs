@@ -24,9 +24,9 @@ impl SendBuffer {
 
     /// The bytes of `range`, which the connection names only while it holds them.
     pub(super) fn copy(&self, range: &Range<u64>) -> Vec<u8> {
-        let start = range.start.saturating_sub(self.base) as usize;
-        let len = range.end.saturating_sub(range.start) as usize;
-        self.bytes.iter().skip(start).take(len).copied().collect()
+        let index = |at: u64| (at.saturating_sub(self.base) as usize).min(self.bytes.len());
+        let (start, end) = (index(range.start), index(range.end.max(range.start)));
+        self.bytes.range(start..end).copied().collect()
     }
 
     pub(super) fn note_sent(&mut self, range: &Range<u64>) {

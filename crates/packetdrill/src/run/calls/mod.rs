@@ -1,0 +1,177 @@
+//! Socket calls of a script: those that wait, and their results. What each does is in `perform`, how its
+//! arguments are read in `args`, socket options in `sockopt`.
+
+mod args;
+mod perform;
+mod sockopt;
+
+use std::collections::BTreeMap;
+
+use lowtide_units::Instant;
+
+use super::report::seconds;
+use super::{Result, Runner};
+use crate::script::{Call, CallResult, Event, Function};
+use crate::stack::{CallError, Errno};
+use args::Args;
+
+/// Descriptors as scripts number them.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// To the stack's descriptor.
+    fds: BTreeMap<i64, Descriptor>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Descriptor {
+    live: i32,
+    /// Bytes read and written so far: where in the pattern the next ones stand.
+    read: u32,
+    written: u32,
+}
+
+/// A call that waits.
+#[derive(Debug)]
+pub(super) struct Blocked<'a> {
+    event: &'a Event,
+    call: &'a Call,
+    /// When it must return.
+    pub(super) until: Instant,
+    /// Bytes that it has written.
+    done: i64,
+}
+
+/// What a call returned, or why it did not.
+type Outcome = std::result::Result<i64, Interrupted>;
+
+/// Why a call gave no value.
+#[derive(Clone, Copy)]
+enum Interrupted {
+    Errno(Errno),
+    /// It has written so many bytes and waits.
+    Waits(i64),
+}
+
+impl Interrupted {
+    const fn of(error: CallError, done: i64) -> Self {
+        match error {
+            CallError::Errno(errno) => Self::Errno(errno),
+            CallError::WouldBlock => Self::Waits(done),
+        }
+    }
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn call(
+        &mut self,
+        event: &'a Event,
+        call: &'a Call,
+        until: Option<Instant>,
+    ) -> Result<()> {
+        if let Some(blocked) = &self.blocked {
+            let line = self.script.line(blocked.event.span.start);
+            let message = format!("the call of line {line} has not returned yet");
+            return Err(self.failure(event, message).into());
+        }
+        match (returned(self.perform(&Args { event, call }, 0)?), until) {
+            (Ok(result), None) => self.compare(event, call, result),
+            (Ok(result), Some(until)) => {
+                self.in_time(event, until)?;
+                self.compare(event, call, result)
+            }
+            (Err(done), Some(until)) => {
+                self.blocked = Some(Blocked { event, call, until, done });
+                Ok(())
+            }
+            (Err(_), None) => {
+                let message = "this call would block; write when it returns, as in `+0...+.2`, \
+                               or make the socket non-blocking";
+                Err(self.failure(event, message).into())
+            }
+        }
+    }
+
+    /// Tries the call that waits again.
+    pub(super) fn poll_blocked(&mut self) -> Result<()> {
+        let Some(blocked) = self.blocked.take() else { return Ok(()) };
+        let Blocked { event, call, until, done } = blocked;
+        match returned(self.perform(&Args { event, call }, done)?) {
+            Ok(result) => {
+                self.in_time(event, until)?;
+                self.compare(event, call, result)
+            }
+            Err(done) => {
+                self.blocked = Some(Blocked { event, call, until, done });
+                self.expire_blocked(false)
+            }
+        }
+    }
+
+    /// A call that waits must have returned in its time.
+    pub(super) fn expire_blocked(&self, at_the_end: bool) -> Result<()> {
+        let Some(blocked) = &self.blocked else { return Ok(()) };
+        if !at_the_end && self.stack.now() <= blocked.until + self.setup.tolerance {
+            return Ok(());
+        }
+        let until = seconds(blocked.until);
+        Err(self.failure(blocked.event, format!("this call has not returned at {until}")).into())
+    }
+
+    fn in_time(&self, event: &Event, until: Instant) -> Result<()> {
+        let now = self.stack.now();
+        let apart = now.saturating_since(until).max(until.saturating_since(now));
+        if apart <= self.setup.tolerance {
+            return Ok(());
+        }
+        let message =
+            format!("this call returned at {}, expected at {}", seconds(now), seconds(until));
+        Err(self.failure(event, message).into())
+    }
+
+    fn compare(
+        &mut self,
+        event: &Event,
+        call: &Call,
+        result: std::result::Result<i64, Errno>,
+    ) -> Result<()> {
+        let makes_fd = matches!(call.function, Function::Socket | Function::Accept);
+        let fits = match (&call.result, result) {
+            (None, _) | (Some(CallResult::Error(None)), Err(_)) => true,
+            (Some(CallResult::Value(_)), Ok(_)) if makes_fd => true,
+            (Some(CallResult::Value(wanted)), Ok(got)) => *wanted == got,
+            (Some(CallResult::Error(Some(wanted))), Err(got)) => *wanted == got,
+            _ => false,
+        };
+        if fits {
+            if let (true, Ok(live)) = (makes_fd, result) {
+                let number = match call.result {
+                    Some(CallResult::Value(number)) => number,
+                    _ => live,
+                };
+                let descriptor = Descriptor { live: live as i32, read: 0, written: 0 };
+                self.calls.fds.insert(number, descriptor);
+            }
+            return Ok(());
+        }
+        let mut failure = self.failure(event, "this call returned something else");
+        failure.expected = call.result.as_ref().map(|wanted| match wanted {
+            CallResult::Value(n) => n.to_string(),
+            CallResult::Error(None) => "-1".to_string(),
+            CallResult::Error(Some(errno)) => format!("-1 {errno}"),
+        });
+        failure.got = Some(match result {
+            Ok(n) => n.to_string(),
+            Err(errno) => format!("-1 {errno}"),
+        });
+        Err(failure.into())
+    }
+}
+
+/// The result of a call that returned; of one that waits, the bytes that it has written.
+fn returned(outcome: Outcome) -> std::result::Result<std::result::Result<i64, Errno>, i64> {
+    match outcome {
+        Ok(value) => Ok(Ok(value)),
+        Err(Interrupted::Errno(errno)) => Ok(Err(errno)),
+        Err(Interrupted::Waits(done)) => Err(done),
+    }
+}
