@@ -23,6 +23,8 @@ use crate::timestamps::{TimestampState, tick};
 pub(crate) struct Handshake {
     /// SYN or SYN-ACK must go out.
     pub(crate) syn_due: bool,
+    /// When our first SYN left: the user timeout counts from there.
+    pub(crate) opened_at: Option<Instant>,
     /// When SYN or SYN-ACK left, the last time.
     pub(crate) sent_at: Option<Instant>,
     /// It went out more than once, or as a SYN and then as a SYN-ACK: its ACK is ambiguous (Karn).
@@ -219,10 +221,11 @@ impl Connection {
         }
 
         let mss = self.snd.mss;
-        let initial_window = if self.handshake.retransmissions == 0 {
+        // SYN or SYN-ACK lost more than once: one segment (RFC 5681 §3.1). Once may be a timeout of 1 s
+        // that was too short, and is no reason (RFC 6928 §2; Linux tcp_init_transfer).
+        let initial_window = if self.handshake.retransmissions <= 1 {
             config.initial_window.bytes(mss)
         } else {
-            // A lost SYN or SYN-ACK: one segment (RFC 5681 §3.1).
             u64::from(mss)
         };
         let path = Path {

@@ -442,6 +442,7 @@ impl Connection {
         }
         self.handshake.repeated |= self.handshake.sent_at.is_some();
         self.handshake.sent_at = Some(now);
+        self.handshake.opened_at.get_or_insert(now);
         if self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();
         }

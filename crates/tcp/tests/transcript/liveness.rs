@@ -282,6 +282,10 @@ fn rfc9293_3_10_8_the_user_timeout_in_every_state() {
         t.run("> S 0:0(0) <mss 1000>\nis timer 100ms\n+100ms is state Closed\nevent user-timeout");
         let mut t = Script::passive(o, &config, "S 0:0(0) <mss 1460>");
         t.run("> S. 0:0(0) ack 1 <mss 1000>\n+100ms is state Closed\nevent user-timeout");
+        // Counted from the first SYN, not from the last.
+        let mut t = Script::active(o, &user_timeout(ms(2500)));
+        t.run("> S 0:0(0) <mss 1000>\n+1s > S 0:0(0) <mss 1000>\nis timer 1500ms");
+        t.run("+1500ms is state Closed\nevent user-timeout");
         for steps in [
             "close\n> F. 1:1(0) ack 1",
             "< F. 1:1(0) ack 1\n> . 1:1(0) ack 2\nevent peer-closed\nsend 9\n> P. 1:10(9) ack 2",

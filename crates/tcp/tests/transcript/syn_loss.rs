@@ -1,4 +1,4 @@
-//! SYN and SYN-ACK that are lost: RFC 6298 §5, RFC 5681 §3.1.
+//! SYN and SYN-ACK that are lost: RFC 6298 §5, RFC 5681 §3.1, RFC 6928 §2.
 
 use lowtide_tcp::{Config, State};
 
@@ -36,7 +36,7 @@ fn rfc6298_5_syn_ack_backs_off_and_gives_up() {
 }
 
 #[test]
-fn rfc6298_5_7_a_lost_syn_means_three_seconds_and_one_segment() {
+fn rfc6298_5_7_a_lost_syn_means_three_seconds() {
     everywhere(|o| {
         let mut t = Script::active(o, &plain());
         t.run(
@@ -46,6 +46,25 @@ fn rfc6298_5_7_a_lost_syn_means_three_seconds_and_one_segment() {
              > . 1:1(0) ack 1
              is srtt none
              is rto 3s
+             // Once may have been a timeout that was too short (RFC 6928 §2).
+             is cwnd 10000
+             send 1000
+             > P. 1:1001(1000) ack 1
+             is timer 3s",
+        );
+    });
+}
+
+#[test]
+fn rfc6928_2_a_syn_lost_twice_means_one_segment() {
+    everywhere(|o| {
+        let mut t = Script::active(o, &plain());
+        t.run(
+            "> S 0:0(0) <mss 1000>
+             +1s > S 0:0(0) <mss 1000>
+             +2s > S 0:0(0) <mss 1000>
+             +10ms < S. 0:0(0) ack 1 <mss 1460>
+             > . 1:1(0) ack 1
              is cwnd 1000
              send 5000
              > . 1:1001(1000) ack 1
@@ -55,7 +74,7 @@ fn rfc6298_5_7_a_lost_syn_means_three_seconds_and_one_segment() {
 }
 
 #[test]
-fn rfc5681_3_1_a_repeated_syn_means_a_lost_syn_ack() {
+fn rfc6928_2_a_repeated_syn_gives_no_sample_and_keeps_the_window() {
     everywhere(|o| {
         let mut t = Script::passive(o, &plain(), "S 0:0(0) <mss 1460>");
         t.run(
@@ -65,7 +84,7 @@ fn rfc5681_3_1_a_repeated_syn_means_a_lost_syn_ack() {
              // Which SYN-ACK it answers nobody knows (Karn): no sample.
              +100ms < . 1:1(0) ack 1
              is srtt none
-             is cwnd 1000
+             is cwnd 10000
              is rto 3s",
         );
     });
