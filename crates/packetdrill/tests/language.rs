@@ -64,6 +64,9 @@ fn packets_in_all_parts() {
     let options = spec.options.expect("options");
     assert_eq!(options[2], TcpOption::Timestamps { value: 1, echo: 2 });
     assert_eq!(options[4], TcpOption::Sack(vec![(1, 2), (3, 4)]));
+    let raw = packet("< . 1:1(0) ack 1 win 5 <nop,nop,nop,raw 1e04aB00,raw 02>").options;
+    let raw = raw.expect("options");
+    assert_eq!(raw[3..], [vec![0x1e, 4, 0xab, 0], vec![2]].map(TcpOption::Raw));
     assert_eq!(packet("> - 1:1(0)").flags, Flags::NONE);
     assert_eq!(packet("> . 1:1(0) ack 1 <...>").options, None);
     assert_eq!(packet("> . 1:1(0) ack 1").options, Some(Vec::new()));
@@ -109,6 +112,9 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
         ("+0 > S 0:0(0) ack 1", "without the flag", "> S 0:0(0) ack 1"),
         ("+0 < . 1:1(0) ack 1 win 70000", "does not fit", "70000"),
         ("+0 < . 1:1(0) ack 1 win 5 <...>", "says nothing about", "< . 1:1(0) ack 1 win 5 <...>"),
+        ("+0 < . 1:1(0) ack 1 win 5 <raw 1e0>", "no row of bytes", "1e0"),
+        ("+0 < . 1:1(0) ack 1 win 5 <raw x>", "no row of bytes", ""),
+        ("+0 > . 1:1(0) ack 1 <raw 01010101>", "`raw` is for", "> . 1:1(0) ack 1 <raw 01010101>"),
         (
             "+0 < . 1:1(0) ack 1 win 5 <nop>",
             "these options take 1 bytes",

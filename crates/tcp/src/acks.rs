@@ -30,7 +30,12 @@ impl Connection {
 
         let prior_in_flight = self.snd.board.pipe();
         let prior_flight_size = self.snd.board.flight_size();
-        let mut acked = Acked { arrivals: self.listen_for_order(now, seg), ..Acked::default() };
+        let mut acked = Acked::default();
+        // Whoever has none of PRR, RACK and probes should not pay for them.
+        let extras = self.snd.extras.is_some();
+        if extras {
+            acked.arrivals = self.listen_for_order(now, seg);
+        }
         let advanced = ack > self.snd.una;
         self.snd.board.ack(ack, &mut acked);
         self.snd.una = ack;
@@ -55,7 +60,7 @@ impl Connection {
             && prior_flight_size > 0
             && seg.payload_len == 0
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
-        let was_reducing = self.snd.prr().is_some();
+        let was_reducing = extras && self.snd.prr().is_some();
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
         let news = News {
@@ -63,9 +68,11 @@ impl Connection {
             duplicate,
             window_moved,
             sacked: sack_news,
-            dsack: self.dsack_of(seg),
+            dsack: if extras { self.dsack_of(seg) } else { None },
         };
-        let (lost_bytes, lost_segments) = self.recover(now, &acked, &news);
+        // With nothing in flight there is nothing to lose: the side that only receives stops here.
+        let (lost_bytes, lost_segments) =
+            if extras || prior_flight_size > 0 { self.recover(now, &acked, &news) } else { (0, 0) };
 
         let rtt = self.measure_round_trip(now, seg, &acked, advanced);
         let feedback = self.decode(seg, &acked);
@@ -113,9 +120,12 @@ impl Connection {
             self.ecn.on_cut(self.snd.nxt);
             self.reduce_for_ecn(&acked);
         }
-        self.reduce_on(&acked, &news, lost_bytes == 0);
-        self.judge_loss_probe(now, seg, &news);
-        self.restart_timers(now, advanced);
+        self.restart_timer(now, advanced);
+        if extras {
+            self.reduce_on(&acked, &news, lost_bytes == 0);
+            self.judge_loss_probe(now, seg, &news);
+            self.restart_loss_timers(now, advanced);
+        }
         Ok(())
     }
 
@@ -256,17 +266,12 @@ impl Connection {
 
     /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on. So at every partial
     /// ACK, too ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD), not at the first only.
-    /// The timers of RACK and of tail loss probes take its place while they run (RFC 8985 §8).
-    fn restart_timers(&mut self, now: Instant, advanced: bool) {
+    fn restart_timer(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.retransmit = Instant::FAR_FUTURE;
-            self.timers.reorder = Instant::FAR_FUTURE;
-        } else if self.timers.reorder < Instant::FAR_FUTURE {
-            self.timers.retransmit = Instant::FAR_FUTURE;
-        } else if advanced || self.timers.retransmit == Instant::FAR_FUTURE {
+        } else if advanced {
             self.timers.retransmit = now + self.rtt.rto();
         }
-        self.restart_loss_probe(now, advanced);
     }
 }
 

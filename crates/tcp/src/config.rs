@@ -299,7 +299,7 @@ impl Default for Config {
             rto_min_applies: RtoMinApplies::Timeout,
             rto_max: Duration::from_secs(60),
             rto_granularity: Duration::from_ms(1),
-            syn_retries: 6,
+            syn_retries: 7,
             retries: 15,
             send_buffer: Bytes::new(4_000_000),
             tso_segments: 1,

@@ -137,6 +137,9 @@ impl Connection {
     /// When [`Self::handle_timeout`] wants to be called; `None` for never.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline()).min(self.liveness_deadline());
+        if self.snd.extras.is_some() {
+            at = at.min(self.timers.next_of_losses());
+        }
         if self.pacing_blocks() {
             at = at.min(self.snd.pace_at);
         }

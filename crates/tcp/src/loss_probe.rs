@@ -27,6 +27,7 @@ pub(crate) enum Tail {
 impl Connection {
     /// After new data was sent, or an ACK arrived: the probe timer starts again when SND.UNA or
     /// SND.NXT moved, and stops where other means find the loss (RFC 8985 §7.2).
+    #[inline(never)]
     pub(crate) fn restart_loss_probe(&mut self, now: Instant, moved: bool) {
         if !self.config.tail_loss_probe {
             return;
@@ -97,6 +98,7 @@ impl Connection {
     }
 
     /// RFC 8985 §7.4.2: a loss that the probe repaired is answered as fast recovery would have.
+    #[inline(never)]
     pub(crate) fn judge_loss_probe(&mut self, now: Instant, seg: &Segment, news: &News) {
         let Some(extras) = self.snd.extras.as_mut().filter(|e| e.tlp.end().is_some()) else {
             return;

@@ -42,14 +42,18 @@ pub(crate) struct News {
 
 impl Connection {
     pub(crate) fn finder(&self) -> Finder {
+        if !self.sack_ok {
+            return Finder::Duplicates;
+        }
         match self.config.recovery {
-            RecoveryRule::Sack if self.sack_ok => Finder::Sack,
-            RecoveryRule::Rack if self.sack_ok => Finder::Time,
-            _ => Finder::Duplicates,
+            RecoveryRule::Sack => Finder::Sack,
+            RecoveryRule::Rack => Finder::Time,
+            RecoveryRule::NewReno => Finder::Duplicates,
         }
     }
 
     /// Loss detection by time wants to know in which order things arrive; nobody else does.
+    #[inline(never)]
     pub(crate) fn listen_for_order(&self, now: Instant, seg: &Segment) -> Option<Arrivals> {
         if self.finder() != Finder::Time {
             return None;
@@ -63,6 +67,7 @@ impl Connection {
     }
 
     /// The range that a DSACK of this segment reports. Only looked for where it has a use.
+    #[inline(never)]
     pub(crate) fn dsack_of(&self, seg: &Segment) -> Option<(u64, u64)> {
         if self.finder() != Finder::Time && self.snd.loss_probe_end().is_none() {
             return None;
@@ -177,6 +182,7 @@ impl Connection {
     }
 
     /// Fast recovery begins; `delivered` is what the ACK brought that says so.
+    #[inline(never)]
     fn begin_recovery(&mut self, now: Instant, use_sack: bool, delivered: u64) {
         let already_reduced = self.ecn.in_reaction(self.snd.una);
         // FlightSize without what limited transmit added (RFC 3042 §2, RFC 5681 §3.2 step 2).
@@ -207,6 +213,7 @@ impl Connection {
     }
 
     /// RFC 8985 §6.2 step 5, and what follows from it.
+    #[inline(never)]
     fn lose_by_time(&mut self, now: Instant, delivered: u64) -> (u64, u32) {
         self.timers.reorder = Instant::FAR_FUTURE;
         let newest = self.snd.extras.as_ref().and_then(|extras| extras.rack.newest());
@@ -251,6 +258,19 @@ impl Connection {
         self.ecn.on_reduced(self.snd.nxt);
     }
 
+    /// The timers of RACK and of tail loss probes take the place of the retransmission timer while they
+    /// run (RFC 8985 §8).
+    pub(crate) fn restart_loss_timers(&mut self, now: Instant, advanced: bool) {
+        if self.snd.board.is_empty() {
+            self.timers.reorder = Instant::FAR_FUTURE;
+        } else if self.timers.reorder < Instant::FAR_FUTURE {
+            self.timers.retransmit = Instant::FAR_FUTURE;
+        } else if self.timers.retransmit == Instant::FAR_FUTURE {
+            self.timers.retransmit = now + self.rtt.rto();
+        }
+        self.restart_loss_probe(now, advanced);
+    }
+
     /// The reordering timer: what was overtaken did not come.
     pub(crate) fn reordering_timeout(&mut self, now: Instant) {
         let (bytes, _) = self.lose_by_time(now, 0);
@@ -284,6 +304,7 @@ impl Connection {
     }
 
     /// The step of PRR that belongs to this ACK.
+    #[inline(never)]
     pub(crate) fn reduce_on(&mut self, acked: &Acked, news: &News, no_more_lost: bool) {
         let Some(prr) = self.snd.extras.as_mut().and_then(|e| e.prr.as_mut()) else { return };
         let mss = u64::from(self.snd.mss);

@@ -297,7 +297,9 @@ impl Connection {
         self.snd.probe_end = None;
         self.snd.probes = 0;
         self.sent_data(now, header.payload_len);
-        self.restart_loss_probe(now, true);
+        if self.snd.extras.is_some() {
+            self.restart_loss_probe(now, true);
+        }
         Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments }
     }
 

@@ -86,6 +86,13 @@ impl Reassembly {
         placed
     }
 
+    /// The first part of `[start, end)` that is held, when there is one.
+    pub(crate) fn first_held(&self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let first = self.held.partition_point(|h| h.end <= start);
+        let part = self.held.get(first).map(|h| (h.start.max(start), h.end.min(end)));
+        part.filter(|(from, to)| from < to)
+    }
+
     /// The range that holds `offset`, when there is one.
     pub(crate) fn covering(&self, offset: u64) -> Option<(u64, u64)> {
         self.held.iter().find(|h| h.start <= offset && offset < h.end).map(|h| (h.start, h.end))
@@ -158,6 +165,11 @@ mod tests {
                     continue;
                 }
                 let before = map.clone();
+                let first = (start..end).find(|i| *i >= edge && before[*i as usize]);
+                let held = first.map(|from| {
+                    (from, (from..end).find(|i| !before[*i as usize]).unwrap_or(end))
+                });
+                prop_assert_eq!(r.first_held(start, end), held);
                 let placed = r.insert(&mut edge, start, end);
                 map[start as usize..end as usize].fill(true);
                 let naive = map.iter().position(|b| !b).unwrap_or(map.len()) as u64;

@@ -207,16 +207,19 @@ impl Receiver {
         let mut accepted = Accepted::default();
         if has_new {
             let had_gap = self.reassembly.has_gap();
+            // Of several parts that were there, the first is reported (RFC 2883 §4.2.2, §4.2.3).
+            if self.dsack_on
+                && start >= before as i64
+                && let Some(again) = self.reassembly.first_held(new_start, new_end)
+            {
+                self.dsack = Some(again);
+            }
             let placed = self.reassembly.insert(&mut self.nxt, new_start, new_end);
             in_order = placed.advanced;
             duplicate = placed.duplicate;
             // RFC 5681 §4.2: at once for out-of-order data and for data that fills a gap.
             immediate = had_gap || !placed.advanced;
-            if placed.duplicate {
-                if self.dsack_on {
-                    self.dsack = Some((new_start, new_end));
-                }
-            } else if !placed.refused {
+            if !placed.duplicate && !placed.refused {
                 accepted = Accepted {
                     stream: new_start..new_end,
                     skip: (new_start as i64 - start) as u32,

@@ -28,7 +28,11 @@ impl Timers {
     };
 
     pub(crate) fn next(&self) -> Instant {
-        let recovery = self.retransmit.min(self.reorder).min(self.loss_probe);
-        recovery.min(self.persist).min(self.time_wait)
+        self.retransmit.min(self.persist).min(self.time_wait)
+    }
+
+    /// Those of RACK and of tail loss probes.
+    pub(crate) fn next_of_losses(&self) -> Instant {
+        self.reorder.min(self.loss_probe)
     }
 }

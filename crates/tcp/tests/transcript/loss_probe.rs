@@ -187,7 +187,13 @@ fn rfc8985_7_2_the_probe_comes_before_the_retransmission_timer_and_starts_it_aga
              is timer 30ms
              +30ms > P. 1:1001(1000) ack 1
              is rtos 1
-             is cwnd 1000",
+             is cwnd 1000
+             // The timeout has answered the loss.
+             +10ms < . 1:1(0) ack 1001
+             send 1000
+             > P. 1001:2001(1000) ack 1
+             +10ms < . 1:1(0) ack 2001
+             is probe-repairs 0",
         );
     });
 }

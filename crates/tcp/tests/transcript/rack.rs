@@ -101,7 +101,12 @@ fn rfc8985_3_4_a_tail_is_probed_and_a_lost_retransmission_is_found() {
              +10ms < . 1:1(0) ack 4001
              is recovery false
              is probes 1
-             is rtos 0",
+             is rtos 0
+             // Recovery has answered the loss; the probe does not do so again.
+             send 1000
+             > P. 4001:5001(1000) ack 1
+             +10ms < . 1:1(0) ack 5001
+             is probe-repairs 0",
         );
     });
 }
@@ -124,6 +129,81 @@ fn rfc8985_9_3_a_lost_retransmission_lowers_the_window_again_unless_prr_holds_ba
             while t.drop_sent() {}
             t.run(&format!("is ssthresh {ssthresh}\nis retransmits 1"));
         }
+    });
+}
+
+#[test]
+fn rfc8985_9_3_the_retransmissions_of_one_window_count_once() {
+    everywhere(|o| {
+        ten_out(o, &rack(), 20_000).run(
+            "+10ms < . 1:1(0) ack 1 <sack 2001:3001>
+             > . 10001:11001(1000) ack 1
+             < . 1:1(0) ack 1 <sack 2001:5001>
+             > . 1:1001(1000) ack 1
+             is ssthresh 5000
+             +1ms < . 1:1(0) ack 1 <sack 2001:9001>
+             > . 1001:2001(1000) ack 1
+             > . 11001:12001(1000) ack 1
+             // What was sent just before the first retransmission arrives, and not the retransmission.
+             +9ms < . 1:1(0) ack 1 <sack 10001:11001 2001:9001>
+             is ssthresh 2500
+             // The second one was lost in the same window.
+             +1ms < . 1:1(0) ack 1 <sack 10001:12001 2001:9001>
+             > . 1:1001(1000) ack 1
+             > . 1001:2001(1000) ack 1
+             is ssthresh 2500",
+        );
+    });
+}
+
+#[test]
+fn rfc8985_9_3_a_later_retransmission_counts_too() {
+    everywhere(|o| {
+        ten_out(o, &rack(), 20_000).run(
+            "+10ms < . 1:1(0) ack 1 <sack 2001:5001>
+             > . 1:1001(1000) ack 1
+             +1ms < . 1:1(0) ack 1 <sack 2001:10001>
+             > . 1001:2001(1000) ack 1
+             > . 10001:11001(1000) ack 1 * 3
+             +9ms < . 1:1(0) ack 1001 <sack 2001:10001>
+             > . 13001:14001(1000) ack 1
+             is ssthresh 5000
+             +1ms < . 1:1(0) ack 1001 <sack 2001:11001>
+             is ssthresh 2500",
+        );
+    });
+}
+
+#[test]
+fn rfc8985_8_the_retransmission_timer_rests_while_the_reordering_timer_runs() {
+    everywhere(|o| {
+        ten_out(o, &Config { rto_min: ms(1), ..rack() }, 0).run(
+            "is timer 30ms
+             +29ms < . 1:1(0) ack 1 <sack 1001:2001>
+             is timer 2500us
+             +2500us > . 1:1001(1000) ack 1
+             is rtos 0",
+        );
+    });
+}
+
+#[test]
+fn a_dsack_for_a_probe_is_no_reordering() {
+    everywhere(|o| {
+        let mut t = Script::established(o, &Config { tail_loss_probe: true, ..rack() });
+        t.run(
+            "send 1000
+             > P. 1:1001(1000) ack 1
+             +220ms > P. 1:1001(1000) ack 1
+             +1ms < . 1:1(0) ack 1001
+             < . 1:1(0) ack 1001 <sack 1:1001>
+             send 2000
+             > . 1001:2001(1000) ack 1
+             > P. 2001:3001(1000) ack 1
+             +10ms < . 1:1(0) ack 1001 <sack 2001:3001>
+             is timer 2500us
+             < . 1:1(0) ack 3001",
+        );
     });
 }
 
