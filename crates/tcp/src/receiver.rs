@@ -250,7 +250,8 @@ impl Receiver {
             duplicate,
             segments: seg.segments(),
             payload: seg.payload_len,
-            ect: seg.ecn.is_capable(),
+            // A FIN without data may be ECT (RFC 8257 §3.6), but the marks that count are those of data.
+            ect: len > 0 && seg.ecn.is_capable(),
             // Data outside the window says nothing of the path now (RFC 3168 §6.1.5).
             ce: seg.ecn == Ecn::Ce && has_new,
             cwr: seg.flags.contains(Flags::CWR),

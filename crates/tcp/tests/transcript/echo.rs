@@ -257,3 +257,17 @@ fn rfc8257_3_2_the_split_ack_offers_the_window_as_the_new_one_does() {
         );
     });
 }
+
+#[test]
+fn rfc8257_3_2_a_fin_without_data_leaves_the_state_alone() {
+    for mark in ["ce", "ect0"] {
+        everywhere(|o| {
+            let mut t = dctcp(o, 2);
+            t.run(
+                "< [ce] . 1:1001(1000) ack 1
+                 > E. 1:1(0) ack 1001",
+            );
+            t.run(&format!("< [{mark}] F. 1001:1001(0) ack 1\n> E. 1:1(0) ack 1002"));
+        });
+    }
+}
