@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-tcp",
@@ -17,6 +17,7 @@ const ORDER: [&str; 11] = [
     "lowtide-record",
     "lowtide-lab",
     "lowtide",
+    "lowtide-trial",
 ];
 
 /// Edges that the order would allow and that must not be: what each crate must never know.
