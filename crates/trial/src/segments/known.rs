@@ -38,6 +38,10 @@ impl Known {
     }
 
     pub(super) fn hear(&mut self, seg: &Segment) {
+        // A RST has the numbers of what it answers.
+        if seg.flags.contains(Flags::RST) {
+            return;
+        }
         if seg.flags.contains(Flags::SYN) {
             self.isn = seg.seq;
             self.snd_max = seg.seq_end();
@@ -45,7 +49,7 @@ impl Known {
         } else if self.snd_max.before(seg.seq_end()) {
             self.snd_max = seg.seq_end();
         }
-        if seg.flags.contains(Flags::ACK) && !seg.flags.contains(Flags::RST) {
+        if seg.flags.contains(Flags::ACK) {
             self.rcv_nxt = seg.ack;
             self.window = seg.window;
         }

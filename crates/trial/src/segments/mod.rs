@@ -56,7 +56,7 @@ fn step(stage: &mut Stage, draw: &mut Draw<'_>) {
             }
         }
         8 | 9 => stage.next_timer(),
-        10 => stage.write(peer, draw.doublings(1, 60_000)),
+        10 => stage.write(peer, draw.doublings(1, 30_000)),
         11 => stage.read(peer, draw.doublings(1, 1 << 20)),
         12 => stage.close(peer),
         13 => match draw.byte() % 4 {

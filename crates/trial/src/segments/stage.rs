@@ -17,7 +17,9 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 const LISTENING: u16 = 80;
 /// What an application writes in all: operations, not volume.
-const MOST_WRITTEN: u64 = 100_000;
+const MOST_WRITTEN: u64 = 30_000;
+/// The same in fillings of its buffer.
+const MOST_FILLINGS: u64 = 1_000;
 
 /// A pair of ports with the connection that is there now.
 #[derive(Debug)]
@@ -196,9 +198,7 @@ impl Stage {
         assert_eq!((tuple.local_port, tuple.remote_port), p.ports);
         assert_eq!((reply.src_port, reply.dst_port), p.ports);
         assert_eq!(reply.payload_len, 0);
-        if !reply.flags.contains(Flags::RST) {
-            p.known.hear(reply);
-        }
+        p.known.hear(reply);
     }
 
     fn arrived(
@@ -278,7 +278,9 @@ impl Stage {
     }
 
     pub(super) fn write(&mut self, peer: usize, bytes: u64) {
-        let left = MOST_WRITTEN - self.peers[peer].watch.given.min(MOST_WRITTEN);
+        let buffer = self.config.send_buffer.as_u64();
+        let most = MOST_WRITTEN.min(buffer.saturating_mul(MOST_FILLINGS));
+        let left = most.saturating_sub(self.peers[peer].watch.given);
         let bytes = bytes.min(left);
         let closing = self.peers[peer].watch.closed;
         if let Some(conn) = self.conn(peer) {

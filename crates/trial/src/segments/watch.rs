@@ -1,5 +1,7 @@
 //! What must hold after every step of one connection, whatever its peer sends.
 
+use std::collections::VecDeque;
+
 use lowtide_tcp::{Accepted, CloseReason, Config, Connection, Event, Info, State, Transmit};
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
@@ -25,8 +27,8 @@ pub(super) struct Watch {
     sent: u64,
     ack_out: i64,
     edge_out: i64,
-    /// What the peer SACKed since the last timeout.
-    sacked: Vec<(u64, u64)>,
+    /// Segments as they were sent first, and whether the peer SACKed them since the last timeout.
+    segments: VecDeque<(u64, u64, bool)>,
     timeouts: u64,
     /// What arrived, in order and without overlaps.
     held: Vec<(u64, u64)>,
@@ -72,6 +74,9 @@ impl Watch {
         assert!(upto >= self.acked, "SND.UNA went back from {} to {upto}", self.acked);
         assert!(upto <= self.sent.min(self.given), "{upto} acknowledged, {} sent", self.sent);
         self.acked = upto;
+        while self.segments.front().is_some_and(|s| s.1 <= upto) {
+            self.segments.pop_front();
+        }
     }
 
     fn remember_sacks(&mut self, seg: &Segment, info: &Info) {
@@ -85,21 +90,22 @@ impl Watch {
         if !fresh || self.sack_offered != [true, true] || !info.state.is_synchronised() {
             return;
         }
-        let mut found = Vec::new();
+        let una = offset(seg.ack);
         for &(start, end) in seg.options.sack.as_slice() {
             let (start, end) = (offset(start), offset(end));
-            if start >= offset(seg.ack) && start < end && end <= self.sent as i64 {
-                found.push((start as u64, end as u64));
+            if start >= una && start < end && end <= self.sent as i64 {
+                // Part of a segment does not count: the scoreboard judges whole ones.
+                let whole = |s: &&mut (u64, u64, bool)| start <= s.0 as i64 && s.1 as i64 <= end;
+                self.segments.iter_mut().filter(whole).for_each(|s| s.2 = true);
             }
         }
-        self.sacked.extend(found);
     }
 
     /// A timeout may show that the peer took back what it had SACKed (RFC 2018 §8).
     fn forget_sacks_at_timeout(&mut self, info: &Info) {
         if info.counters.rto_count != self.timeouts {
             self.timeouts = info.counters.rto_count;
-            self.sacked.clear();
+            self.segments.iter_mut().for_each(|s| s.2 = false);
         }
     }
 
@@ -176,19 +182,30 @@ impl Watch {
             let buffer = conn.config().send_buffer.as_u64();
             assert!(ahead <= buffer, "{ahead} B unacknowledged, the buffer has {buffer}");
         }
-        let resent = self.sacked.iter().find(|s| s.0 <= start && end <= s.1);
+        let resent = self.segments.iter().find(|s| s.2 && s.0 <= start && end <= s.1);
         assert!(resent.is_none(), "sends {start}..{end} again, {resent:?} was SACKed");
-        if end > self.sent {
-            let edge = self.acked + info.snd_wnd;
-            // A FIN may have been acknowledged beyond the data; one byte probes.
-            assert!(end <= edge + 1, "sends up to {end}, the window ends at {edge}");
+        let edge = self.acked + info.snd_wnd;
+        if end > edge && occupied == 1 && end >= self.sent {
+            // A window probe, or a FIN that was acknowledged beyond the data.
+            self.sent = end;
+            return;
+        }
+        let board_end = self.segments.back().map_or(self.acked, |s| s.1);
+        if end > board_end {
+            assert!(end <= edge, "sends up to {end}, the window ends at {edge}");
             if occupied > 1 && !info.in_recovery {
                 // Limited transmit may add two segments, and a FIN is no byte.
                 let most = info.snd_cwnd + 2 * u64::from(t.mss) + 1;
                 assert!(info.in_flight <= most, "{} B in flight of {most}", info.in_flight);
             }
-            self.sent = end;
+            let mut at = board_end.max(start);
+            while at < end {
+                let stop = end.min(at + u64::from(t.mss));
+                self.segments.push_back((at, stop, false));
+                at = stop;
+            }
         }
+        self.sent = self.sent.max(end);
     }
 
     /// Neither what is acknowledged nor the right edge ever goes back.
