@@ -369,4 +369,6 @@ impl Scoreboard {
 }
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;
