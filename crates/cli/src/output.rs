@@ -2,11 +2,18 @@
 
 use std::io::{IsTerminal, Write};
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{
+    CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle,
+};
 use serde::Serialize;
 
 use crate::failure::Failure;
+
+/// A line below the header and no others: a table of many rows stays readable and short.
+const STYLE: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none())
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .content_lines(ContentLineStyle::none());
 
 /// How a command speaks.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +55,7 @@ impl Output {
         rows: &[Vec<String>],
     ) -> Result<(), Failure> {
         let mut table = Table::new();
-        table.load_style(UTF8_HORIZONTAL_ONLY).set_header(header.iter().copied());
+        table.load_style(STYLE).set_header(header.iter().copied());
         if std::io::stdout().is_terminal() {
             table.set_content_arrangement(ContentArrangement::Dynamic);
         }

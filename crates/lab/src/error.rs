@@ -25,7 +25,7 @@ pub enum LabError {
     },
     /// The caller asked to stop. The finished runs are kept.
     #[error(
-        "stopped: {finished} of {total} runs are finished and kept in {}; \
+        "{finished} of {total} runs are finished and kept in {}; \
          the same command continues",
         dir.display()
     )]

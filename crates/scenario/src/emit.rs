@@ -107,7 +107,7 @@ fn network(out: &mut Text, model: &Model) {
     out.bare("count-in-service", port.count_in_service);
     out.table("switch.mark");
     match port.mark {
-        MarkSpec::None => out.text("kind", "none"),
+        MarkSpec::None => out.text("kind", "droptail"),
         MarkSpec::Step { k, not_ect } => {
             out.text("kind", "step");
             out.text("k", length(k));

@@ -110,7 +110,7 @@ pub(crate) static SECTIONS: &[Section] = &[
         keys: &[
             key(
                 "kind",
-                Ty::Name(Names::Fixed(&["star", "dumbbell"])),
+                Ty::Name(Names::Topologies),
                 Required,
                 "`star`: all hosts on one switch; `dumbbell`: two switches with a bottleneck between them.",
             ),
@@ -168,9 +168,9 @@ pub(crate) static SECTIONS: &[Section] = &[
         keys: &[
             key(
                 "kind",
-                Ty::Name(Names::Fixed(&["none", "step"])),
-                Is("none"),
-                "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `none`: drop-tail.",
+                Ty::Name(Names::Markers),
+                Is("droptail"),
+                "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `droptail`: none.",
             ),
             key("k", Ty::Length, Unset("must be written for `step`"), "The threshold K."),
             key(
@@ -379,12 +379,7 @@ mod tests {
 
     #[test]
     fn every_default_is_a_value_of_its_key() {
-        let known = |names: Names| match names {
-            Names::Fixed(list) => list.iter().map(ToString::to_string).collect(),
-            Names::Profiles => vec!["rfc".to_owned()],
-            Names::Workloads => vec!["transfers".to_owned()],
-            _ => Vec::new(),
-        };
+        let known = |names: Names| crate::known::Known::default().list(names);
         let mut seen = 0;
         for section in SECTIONS {
             for key in section.all_keys() {

@@ -1,5 +1,6 @@
 //! The names that one file may use: those that the crates below register and those it makes itself.
 
+use lowtide_net::{aqm, topology};
 use lowtide_tcp::{profile, scheme};
 use lowtide_traffic::workload;
 
@@ -36,6 +37,8 @@ impl Known {
             Names::Profiles => profile::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
             Names::Schemes => base().chain(self.bundles.iter().cloned()).collect(),
             Names::BaseSchemes => base().collect(),
+            Names::Markers => aqm::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
+            Names::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
             Names::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
             Names::Traffic => self.traffic.clone(),
         }

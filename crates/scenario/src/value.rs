@@ -50,6 +50,10 @@ pub(crate) enum Names {
     Schemes,
     /// Schemes of the transport alone.
     BaseSchemes,
+    /// Markers of the network.
+    Markers,
+    /// Topologies of the network.
+    Topologies,
     /// Workloads.
     Workloads,
     /// Traffic groups of this file.

@@ -1,13 +1,14 @@
 //! What an ACK does to the sender: the scoreboard, recovery, the round trip, ECN, the window.
 
 use lowtide_units::{Bytes, Instant, Rate};
-use lowtide_wire::{Flags, Segment};
+use lowtide_wire::{Flags, Segment, SeqNum};
 
 use crate::cc::{AckSample, CongestionEvent, Reaction};
+use crate::config::UndoRule;
 use crate::connection::Connection;
 use crate::event::SegmentError;
 use crate::feedback::{AckView, CeFeedback};
-use crate::recovery::{Acked, Phase};
+use crate::recovery::{Acked, Answer, Phase};
 use crate::sender::LimitedBy;
 
 /// Duplicate ACKs that make a loss (RFC 5681 §3.2).
@@ -35,6 +36,7 @@ impl Connection {
         let advanced = ack > self.snd.una;
         self.snd.board.ack(ack, &mut acked);
         self.snd.una = ack;
+        self.undo_spurious(now, seg, advanced);
         let sack_news = self.sack_ok && self.take_sack_blocks(seg, &mut acked);
         if advanced {
             self.timeouts = 0;
@@ -228,7 +230,8 @@ impl Connection {
         }
         let enough =
             self.snd.episode.dup_acks >= DUP_THRESH || (use_sack && self.snd.board.front_is_lost());
-        if !enough || self.snd.board.is_empty() || !self.snd.episode.may_begin(self.snd.una) {
+        let may_begin = self.snd.episode.may_begin(self.snd.una, use_sack);
+        if !enough || self.snd.board.is_empty() || !may_begin {
             return lost;
         }
         if !self.snd.board.front_is_lost() {
@@ -242,6 +245,7 @@ impl Connection {
         self.counters.fast_retransmits += 1;
         self.snd.board.begin_episode(self.snd.una);
         self.snd.episode.begin(self.snd.nxt, use_sack);
+        self.snd.eifel.arm();
         self.snd.limited_bytes = 0;
         if !use_sack {
             self.snd.episode.inflation = u64::from(DUP_THRESH) * u64::from(self.snd.mss);
@@ -250,14 +254,42 @@ impl Connection {
         lost
     }
 
+    /// Takes a loss reaction back when it was not needed (RFC 3522, RFC 4015; switch `undo`).
+    ///
+    /// What counts as lost is in flight again, so that new data goes next (RFC 4015 step 7), unless
+    /// the ACK reports congestion (step 8). Deviations: cwnd returns to what it was, as in Linux, not
+    /// to what is in flight; the round-trip estimate takes the late sample in as any other.
+    fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool) {
+        let Some(option) = seg.options.timestamps.filter(|_| self.ts.is_some()) else { return };
+        let dsack = is_dsack(seg.options.sack.as_slice(), seg.ack);
+        if dsack {
+            self.snd.eifel.on_dsack();
+        }
+        if !advanced || !self.snd.episode.repairing() {
+            return;
+        }
+        let answer = Answer { echo: option.echo, dsack, all: self.snd.board.is_empty() };
+        let marked = self.ecn.is_on() && seg.flags.contains(Flags::ECE);
+        if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
+            return;
+        }
+        self.snd.board.nothing_lost();
+        // What limited the sender was the window that is gone now: no growth for that.
+        self.snd.limited_by = LimitedBy::Application;
+        self.snd.episode.undo(self.sack_ok);
+        self.ecn.on_undone();
+        self.counters.undos += 1;
+        self.tell(&CongestionEvent::Undo { now });
+    }
+
     pub(crate) fn tell(&mut self, event: &CongestionEvent) {
         if let Some(cc) = self.cc.as_mut() {
             cc.on_event(event);
         }
     }
 
-    /// One sample per ACK: from the newest segment that was sent only once, else from the
-    /// timestamps (RFC 7323 §4), which also judge retransmissions.
+    /// One sample per ACK: from the newest segment that was sent only once, unless it waited for one
+    /// that was sent again; else from the timestamps (RFC 7323 §4), which also judge retransmissions.
     fn measure_round_trip(
         &mut self,
         now: Instant,
@@ -265,7 +297,8 @@ impl Connection {
         acked: &Acked,
         advanced: bool,
     ) -> Option<lowtide_units::Duration> {
-        let measured = match (&acked.newest, &self.ts, seg.options.timestamps) {
+        let clean = acked.newest.as_ref().filter(|_| !acked.waited);
+        let measured = match (clean, &self.ts, seg.options.timestamps) {
             (Some(newest), _, _) => Some(now.saturating_since(newest.at)),
             (None, Some(ts), Some(option)) if advanced => ts.rtt(now, option.echo),
             _ => None,
@@ -298,12 +331,22 @@ impl Connection {
         Rate::from_bps(u64::try_from(bits.checked_div(u128::from(span))?).ok()?)
     }
 
-    /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on.
+    /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on. So at every partial
+    /// ACK, too ("slow but steady" of RFC 6582 §4, as in Linux and FreeBSD), not at the first only.
     fn restart_timer(&mut self, now: Instant, advanced: bool) {
         if self.snd.board.is_empty() {
             self.timers.retransmit = Instant::FAR_FUTURE;
         } else if advanced {
             self.timers.retransmit = now + self.rtt.rto();
         }
+    }
+}
+
+/// The first block reports a duplicate: it lies below the ACK or inside the second one (RFC 2883 §4).
+fn is_dsack(blocks: &[(SeqNum, SeqNum)], ack: SeqNum) -> bool {
+    match blocks {
+        [(start, _), ..] if start.before(ack) => true,
+        [(start, end), (from, to), ..] => !start.before(*from) && !to.before(*end),
+        _ => false,
     }
 }

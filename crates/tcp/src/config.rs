@@ -74,6 +74,15 @@ pub enum RecoveryRule {
     NewReno,
 }
 
+/// Whether a loss reaction that was not needed is taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UndoRule {
+    /// Never.
+    Off,
+    /// When timestamps show that the original got through (Eifel, RFC 3522 and RFC 4015).
+    Eifel,
+}
+
 /// The initial window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InitialWindow {
@@ -123,6 +132,8 @@ pub struct Config {
     pub idle_restart: bool,
     /// Loss recovery.
     pub recovery: RecoveryRule,
+    /// Taking back a loss reaction.
+    pub undo: UndoRule,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Hold back small segments while data is outstanding (RFC 9293 §3.7.4).
@@ -218,6 +229,7 @@ impl Default for Config {
             abc_limit: 2,
             idle_restart: true,
             recovery: RecoveryRule::Sack,
+            undo: UndoRule::Off,
             limited_transmit: true,
             nagle: true,
             pacing: true,

@@ -196,6 +196,12 @@ impl EcnState {
         self.cwr_owed = self.is_on() && self.cwr_rule == CwrRule::AfterReduction;
     }
 
+    /// The last reduction was for a loss that was none: only a cut for ECN before it still counts.
+    pub(crate) const fn on_undone(&mut self) {
+        self.reduced_at = self.cut_at;
+        self.cwr_owed = false;
+    }
+
     /// CWR of a segment with new data; true once per reduction.
     pub(crate) const fn take_cwr(&mut self) -> bool {
         let owed = self.cwr_owed;

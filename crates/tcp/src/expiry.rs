@@ -53,12 +53,20 @@ impl Connection {
         self.timeouts += 1;
         self.unanswered += 1;
         self.counters.rto_count += 1;
-        let in_flight = self.snd.board.flight_size();
+        // During recovery FlightSize (RFC 5681 §2) counts what was SACKed and left the network, and half
+        // of it may be more than cwnd: ssthresh would rise. Deviation, as in FreeBSD: no more than cwnd
+        // counts then.
+        let cwnd = self.cc.as_ref().map_or(0, |c| c.cwnd());
+        let spoilt = self.sack_ok && self.snd.episode.repairing();
+        let most = if spoilt { cwnd } else { u64::MAX };
+        let in_flight = self.snd.board.flight_size().min(most);
         let first = self.timeouts == 1;
         self.tell(&CongestionEvent::Rto { now, first, in_flight });
         self.snd.board.mark_all_lost();
         self.snd.episode.time_out(self.snd.nxt);
-        self.snd.limited_bytes = 0;
+        if first {
+            self.snd.eifel.arm();
+        }
         self.ecn.on_reduced(self.snd.nxt);
         self.rtt.back_off();
         self.timers.retransmit = now + self.rtt.rto();

@@ -17,6 +17,8 @@ pub struct Counters {
     pub rto_count: u64,
     /// Fast-recovery episodes.
     pub fast_retransmits: u64,
+    /// Loss reactions that were taken back.
+    pub undos: u64,
     /// Reductions because of ECN.
     pub ecn_reductions: u64,
     /// Payload bytes that the decoder counted as CE.

@@ -45,7 +45,7 @@ mod value;
 
 pub use config::{
     Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
-    RtoMinApplies,
+    RtoMinApplies, UndoRule,
 };
 pub use connection::Connection;
 pub use ecn::EcnMode;

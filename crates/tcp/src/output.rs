@@ -18,6 +18,8 @@ enum Plan {
     New { len: u64, segments: u32, fin: bool },
     /// A segment that was sent before.
     Again(Sent),
+    /// The last segment again although nothing says that it is lost (RFC 6675 NextSeg rule 4).
+    Rescue(Sent),
     /// One byte beyond a closed window, or an empty segment that asks for an ACK.
     Probe,
 }
@@ -50,7 +52,15 @@ impl Connection {
         {
             return Some(match plan {
                 Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin),
-                Plan::Again(sent) => self.retransmission(now, &sent),
+                Plan::Again(sent) => {
+                    self.snd.board.move_high_rxt(sent.end());
+                    self.retransmission(now, &sent)
+                }
+                Plan::Rescue(sent) => {
+                    // HighRxt stays: what lies below may still be missing.
+                    self.snd.episode.rescued = true;
+                    self.retransmission(now, &sent)
+                }
                 Plan::Probe => self.window_probe(now),
             });
         }
@@ -108,7 +118,8 @@ impl Connection {
     }
 
     /// NextSeg rules 3 and 4 of RFC 6675 §4, when there is nothing new to send. Rule 4 is applied
-    /// once per episode.
+    /// once per episode. Deviation: not to a segment that this episode has sent again, else every loss
+    /// of a sender without more data would be sent twice.
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
         let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
@@ -117,9 +128,7 @@ impl Connection {
         if self.snd.episode.rescued {
             return None;
         }
-        let last = self.snd.board.last_unsacked().filter(fits)?;
-        self.snd.episode.rescued = true;
-        Some(Plan::Again(last))
+        self.snd.board.last_unsacked().filter(fits).map(Plan::Rescue)
     }
 
     fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64) -> Option<Plan> {
@@ -284,6 +293,9 @@ impl Connection {
             header.flags |= Flags::PSH;
         }
         self.snd.board.on_retransmit(sent.start, sent.end(), now);
+        if let Some(stamps) = header.options.timestamps {
+            self.snd.eifel.on_retransmit(stamps.value);
+        }
         self.snd.episode.force_one = false;
         self.counters.data_segs_out += 1;
         self.counters.bytes_retrans += len;

@@ -3,7 +3,7 @@
 use lowtide_units::Instant;
 use lowtide_wire::SeqNum;
 
-use crate::recovery::{Episode, Scoreboard};
+use crate::recovery::{Eifel, Episode, Scoreboard};
 
 /// What kept the sender from sending more when it last tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +45,7 @@ pub(crate) struct Sender {
     pub(crate) mss: u32,
     pub(crate) board: Scoreboard,
     pub(crate) episode: Episode,
+    pub(crate) eifel: Eifel,
     /// New data sent by limited transmit in this run of duplicates; not part of FlightSize.
     pub(crate) limited_bytes: u64,
     /// End of the current round trip.
@@ -84,6 +85,7 @@ impl Sender {
             mss: 536,
             board: Scoreboard::default(),
             episode: Episode::default(),
+            eifel: Eifel::default(),
             limited_bytes: 0,
             round_end: 0,
             limited_by: LimitedBy::Application,

@@ -145,9 +145,7 @@ fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> 
             cells.push(line);
         }
     }
-    // Many points repeat the same picture: the last one stands for them, the report has all.
-    let from = cells.len().saturating_sub(3);
-    table(plan, &["queue", "point", "metric"], cells.get(from..).unwrap_or(&cells), out)
+    table(plan, &["queue", "point", "metric"], &cells, out)
 }
 
 fn table(plan: &Plan, lead: &[&str], cells: &[Vec<String>], out: Output) -> Result<(), Failure> {

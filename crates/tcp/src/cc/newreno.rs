@@ -11,6 +11,8 @@
 //! Slow start stops exactly at ssthresh; the rest of that ACK counts in congestion avoidance. The
 //! floor of a reaction is the switch `window-floor` (RFC 5681 has two segments, RFC 3168 one). An
 //! ECN cut comes off cwnd, a loss off what was in flight, as their RFCs have it.
+//! A mark at a window of one segment does not hold the next one back until the retransmission timer
+//! fires, as RFC 3168 §6.1.2 asks.
 //!
 //! ## Kernel twin
 //! `tcp_cong.c` (Reno) in Linux counts segments and takes cwnd instead of FlightSize on a loss.

@@ -13,6 +13,7 @@ pub(super) static PROFILE: Profile = Profile {
     settings: &[
         set("cc", "cubic", "Kconfig DEFAULT_TCP_CONG"),
         set("feedback", "rfc3168", "tcp_input.c, ECE in CA_CWR"),
+        set("dctcp.arithmetic", "linux", "tcp_dctcp.c: whole segments, alpha of 10 bits"),
         set("ect", "data", "INET_ECN_xmit on new data only, unless the control needs ECN"),
         set("cwr", "after-reduction", "tcp_ecn_send: with the next new data"),
         set("cut", "per-window", "tcp_enter_cwr: not while in CA_CWR"),
@@ -23,6 +24,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("abc-limit", "none", "tcp_slow_start counts every acknowledged segment"),
         set("idle-restart", "true", "net.ipv4.tcp_slow_start_after_idle = 1"),
         set("recovery", "sack", "net.ipv4.tcp_sack = 1; RACK comes later here"),
+        set("undo", "eifel", "tcp_packet_delayed; Linux undoes by DSACK as well"),
         set("limited-transmit", "true", "tcp_limited_transmit in tcp_input.c"),
         set("nagle", "true", "on without TCP_NODELAY"),
         set("rto-initial", "1 s", "TCP_TIMEOUT_INIT"),

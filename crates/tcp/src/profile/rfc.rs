@@ -7,6 +7,11 @@ pub(super) static PROFILE: Profile = Profile {
     summary: "what the RFCs ask for, data-centre buffers apart",
     settings: &[
         set("cc", "newreno", "RFC 5681"),
+        set(
+            "dctcp.arithmetic",
+            "q20",
+            "RFC 8257 §3.3: alpha is a fraction, not rounded to segments",
+        ),
         set("feedback", "rfc3168", "RFC 3168 §6.1.2"),
         set("ect", "data", "RFC 3168 §6.1.4 to §6.1.6: not on SYN, pure ACKs, retransmissions"),
         set("cwr", "after-reduction", "RFC 3168 §6.1.2"),
@@ -22,6 +27,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("abc-limit", "2", "RFC 3465 §2.3: L = 2 SMSS"),
         set("idle-restart", "true", "RFC 5681 §4.1"),
         set("recovery", "sack", "RFC 6675"),
+        set("undo", "off", "RFC 6298 and RFC 6675 know none; RFC 3522 is experimental"),
         set("limited-transmit", "true", "RFC 5681 §3.2 step 1, RFC 3042"),
         set("nagle", "true", "RFC 9293 §3.7.4: SHOULD"),
         set("rto-initial", "1 s", "RFC 6298 §2.1"),

@@ -7,7 +7,7 @@ use crate::scheme::SCHEMES;
 #[test]
 fn the_rfc_profile_is_the_default_and_cites_every_field_it_states() {
     let rfc = find_profile("rfc").unwrap();
-    assert_eq!(rfc.config().unwrap(), Config::default());
+    assert_eq!(diff(&rfc.config().unwrap(), &Config::default()), Vec::new());
     for a in rfc.settings {
         let text = switches::get_text(&Config::default(), a.switch).unwrap();
         assert_eq!(text, a.value, "{}", a.switch);
@@ -16,7 +16,7 @@ fn the_rfc_profile_is_the_default_and_cites_every_field_it_states() {
     for profile in PROFILES {
         let mut config = profile.config().unwrap();
         rfc.apply(&mut config).unwrap();
-        assert_eq!(config, Config::default(), "{}", profile.name);
+        assert_eq!(diff(&config, &Config::default()), Vec::new(), "{}", profile.name);
     }
 }
 

@@ -47,10 +47,12 @@ impl Episode {
     pub(crate) const fn after_timeout(&self) -> bool {
         matches!(self.phase, Phase::Timeout { .. })
     }
-    /// A new fast recovery may begin: not after a timeout, and SND.UNA is beyond the last episode
-    /// (RFC 6582 §3.2 step 1, RFC 6675 §5.1).
-    pub(crate) fn may_begin(&self, snd_una: u64) -> bool {
-        matches!(self.phase, Phase::Open) && self.recover.is_none_or(|r| snd_una >= r)
+    /// A new fast recovery may begin: not after a timeout, and SND.UNA has reached the end of the
+    /// last episode (RFC 6675 §5.1). Without SACK it must be beyond it (RFC 6582 §3.2 step 2): at the
+    /// end itself the duplicates may be those of retransmissions that were not needed.
+    pub(crate) fn may_begin(&self, snd_una: u64, sack: bool) -> bool {
+        let over = |r| if sack { snd_una >= r } else { snd_una > r };
+        matches!(self.phase, Phase::Open) && self.recover.is_none_or(over)
     }
     /// Fast recovery begins with SND.NXT at `point`.
     pub(crate) fn begin(&mut self, point: u64, sack: bool) {
@@ -67,6 +69,14 @@ impl Episode {
         self.dup_acks = 0;
         self.inflation = 0;
         self.force_one = true;
+    }
+    /// The episode was a mistake. With SACK the next one may begin at once; without, the duplicates
+    /// that the retransmissions cause must not begin it.
+    pub(crate) fn undo(&mut self, sack: bool) {
+        self.end();
+        if sack {
+            self.recover = None;
+        }
     }
     /// The episode is over.
     pub(crate) fn end(&mut self) {

@@ -2,6 +2,8 @@
 
 mod episode;
 mod scoreboard;
+mod undo;
 
 pub(crate) use episode::{Episode, Phase};
 pub(crate) use scoreboard::{Acked, Scoreboard, Sent};
+pub(crate) use undo::{Answer, Eifel};

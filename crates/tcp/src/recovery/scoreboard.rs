@@ -63,6 +63,9 @@ pub(crate) struct Acked {
     pub(crate) delivered_segments: u32,
     /// The most recently sent of the newly delivered segments that was sent only once.
     pub(crate) newest: Option<Newest>,
+    /// A segment that was sent again filled a hole: what is acknowledged with it may have waited
+    /// behind the hole, so that its time is no round trip.
+    pub(crate) waited: bool,
 }
 
 /// The segment from which round trip and delivery rate are measured.
@@ -183,6 +186,7 @@ impl Scoreboard {
         out.acked_bytes += u64::from(part.len);
         if !part.has(SACKED) {
             out.deliver(part);
+            out.waited |= part.has(AMBIGUOUS);
         }
     }
 
@@ -299,6 +303,17 @@ impl Scoreboard {
         self.loss_edge = self.sent.back().map_or(self.loss_edge, Sent::end);
     }
 
+    /// Nothing was lost after all: what was not SACKed is in flight, once.
+    pub(crate) fn nothing_lost(&mut self) {
+        for sent in &mut self.sent {
+            sent.flags &= !(LOST | RETRANSMITTED);
+        }
+        self.lost_bytes = 0;
+        self.retransmitted_bytes = 0;
+        self.loss_edge = self.sent.front().map_or(self.loss_edge, |s| s.start);
+        self.cursor = self.loss_edge;
+    }
+
     fn mark_lost(&mut self, from: usize, to: usize) -> (u64, u32) {
         let (mut bytes, mut segments) = (0, 0);
         for sent in self.sent.range_mut(from..to) {
@@ -339,9 +354,10 @@ impl Scoreboard {
             .copied()
     }
 
-    /// The highest segment that was not SACKed (NextSeg rule 4).
+    /// The highest segment that was not SACKed, unless it was sent again (NextSeg rule 4).
     pub(crate) fn last_unsacked(&self) -> Option<Sent> {
-        self.sent.iter().rev().find(|s| !s.has(SACKED)).copied()
+        let last = self.sent.iter().rev().find(|s| !s.has(SACKED));
+        last.filter(|s| !s.has(RETRANSMITTED)).copied()
     }
 
     /// `[start, end)` was sent again.
@@ -354,6 +370,10 @@ impl Scoreboard {
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
         }
+    }
+
+    /// Everything below `end` that was to be sent again has been (HighRxt).
+    pub(crate) fn move_high_rxt(&mut self, end: u64) {
         self.high_rxt = self.high_rxt.max(end);
     }
 

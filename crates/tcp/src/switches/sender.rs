@@ -9,6 +9,7 @@ use super::field::{
 use super::{Side, Switch, later};
 use crate::config::{
     CutRule, CwrRule, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut, RtoMinApplies,
+    UndoRule,
 };
 use crate::value::{Kind, Value};
 use crate::{cc, feedback};
@@ -27,6 +28,7 @@ const FREEZE: Names<FreezeGrowth> = &[
 ];
 const RECOVERY: Names<RecoveryRule> =
     &[("sack", RecoveryRule::Sack), ("newreno", RecoveryRule::NewReno)];
+const UNDO: Names<UndoRule> = &[("off", UndoRule::Off), ("eifel", UndoRule::Eifel)];
 const INITIAL_WINDOW: Names<InitialWindow> =
     &[("rfc6928", InitialWindow::Rfc6928), ("rfc3390", InitialWindow::Rfc3390)];
 const RTO_MIN_APPLIES: Names<RtoMinApplies> =
@@ -35,7 +37,7 @@ const RTO_MIN_APPLIES: Names<RtoMinApplies> =
 /// The limit that counts every acknowledged byte.
 const NO_LIMIT: &str = "none";
 
-pub(super) const SENDER: [Switch; 26] = [
+pub(super) const SENDER: [Switch; 27] = [
     Switch {
         name: "cc",
         side: Side::Sender,
@@ -163,6 +165,21 @@ pub(super) const SENDER: [Switch; 26] = [
         source: "RFC 6675, RFC 6582",
         get: |c| name_of(RECOVERY, c.recovery),
         set: |c, v| set_name(&mut c.recovery, RECOVERY, v),
+    },
+    Switch {
+        name: "undo",
+        side: Side::Sender,
+        kind: Kind::Name {
+            allowed: || names(UNDO),
+            refused: &[
+                ("dsack", "detection by DSACK (RFC 3708) comes later; eifel needs timestamps"),
+                ("f-rto", "detection without options (RFC 5682) comes later; use eifel"),
+            ],
+        },
+        doc: "Take back a loss reaction when timestamps show that nothing was lost.",
+        source: "RFC 3522 §3.2, RFC 4015 §3",
+        get: |c| name_of(UNDO, c.undo),
+        set: |c, v| set_name(&mut c.undo, UNDO, v),
     },
     Switch {
         name: "limited-transmit",

@@ -19,7 +19,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         cc = "cc", feedback = "feedback", ect = "ect", cwr = "cwr", cut = "cut", recut = "recut",
         freeze_growth = "freeze-growth", window_floor = "window-floor",
         initial_window = "initial-window", abc_limit = "abc-limit", idle_restart = "idle-restart",
-        recovery = "recovery", limited_transmit = "limited-transmit", nagle = "nagle",
+        recovery = "recovery", undo = "undo", limited_transmit = "limited-transmit", nagle = "nagle",
         pacing = "pacing", rto_initial = "rto-initial", rto_min = "rto-min",
         rto_min_applies = "rto-min-applies", rto_max = "rto-max",
         rto_granularity = "rto-granularity", syn_retries = "syn-retries", retries = "retries",

@@ -32,6 +32,11 @@ pub(crate) fn plain() -> Config {
     }
 }
 
+/// What everybody offers today.
+pub(crate) fn modern() -> Config {
+    Config { timestamps: true, window_scaling: true, sack: true, ..plain() }
+}
+
 /// `n` milliseconds.
 pub(crate) fn ms(n: u64) -> Duration {
     Duration::from_ms(n)

@@ -142,6 +142,11 @@ impl Script {
         self.queue.pop_front().unwrap_or_else(|| self.fail("expected a packet\n     got nothing"))
     }
 
+    /// Takes the next packet without a look; false when there is none.
+    pub(crate) fn drop_sent(&mut self) -> bool {
+        self.queue.pop_front().is_some()
+    }
+
     /// The next packet is this one; with `psh_open` it may have PSH or not.
     pub(crate) fn expect(&mut self, want: &Packet, psh_open: bool) {
         let Some(seg) = self.queue.pop_front() else {

@@ -1,7 +1,7 @@
 //! The lines of a transcript.
 
 use lowtide_tcp::{CloseReason, Event};
-use lowtide_units::parse_duration;
+use lowtide_units::{Probe, Unit, parse_duration};
 
 use super::{Packet, Script};
 
@@ -91,8 +91,8 @@ impl Script {
     }
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
-    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `cuts`, `ce`, `unread`, and
-    /// `timer`, the time to the next one.
+    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `ce`, `unread`, and
+    /// `alpha` in 1/1024, and `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
         let info = self.conn.info();
         let span = |d: Option<lowtide_units::Duration>| {
@@ -114,11 +114,28 @@ impl Script {
             "recovery" => info.in_recovery.to_string(),
             "rtos" => info.counters.rto_count.to_string(),
             "retransmits" => info.counters.fast_retransmits.to_string(),
+            "undos" => info.counters.undos.to_string(),
             "cuts" => info.counters.ecn_reductions.to_string(),
             "ce" => info.counters.delivered_ce.to_string(),
             "unread" => self.conn.unread().to_string(),
+            "alpha" => {
+                let mut probe = Alpha(None);
+                self.conn.probe(&mut probe);
+                probe.0.map_or("none".to_owned(), |a| (a >> 10).to_string())
+            }
             "timer" => span(self.timer()),
             _ => panic!("no fact {key:?}"),
+        }
+    }
+}
+
+/// DCTCP's alpha, in 20 fraction bits.
+struct Alpha(Option<u64>);
+
+impl Probe for Alpha {
+    fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
+        if name == "alpha" && unit == Unit::Q20 {
+            self.0 = Some(value);
         }
     }
 }

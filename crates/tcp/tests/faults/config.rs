@@ -2,7 +2,7 @@
 
 use lowtide_tcp::{
     Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
-    RtoMinApplies, ack, cc, feedback,
+    RtoMinApplies, UndoRule, ack, cc, feedback,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -84,6 +84,8 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         window_scaling: d.permille(650),
         // Where all must end well, nobody may be forgotten before the last repetition.
         time_wait: Duration::from_secs(if heavy { d.range(1, 4) } else { 60 }),
+        undo: d.pick(&[UndoRule::Off, UndoRule::Eifel]),
+        ecn_fallback: d.flip(),
         ..Config::default()
     }
 }

@@ -5,4 +5,5 @@ mod events;
 mod lone;
 mod opening;
 mod round_trip;
+mod timeout;
 mod window;

@@ -1,23 +1,259 @@
-//! The echo of CE: the latch of RFC 3168 §6.1.3.
+//! The echo of CE: the latch of RFC 3168 §6.1.3, and the two states of RFC 8257 §3.2.
 
 use lowtide_tcp::{Config, EcnWish};
 
-use crate::common::{Script, everywhere, plain};
+use crate::common::{Origin, Script, everywhere, ms, plain};
+
+fn latch() -> Config {
+    Config { ecn: EcnWish::Passive, ..plain() }
+}
+
+/// A DCTCP receiver that acknowledges every m-th segment.
+fn dctcp(o: Origin, m: u32) -> Script {
+    let config = Config {
+        ecn: EcnWish::Passive,
+        ack: "dctcp",
+        delack_segments: m,
+        delack_timer: ms(40),
+        ..plain()
+    };
+    Script::accepted(o, &config)
+}
 
 #[test]
 fn rfc3168_6_1_3_ece_on_every_ack_until_cwr() {
     everywhere(|o| {
-        Script::accepted(o, &Config { ecn: EcnWish::Passive, ..plain() }).run(
+        Script::accepted(o, &latch()).run(
             "< [ect0] . 1:1001(1000) ack 1
              > . 1:1(0) ack 1001
              < [ce] . 1001:2001(1000) ack 1
              > E. 1:1(0) ack 2001
              < [ect0] . 2001:3001(1000) ack 1
              > E. 1:1(0) ack 3001
-             < . 3001:4001(1000) ack 1
-             > E. 1:1(0) ack 4001
-             < [ect0] W. 4001:5001(1000) ack 1
-             > . 1:1(0) ack 5001",
+             // On data as well.
+             send 100
+             > EP. 1:101(100) ack 3001
+             < [ect0] W. 3001:4001(1000) ack 101
+             > . 101:101(0) ack 4001",
+        );
+    });
+}
+
+#[test]
+fn rfc3168_erratum_3639_cwr_is_looked_at_before_ce() {
+    everywhere(|o| {
+        Script::accepted(o, &latch()).run(
+            "< [ce] . 1:1001(1000) ack 1
+             > E. 1:1(0) ack 1001
+             < [ce] W. 1001:2001(1000) ack 1
+             > E. 1:1(0) ack 2001
+             < [ect0] W. 2001:3001(1000) ack 1
+             > . 1:1(0) ack 3001",
+        );
+    });
+}
+
+#[test]
+fn rfc3168_6_1_3_marks_do_not_hasten_delayed_acks() {
+    everywhere(|o| {
+        Script::accepted(o, &Config { delack_segments: 2, ..latch() }).run(
+            "< [ce] . 1:1001(1000) ack 1
+             < [ect0] . 1001:2001(1000) ack 1
+             > E. 1:1(0) ack 2001",
+        );
+    });
+}
+
+#[test]
+fn rfc3168_6_1_5_ce_on_control_packets_and_old_data_is_ignored() {
+    everywhere(|o| {
+        let lines = "< [ce] . 1:1(0) ack 1
+             < [ect0] . 1:1001(1000) ack 1
+             > . 1:1(0) ack 1001
+             < [ce] . 1:1001(1000) ack 1 -> OutOfWindow
+             > . 1:1(0) ack 1001
+             < [ce] . 900001:901001(1000) ack 1 -> OutOfWindow
+             > . 1:1(0) ack 1001
+             < [ce] . 1001:1001(0) ack 1
+             < [ect0] . 1001:2001(1000) ack 1
+             > . 1:1(0) ack 2001
+             // Held already, beyond a gap.
+             < [ect0] . 3001:4001(1000) ack 1
+             > . 1:1(0) ack 2001
+             < [ce] . 3001:4001(1000) ack 1
+             > . 1:1(0) ack 2001
+             < [ect0] . 2001:3001(1000) ack 1
+             > . 1:1(0) ack 4001
+             < [ce] F. 4001:4001(0) ack 1
+             > . 1:1(0) ack 4002";
+        Script::accepted(o, &latch()).run(lines);
+        dctcp(o, 1).run(lines);
+    });
+}
+
+#[test]
+fn rfc8257_3_6_ce_on_a_syn_is_ignored() {
+    everywhere(|o| {
+        Script::passive(o, &latch(), "[ce] SEW 0:0(0) <mss 1460>").run(
+            "> SE. 0:0(0) ack 1 <mss 1000>
+             +1ms < . 1:1(0) ack 1
+             < [ect0] . 1:1001(1000) ack 1
+             > . 1:1(0) ack 1001",
+        );
+    });
+}
+
+#[test]
+fn rfc8257_3_2_a_flip_acknowledges_what_waits_with_the_old_echo_first() {
+    everywhere(|o| {
+        dctcp(o, 2).run(
+            "< [ect0] . 1:1001(1000) ack 1
+             is timer 40ms
+             // Clean to CE: nothing is lost, both ACKs go, the old echo first.
+             < [ce] . 1001:2001(1000) ack 1
+             > . 1:1(0) ack 1001
+             > E. 1:1(0) ack 2001
+             is timer none
+             // The mirror image.
+             < [ce] . 2001:3001(1000) ack 1
+             < [ect0] . 3001:4001(1000) ack 1
+             > E. 1:1(0) ack 3001
+             > . 1:1(0) ack 4001
+             is timer none",
+        );
+    });
+}
+
+#[test]
+fn rfc8257_3_2_a_flip_with_nothing_waiting_is_acknowledged_at_once() {
+    everywhere(|o| {
+        dctcp(o, 2).run(
+            "< [ect0] . 1:1001(1000) ack 1
+             < [ect0] . 1001:2001(1000) ack 1
+             > . 1:1(0) ack 2001
+             < [ce] . 2001:3001(1000) ack 1
+             > E. 1:1(0) ack 3001
+             < [ect0] . 3001:4001(1000) ack 1
+             > . 1:1(0) ack 4001",
+        );
+    });
+}
+
+#[test]
+fn rfc8257_3_2_a_run_of_marks_is_acknowledged_every_m_segments() {
+    everywhere(|o| {
+        dctcp(o, 2).run(
+            "< [ce] . 1:1001(1000) ack 1
+             > E. 1:1(0) ack 1001
+             < [ce] . 1001:2001(1000) ack 1
+             < [ce] . 2001:3001(1000) ack 1
+             > E. 1:1(0) ack 3001
+             // Or by the timer, with the echo of the run.
+             < [ce] . 3001:4001(1000) ack 1
+             +40ms > E. 1:1(0) ack 4001
+             // CWR means nothing here.
+             < [ce] W. 4001:5001(1000) ack 1
+             < [ce] W. 5001:6001(1000) ack 1
+             > E. 1:1(0) ack 6001",
+        );
+        dctcp(o, 1).run(
+            "< [ce] . 1:1001(1000) ack 1
+             > E. 1:1(0) ack 1001
+             < [ect0] . 1001:2001(1000) ack 1
+             > . 1:1(0) ack 2001
+             < [ce] . 2001:3001(1000) ack 1
+             > E. 1:1(0) ack 3001",
+        );
+    });
+}
+
+#[test]
+fn conformance_10_4_no_older_ack_after_data_that_carried_it() {
+    everywhere(|o| {
+        dctcp(o, 2).run(
+            "< [ect0] . 1:1001(1000) ack 1
+             send 100
+             > P. 1:101(100) ack 1001
+             < [ce] . 1001:2001(1000) ack 101
+             > E. 101:101(0) ack 2001
+             // The timer took it along.
+             < [ce] . 2001:3001(1000) ack 101
+             +40ms > E. 101:101(0) ack 3001
+             < [ect0] . 3001:4001(1000) ack 101
+             > . 101:101(0) ack 4001",
+        );
+    });
+}
+
+#[test]
+fn rfc8257_3_2_flips_beyond_a_gap() {
+    everywhere(|o| {
+        dctcp(o, 2).run(
+            "// Out of order and CE: at once, with the new echo.
+             < [ce] . 1001:2001(1000) ack 1
+             > E. 1:1(0) ack 1
+             // A clean one fills the gap: the marked one is reported clean, as every receiver does
+             // that keeps one bit; the mark was reported above.
+             < [ect0] . 1:1001(1000) ack 1
+             > . 1:1(0) ack 2001
+             // One waits, the next comes out of order and flips.
+             < [ect0] . 2001:3001(1000) ack 1
+             < [ce] . 4001:5001(1000) ack 1
+             > . 1:1(0) ack 3001
+             > E. 1:1(0) ack 3001
+             < [ce] . 3001:4001(1000) ack 1
+             > E. 1:1(0) ack 5001",
+        );
+    });
+}
+
+#[test]
+fn conformance_10_10_duplicates_and_segments_without_ect_leave_the_state_alone() {
+    everywhere(|o| {
+        dctcp(o, 2).run(
+            "< [ce] . 1:1001(1000) ack 1
+             > E. 1:1(0) ack 1001
+             // A retransmission carries no ECT: no flip.
+             < . 1001:2001(1000) ack 1
+             < [ce] . 2001:3001(1000) ack 1
+             > E. 1:1(0) ack 3001
+             < [ect0] . 1:1001(1000) ack 1 -> OutOfWindow
+             > E. 1:1(0) ack 3001
+             < [ect0] . 3001:4001(1000) ack 1
+             > . 1:1(0) ack 4001",
+        );
+    });
+}
+
+#[test]
+fn rfc8257_3_2_the_last_segment_flips_and_closes() {
+    everywhere(|o| {
+        dctcp(o, 2).run(
+            "< [ect0] . 1:1001(1000) ack 1
+             < [ce] FP. 1001:2001(1000) ack 1
+             > . 1:1(0) ack 1001
+             > E. 1:1(0) ack 2002
+             is state CloseWait",
+        );
+    });
+}
+
+#[test]
+fn rfc8257_3_2_the_split_ack_offers_the_window_as_the_new_one_does() {
+    everywhere(|o| {
+        let config = Config {
+            ecn: EcnWish::Passive,
+            ack: "dctcp",
+            delack_segments: 2,
+            receive_buffer: lowtide_units::Bytes::new(10_000),
+            ..plain()
+        };
+        // The right edge never moves back: 10001 in both.
+        Script::accepted(o, &config).run(
+            "< [ect0] . 1:1001(1000) ack 1
+             < [ce] . 1001:2001(1000) ack 1
+             > . 1:1(0) ack 1001 win 9000
+             > E. 1:1(0) ack 2001 win 8000",
         );
     });
 }

@@ -19,12 +19,12 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
 
 /// Lets these `(offset, length)` pieces arrive in this order; a map of bytes says what must happen.
 fn arrive(o: Origin, pieces: &[(usize, usize)], order: &[usize]) {
-    let total = pieces.iter().map(|(at, len)| at + len).max().unwrap();
+    let total = pieces.iter().map(|(at, len)| at + len).max().expect("some");
     let mut map = vec![false; total + 1];
     let mut t = Script::established(o, &plain());
     for &index in order {
         let (at, len) = pieces[index];
-        let before = map.iter().position(|b| !b).unwrap();
+        let before = map.iter().position(|b| !b).expect("one too many");
         let (start, end) = (at + 1, at + 1 + len);
         // Wholly old segments are refused, and answered all the same.
         let taken = t.inject(&format!(". {start}:{end}({len}) ack 1")).is_ok();
@@ -35,7 +35,7 @@ fn arrive(o: Origin, pieces: &[(usize, usize)], order: &[usize]) {
             assert_eq!(kept.stream.end, (at + len) as u64, "nothing at the end is cut off");
             map[kept.stream.start as usize..kept.stream.end as usize].fill(true);
         }
-        let whole = map.iter().position(|b| !b).unwrap();
+        let whole = map.iter().position(|b| !b).expect("one too many");
         t.run(&format!("> . 1:1(0) ack {}\nis received {whole}", whole + 1));
     }
     assert!(map[..total].iter().all(|b| *b), "{order:?}");

@@ -84,6 +84,14 @@ fn rfc2018_3_data_that_leaves_meanwhile_carries_no_blocks() {
              < . 2001:3001(1000) ack 1
              > . 1001:1001(0) ack 1 <sack 1001:3001>",
         );
+        // Both are due at once: the blocks go first, alone.
+        Script::established(o, &sack()).run(
+            "send 11000
+             > . 1:1001(1000) ack 1 * 10
+             < . 1001:2001(1000) ack 1001
+             > . 10001:10001(0) ack 1 <sack 1001:2001>
+             > P. 10001:11001(1000) ack 1",
+        );
     });
 }
 

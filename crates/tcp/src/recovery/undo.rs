@@ -1,0 +1,98 @@
+//! The Eifel detection of a spurious recovery by timestamps (RFC 3522), as a pure state machine.
+//!
+//! Knows nothing of windows: it says whether the first ACK of new data after the first retransmission
+//! of an episode was sent for the original. Within one tick of the timestamp clock it says no, so in a
+//! data centre the tick must be shorter than a round trip.
+
+/// The detector of one connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Eifel {
+    armed: bool,
+    /// TSval of the first retransmission of the episode (RetransmitTS).
+    first: Option<u32>,
+    /// The peer has reported a duplicate before (RFC 2883).
+    dsack_seen: bool,
+}
+
+/// What the detector looks at in the ACK that advances SND.UNA.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    /// TSecr.
+    pub(crate) echo: u32,
+    /// It carries a DSACK.
+    pub(crate) dsack: bool,
+    /// It acknowledges everything that was sent.
+    pub(crate) all: bool,
+}
+
+impl Eifel {
+    /// Recovery begins, and nothing was sent again yet (step 1).
+    pub(crate) const fn arm(&mut self) {
+        self.armed = true;
+        self.first = None;
+    }
+
+    /// A retransmission leaves with this TSval; only the first of an episode counts (step 2).
+    pub(crate) const fn on_retransmit(&mut self, value: u32) {
+        if self.armed {
+            self.armed = false;
+            self.first = Some(value);
+        }
+    }
+
+    /// A DSACK came (condition of step 5).
+    pub(crate) const fn on_dsack(&mut self) {
+        self.dsack_seen = true;
+    }
+
+    /// The first ACK of new data in the episode (steps 3 to 6): true when the original got through.
+    ///
+    /// An ACK of everything from a peer that never sent a DSACK may be the answer to the
+    /// retransmission after all the ACKs before it were lost: then it echoes the old time, too.
+    pub(crate) fn is_spurious(&mut self, ack: Answer) -> bool {
+        let Some(first) = self.first.take() else { return false };
+        let older = ack.echo.wrapping_sub(first).cast_signed() < 0;
+        older && !ack.dsack && (self.dsack_seen || !ack.all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ECHO: Answer = Answer { echo: 9, dsack: false, all: false };
+
+    fn sent_at(value: u32) -> Eifel {
+        let mut eifel = Eifel::default();
+        eifel.arm();
+        eifel.on_retransmit(value);
+        eifel.on_retransmit(value + 100);
+        eifel
+    }
+
+    #[test]
+    fn an_older_echo_than_the_first_retransmission_is_spurious_once() {
+        let mut eifel = sent_at(10);
+        assert!(eifel.is_spurious(ECHO));
+        assert!(!eifel.is_spurious(ECHO), "only the first ACK of new data");
+        for echo in [10, 11, 110] {
+            assert!(!sent_at(10).is_spurious(Answer { echo, ..ECHO }), "{echo}");
+        }
+        assert!(!Eifel::default().is_spurious(ECHO), "nothing was sent again");
+    }
+
+    #[test]
+    fn the_clock_wraps() {
+        assert!(sent_at(3).is_spurious(Answer { echo: u32::MAX - 2, ..ECHO }));
+        assert!(!sent_at(u32::MAX - 200).is_spurious(Answer { echo: 3, ..ECHO }));
+    }
+
+    #[test]
+    fn lost_acks_are_told_from_late_data() {
+        assert!(!sent_at(10).is_spurious(Answer { dsack: true, ..ECHO }));
+        assert!(!sent_at(10).is_spurious(Answer { all: true, ..ECHO }));
+        let mut eifel = sent_at(10);
+        eifel.on_dsack();
+        assert!(eifel.is_spurious(Answer { all: true, ..ECHO }));
+    }
+}

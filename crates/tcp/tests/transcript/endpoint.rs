@@ -1,0 +1,259 @@
+//! A host with many connections: listeners, strangers, the backlog, TIME-WAIT (RFC 9293 §3.10.7.1,
+//! §3.10.7.2, §3.6.1).
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use lowtide_tcp::{Arrival, CloseReason, ConnId, Endpoint, Event, ListenError, OpenError, State};
+use lowtide_units::Instant;
+use lowtide_wire::{Flags, Segment, SeqNum};
+
+use crate::common::{Frame, Origin, Packet, everywhere, ms, plain};
+
+const HOST: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+
+/// An endpoint that listens on port 80, and one peer that speaks by hand.
+struct Host {
+    endpoint: Endpoint,
+    now: Instant,
+    /// Where the numbers of packets begin; the host's own once its SYN was seen.
+    origin: Origin,
+    peer_port: u16,
+}
+
+impl Host {
+    fn new(origin: Origin, backlog: usize) -> Self {
+        let mut endpoint = Endpoint::new(7);
+        assert_eq!(endpoint.listen(80, Arc::new(plain()), backlog), Ok(()));
+        Self { endpoint, now: Instant::ZERO, origin, peer_port: 2000 }
+    }
+
+    fn segment(&self, to: u16, text: &str) -> Segment {
+        let seg = Packet::parse(text).to_segment(&Frame::incoming(&self.origin), 60_000);
+        Segment { src_port: self.peer_port, dst_port: to, ..seg }
+    }
+
+    fn arrives(&mut self, to: u16, text: &str) -> Arrival {
+        let seg = self.segment(to, text);
+        self.endpoint.handle_segment(self.now, HOST, PEER, &seg, None)
+    }
+
+    /// The endpoint's own answer: flags, sequence number, acknowledgement.
+    fn reply(&mut self) -> Option<(Flags, SeqNum, SeqNum)> {
+        let (tuple, seg) = self.endpoint.poll_reply()?;
+        assert_eq!((tuple.remote, tuple.remote_port), (PEER, self.peer_port));
+        assert_eq!((seg.src_port, seg.dst_port), (tuple.local_port, tuple.remote_port));
+        Some((seg.flags, seg.seq, seg.ack))
+    }
+
+    /// What the connection sends next; a SYN tells its initial sequence number.
+    fn sends(&mut self, id: ConnId) -> String {
+        let now = self.now;
+        let conn = self.endpoint.conn(id).expect("a connection");
+        let Some(t) = conn.poll_transmit(now) else { return "nothing".to_owned() };
+        if t.header.flags.contains(Flags::SYN) {
+            self.origin.isn = t.header.seq;
+        }
+        let mut packet = Packet::from_segment(&t.header, &Frame::outgoing(&self.origin));
+        (packet.ecn, packet.win, packet.opts) = (None, None, None);
+        packet.to_string()
+    }
+
+    fn opens(&mut self) -> ConnId {
+        let Arrival::Opened(id) = self.arrives(80, "S 0:0(0) <mss 1460>") else {
+            panic!("not opened");
+        };
+        assert_eq!(self.sends(id), "S. 0:0(0) ack 1");
+        id
+    }
+
+    fn established(&mut self) -> ConnId {
+        let id = self.opens();
+        assert!(matches!(self.arrives(80, ". 1:1(0) ack 1"), Arrival::Taken(..)));
+        assert_eq!(self.event(id), Some(Event::Established));
+        id
+    }
+
+    fn event(&mut self, id: ConnId) -> Option<Event> {
+        self.endpoint.conn(id).and_then(lowtide_tcp::Connection::poll_event)
+    }
+
+    /// A connection that closed first and is in TIME-WAIT, released by its driver.
+    fn time_wait(&mut self) {
+        let id = self.established();
+        self.endpoint.conn(id).expect("open").close();
+        assert_eq!(self.sends(id), "F. 1:1(0) ack 1");
+        assert!(matches!(self.arrives(80, "F. 1:1(0) ack 2"), Arrival::Taken(..)));
+        assert_eq!(self.sends(id), ". 2:2(0) ack 2");
+        assert_eq!(self.endpoint.conn(id).map(|c| c.state()), Some(State::TimeWait));
+        self.endpoint.release(self.now, id);
+        assert_eq!((self.endpoint.len(), self.endpoint.time_waits(self.now)), (0, 1));
+    }
+}
+
+#[test]
+fn rfc9293_3_10_7_2_a_listener_opens_connections() {
+    everywhere(|o| {
+        let mut host = Host::new(o, 8);
+        let first = host.established();
+        assert!(matches!(host.arrives(80, "P. 1:101(100) ack 1"), Arrival::Taken(..)));
+        assert_eq!(host.sends(first), ". 1:1(0) ack 101");
+        assert_eq!(host.event(first), Some(Event::Readable { upto: 100 }));
+        // Another port of the same peer is another connection.
+        host.peer_port += 1;
+        let second = host.established();
+        assert_ne!(first, second);
+        assert_eq!(host.endpoint.len(), 2);
+        let ports: Vec<_> = [first, second]
+            .iter()
+            .map(|id| host.endpoint.tuple(*id).map(|t| (t.local_port, t.remote_port)))
+            .collect();
+        assert_eq!(ports, [Some((80, 2000)), Some((80, 2001))]);
+        let again = host.endpoint.listen(80, Arc::new(plain()), 1);
+        assert_eq!(again, Err(ListenError::InUse(80)));
+        // Without the listener those that exist go on, new ones are refused.
+        host.endpoint.unlisten(80);
+        assert!(matches!(host.arrives(80, "P. 1:101(100) ack 1"), Arrival::Taken(..)));
+        host.peer_port += 1;
+        assert_eq!(host.arrives(80, "S 0:0(0)"), Arrival::Stray);
+        assert!(host.reply().is_some_and(|r| r.0.contains(Flags::RST)));
+    });
+}
+
+#[test]
+fn rfc9293_3_10_7_1_strangers_are_reset_as_their_ack_asks() {
+    everywhere(|o| {
+        let (irs, isn) = (o.irs, o.isn);
+        let zero = SeqNum::new(0);
+        let with_ack = Flags::RST | Flags::ACK;
+        // The port, the segment, the answer.
+        for (port, text, want) in [
+            (81, "S 0:0(0)", Some((with_ack, zero, irs.add(1)))),
+            (81, "S 0:10(10)", Some((with_ack, zero, irs.add(11)))),
+            (81, "FP 5:15(10)", Some((with_ack, zero, irs.add(16)))),
+            (81, "S. 0:0(0) ack 9", Some((Flags::RST, isn.add(9), zero))),
+            (81, "P. 5:15(10) ack 70", Some((Flags::RST, isn.add(70), zero))),
+            (81, "R 5:5(0)", None),
+            (81, "R. 5:5(0) ack 7", None),
+            // A listener resets ACKs and takes nothing else but SYN (§3.10.7.2).
+            (80, ". 5:5(0) ack 70", Some((Flags::RST, isn.add(70), zero))),
+            (80, "S. 0:0(0) ack 9", Some((Flags::RST, isn.add(9), zero))),
+            (80, "R. 5:5(0) ack 7", None),
+            (80, "F 5:5(0)", None),
+            (80, "P 5:15(10)", None),
+        ] {
+            let mut host = Host::new(o, 8);
+            assert_eq!(host.arrives(port, text), Arrival::Stray, "{text} to {port}");
+            assert_eq!(host.reply(), want, "{text} to {port}");
+            assert_eq!(host.reply(), None);
+            assert!(host.endpoint.is_empty());
+        }
+    });
+}
+
+#[test]
+fn the_backlog_counts_connections_that_are_not_established() {
+    everywhere(|o| {
+        let mut host = Host::new(o, 1);
+        let first = host.opens();
+        host.peer_port = 2001;
+        assert_eq!(host.arrives(80, "S 0:0(0)"), Arrival::BacklogFull);
+        assert_eq!(host.reply(), None, "the peer asks again later");
+        host.peer_port = 2000;
+        assert!(matches!(host.arrives(80, ". 1:1(0) ack 1"), Arrival::Taken(id, _) if id == first));
+        host.peer_port = 2001;
+        assert!(matches!(host.arrives(80, "S 0:0(0)"), Arrival::Opened(_)));
+    });
+}
+
+#[test]
+fn rfc9293_3_6_1_time_wait_outlives_its_connection() {
+    everywhere(|o| {
+        let mut host = Host::new(o, 8);
+        host.time_wait();
+        host.now += ms(30_000);
+        // The repeated FIN is acknowledged again, with the numbers of the connection.
+        let ack = Some((Flags::ACK, host.origin.isn.add(2), o.irs.add(2)));
+        assert_eq!(host.arrives(80, "F. 1:1(0) ack 2"), Arrival::TimeWait);
+        assert_eq!(host.reply(), ack);
+        // So is an old SYN; RST does not end it (RFC 1337); a proper ACK needs no answer.
+        assert_eq!(host.arrives(80, "S 0:0(0)"), Arrival::TimeWait);
+        assert_eq!(host.reply(), ack);
+        assert_eq!(host.arrives(80, "R. 2:2(0) ack 2"), Arrival::TimeWait);
+        assert_eq!(host.arrives(80, ". 2:2(0) ack 2"), Arrival::TimeWait);
+        assert_eq!(host.reply(), None);
+        // The FIN began the 60 s anew.
+        host.now += ms(59_999);
+        assert_eq!(host.endpoint.time_waits(host.now), 1);
+        host.now += ms(1);
+        assert_eq!(host.endpoint.time_waits(host.now), 0);
+        assert_eq!(host.arrives(80, "F. 1:1(0) ack 2"), Arrival::Stray);
+    });
+}
+
+#[test]
+fn rfc9293_3_6_1_a_newer_syn_ends_time_wait() {
+    everywhere(|o| {
+        let mut host = Host::new(o, 8);
+        host.time_wait();
+        assert!(matches!(host.arrives(80, "S 3:3(0) <mss 1460>"), Arrival::Opened(_)));
+        assert_eq!(host.endpoint.time_waits(host.now), 0);
+    });
+}
+
+#[test]
+fn rfc9293_3_10_1_active_opens_and_what_is_in_use() {
+    everywhere(|o| {
+        let mut host = Host::new(o, 8);
+        let config = Arc::new(plain());
+        let open = |host: &mut Host, port| {
+            host.endpoint.connect(host.now, HOST, port, PEER, 2000, Arc::clone(&config))
+        };
+        let id = open(&mut host, 3000).expect("the port is free");
+        assert!(matches!(open(&mut host, 3000), Err(OpenError::InUse(t)) if t.local_port == 3000));
+        let ports: Vec<u16> = (0..3)
+            .map(|_| {
+                let id = open(&mut host, 0).expect("a port");
+                host.endpoint.tuple(id).expect("just opened").local_port
+            })
+            .collect();
+        assert!(ports.iter().all(|p| *p >= 49_152), "{ports:?}");
+        assert!(ports[0] != ports[1] && ports[1] != ports[2] && ports[0] != ports[2]);
+        // Refused by the peer.
+        assert_eq!(host.sends(id), "S 0:0(0)");
+        assert!(matches!(host.arrives(3000, "R. 0:0(0) ack 1"), Arrival::Taken(..)));
+        assert_eq!(host.event(id), Some(Event::Closed(CloseReason::Refused)));
+    });
+}
+
+#[test]
+fn a_released_connection_is_a_stranger_and_its_slot_is_used_again() {
+    everywhere(|o| {
+        let mut host = Host::new(o, 8);
+        let id = host.established();
+        host.endpoint.release(host.now, id);
+        assert!(host.endpoint.is_empty() && host.endpoint.conn(id).is_none());
+        assert_eq!(host.arrives(80, ". 1:1(0) ack 1"), Arrival::Stray);
+        assert_eq!(host.reply().map(|r| r.0), Some(Flags::RST));
+        assert_eq!(host.opens(), id);
+    });
+}
+
+#[test]
+fn a_wrong_hint_does_not_mislead() {
+    everywhere(|o| {
+        let mut host = Host::new(o, 8);
+        let first = host.established();
+        host.peer_port += 1;
+        let second = host.established();
+        let seg = host.segment(80, "P. 1:101(100) ack 1");
+        for hint in [first, second, ConnId(99)] {
+            let to = host.endpoint.handle_segment(host.now, HOST, PEER, &seg, Some(hint));
+            let right =
+                matches!(to, Arrival::Taken(id, _) | Arrival::Refused(id, _) if id == second);
+            assert!(right, "{to:?}");
+        }
+        assert_eq!(host.endpoint.conn(first).map(|c| c.info().bytes_received), Some(0));
+    });
+}

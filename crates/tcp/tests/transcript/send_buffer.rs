@@ -1,0 +1,55 @@
+//! The send buffer: how much may be sent and unacknowledged, and when the application hears that
+//! there is room again.
+
+use lowtide_tcp::Config;
+use lowtide_units::Bytes;
+
+use crate::common::{Script, everywhere, plain};
+
+#[test]
+fn what_is_beyond_the_buffer_waits() {
+    everywhere(|o| {
+        let config = Config { send_buffer: Bytes::new(3000), ..plain() };
+        Script::established(o, &config).run(
+            "send 5000
+             > . 1:1001(1000) ack 1 * 3
+             is limited SendBuffer
+             < . 1:1(0) ack 1001
+             > . 3001:4001(1000) ack 1
+             < . 1:1(0) ack 4001
+             > P. 4001:5001(1000) ack 1
+             is limited Application",
+        );
+    });
+}
+
+#[test]
+fn who_asked_in_vain_is_told_once() {
+    everywhere(|o| {
+        let config = Config { send_buffer: Bytes::new(3000), ..plain() };
+        let mut t = Script::established(o, &config);
+        t.run(
+            "event established\nsend 3000\n> . 1:1001(1000) ack 1 * 2\n> P. 2001:3001(1000) ack 1",
+        );
+        // Nobody asked.
+        t.run("< . 1:1(0) ack 1001\nevent none");
+        assert_eq!(t.conn.send_space(), 1000);
+        t.run("send 1000\n> P. 3001:4001(1000) ack 1");
+        assert_eq!(t.conn.send_space(), 0);
+        t.run("< . 1:1(0) ack 2001\nevent writable\n< . 1:1(0) ack 3001\nevent none");
+        assert_eq!(t.conn.send_space(), 2000);
+    });
+}
+
+#[test]
+fn a_buffer_below_a_segment_still_sends() {
+    everywhere(|o| {
+        let config = Config { send_buffer: Bytes::new(300), nagle: true, ..plain() };
+        Script::established(o, &config).run(
+            "send 500
+             > . 1:301(300) ack 1
+             < . 1:1(0) ack 301
+             > P. 301:501(200) ack 1",
+        );
+    });
+}

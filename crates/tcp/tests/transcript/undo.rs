@@ -1,0 +1,201 @@
+//! Loss reactions that were not needed, found by timestamps and taken back (RFC 3522, RFC 4015; switch
+//! `undo`).
+
+use lowtide_tcp::{Config, EcnWish, UndoRule};
+
+use crate::common::{Fate, Origin, Pair, Script, everywhere, ms, plain};
+
+/// Segments of 1000 B beside timestamps.
+fn eifel() -> Config {
+    Config { timestamps: true, undo: UndoRule::Eifel, mtu: 1052, ..plain() }
+}
+
+/// Ten segments left at 10 ms, more wait.
+fn ten_out(o: Origin, config: &Config) -> Script {
+    let mut t = Script::established(o, config);
+    t.run("send 50000\n> . 1:1001(1000) ack 1 * 10");
+    t
+}
+
+#[test]
+fn rfc4015_3_a_timeout_that_only_waited_too_short() {
+    everywhere(|o| {
+        ten_out(o, &eifel()).run(
+            "+1s > . 1:1001(1000) ack 1 <TS val 1010 ecr 10>
+             is cwnd 1000
+             is ssthresh 5000
+             // The ACK of the original comes: nothing is lost, nothing goes a second time.
+             +5ms < . 1:1(0) ack 1001 <TS val 900 ecr 10>
+             is recovery false
+             is cwnd 10000
+             is ssthresh none
+             > . 10001:11001(1000) ack 1
+             is flight 10000
+             < . 1:1(0) ack 3001 <TS val 901 ecr 10>
+             is cwnd 12000
+             > . 11001:12001(1000) ack 1 * 4",
+        );
+    });
+}
+
+#[test]
+fn rfc3522_3_2_a_real_loss_stays_one() {
+    everywhere(|o| {
+        let real = "+1s > . 1:1001(1000) ack 1
+             +5ms < . 1:1(0) ack 1001 <TS val 1010 ecr 1010>
+             is recovery true
+             is cwnd 2000
+             > . 1001:2001(1000) ack 1 * 2
+             // Only the first ACK of new data is asked.
+             < . 1:1(0) ack 2001 <TS val 1010 ecr 10>
+             is recovery true
+             is ssthresh 5000
+             > . 3001:4001(1000) ack 1 * 2";
+        ten_out(o, &eifel()).run(real);
+        ten_out(o, &Config { undo: UndoRule::Off, ..eifel() }).run(
+            "+1s > . 1:1001(1000) ack 1
+             +5ms < . 1:1(0) ack 1001 <TS val 900 ecr 10>
+             is recovery true
+             is cwnd 2000
+             > . 1001:2001(1000) ack 1 * 2",
+        );
+    });
+}
+
+#[test]
+fn rfc3522_3_2_step_5_all_at_once_may_be_lost_acks() {
+    everywhere(|o| {
+        let script = |before: &str| {
+            let mut t = Script::established(o, &Config { sack: true, ..eifel() });
+            t.run("send 1000\n> P. 1:1001(1000) ack 1");
+            t.run(before);
+            t.run("send 2000\n> . 1001:2001(1000) ack 1\n> P. 2001:3001(1000) ack 1");
+            t.run("+1s > . 1001:2001(1000) ack 1");
+            t
+        };
+        script("< . 1:1(0) ack 1001").run(
+            "< . 1:1(0) ack 3001 <TS val 20 ecr 10>
+             is cwnd 2000
+             is ssthresh 2000",
+        );
+        // A peer that reports duplicates would have said so.
+        script("< . 1:1(0) ack 1001 <sack 1:1001>").run(
+            "< . 1:1(0) ack 3001 <TS val 20 ecr 10>
+             is cwnd 10000
+             is ssthresh none",
+        );
+        script("< . 1:1(0) ack 1001 <sack 1:1001>").run(
+            "< . 1:1(0) ack 3001 <TS val 20 ecr 10,sack 1001:2001>
+             is ssthresh 2000",
+        );
+    });
+}
+
+#[test]
+fn rfc4015_3_reordering_that_looked_like_a_loss() {
+    everywhere(|o| {
+        for sack in [false, true] {
+            let blocks = |to| if sack { format!(",sack 1001:{to}") } else { String::new() };
+            let mut t = ten_out(o, &Config { sack, limited_transmit: false, ..eifel() });
+            for to in [2001, 3001] {
+                t.inject(&format!(". 1:1(0) ack 1 <TS val 11 ecr 10{}>", blocks(to))).expect("ok");
+                while t.drop_sent() {}
+            }
+            t.advance(t.now + ms(10));
+            t.inject(&format!(". 1:1(0) ack 1 <TS val 12 ecr 10{}>", blocks(4001))).expect("ok");
+            t.run("> . 1:1001(1000) ack 1 <TS val 20 ecr 12>\nis recovery true\nis cwnd 5000");
+            t.inject(". 1:1(0) ack 4001 <TS val 13 ecr 10>").expect("an ACK");
+            while t.drop_sent() {}
+            t.run("is recovery false\nis ssthresh none\nis undos 1");
+        }
+    });
+}
+
+#[test]
+fn rfc3522_within_one_tick_nothing_is_known() {
+    everywhere(|o| {
+        ten_out(o, &Config { limited_transmit: false, ..eifel() }).run(
+            "< . 1:1(0) ack 1 * 2
+             < . 1:1(0) ack 1
+             > . 1:1001(1000) ack 1 <TS val 10 ecr 10>
+             < . 1:1(0) ack 4001 <TS val 11 ecr 10>
+             > . 4001:5001(1000) ack 1
+             is recovery true
+             is undos 0",
+        );
+    });
+}
+
+#[test]
+fn rfc4015_3_step_8_not_when_the_ack_reports_congestion() {
+    everywhere(|o| {
+        ten_out(o, &Config { ecn: EcnWish::Rfc3168, ..eifel() }).run(
+            "+1s > . 1:1001(1000) ack 1
+             < E. 1:1(0) ack 1001 <TS val 900 ecr 10>
+             is undos 0
+             is ssthresh 5000
+             > . 1001:2001(1000) ack 1",
+        );
+    });
+}
+
+#[test]
+fn rfc4015_a_path_that_stops_for_a_while_costs_no_window() {
+    everywhere(|o| {
+        for (undo, undos) in [(UndoRule::Off, 0), (UndoRule::Eifel, 1)] {
+            let config = Config { undo, sack: true, rto_min: ms(30), ..eifel() };
+            let mut pair = Pair::new(o, &config, &config, ms(10));
+            // Nothing gets through from 100 ms to 300 ms, then everything in its order.
+            pair.link(|t| {
+                let at = t.sent_at.since_start();
+                let waits = ms(100) <= at && at < ms(300);
+                if waits { Fate::Late(ms(300) - at) } else { Fate::Pass }
+            });
+            pair.run(ms(100));
+            pair.a.send(10_000);
+            pair.run(ms(5));
+            pair.a.send(30_000);
+            pair.run_until(ms(5000), |p| p.a.acked_upto() == 40_000);
+            let counters = pair.a.info().counters;
+            assert_eq!(counters.undos, undos, "{}", pair.tail());
+            assert!(counters.rto_count > 0);
+        }
+    });
+}
+
+#[test]
+fn rfc3522_3_2_step_2_the_first_of_several_retransmissions_counts() {
+    everywhere(|o| {
+        // Sent at 10 ms, again at 1010 and 3010 ms.
+        for (echo, undos) in [(10, 1), (1010, 0), (3010, 0)] {
+            ten_out(o, &eifel()).run(&format!(
+                "+1s > . 1:1001(1000) ack 1
+                 +2s > . 1:1001(1000) ack 1
+                 < . 1:1(0) ack 1 <TS val 900 ecr {echo}>
+                 is undos 0"
+            ));
+            let mut t = ten_out(o, &eifel());
+            t.run("+1s > . 1:1001(1000) ack 1\n+2s > . 1:1001(1000) ack 1");
+            t.inject(&format!(". 1:1(0) ack 1001 <TS val 900 ecr {echo}>")).expect("an ACK");
+            while t.drop_sent() {}
+            t.run(&format!("is undos {undos}"));
+        }
+    });
+}
+
+#[test]
+fn rfc4015_what_is_taken_back_does_not_keep_ecn_from_cutting() {
+    everywhere(|o| {
+        ten_out(o, &Config { ecn: EcnWish::Rfc3168, ..eifel() }).run(
+            "+1s > . 1:1001(1000) ack 1
+             < . 1:1(0) ack 1001 <TS val 900 ecr 10>
+             is undos 1
+             is cwnd 10000
+             // Nor is CWR owed for it.
+             > [ect0] . 10001:11001(1000) ack 1
+             < E. 1:1(0) ack 2001 <TS val 901 ecr 10>
+             is cuts 1
+             is cwnd 5000",
+        );
+    });
+}
