@@ -5,6 +5,7 @@
 //! [`watch`] are checked after each. In the end the peer either falls silent, and every connection
 //! must come to rest, or turns honest, and everything must get through.
 
+mod board;
 mod config;
 mod craft;
 mod finish;

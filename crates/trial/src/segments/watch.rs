@@ -1,10 +1,10 @@
 //! What must hold after every step of one connection, whatever its peer sends.
 
-use std::collections::VecDeque;
-
 use lowtide_tcp::{Accepted, CloseReason, Config, Connection, Event, Info, State, Transmit};
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
+
+use super::board::Board;
 
 /// Bytes of memory of a connection beside what grows with what is outstanding.
 const BASE_MEMORY: u64 = 64 * 1024;
@@ -22,14 +22,11 @@ pub(super) struct Watch {
     pub(super) given: u64,
     pub(super) read: u64,
     pub(super) readable: u64,
-    acked: u64,
     /// One past the last stream offset sent, FIN included.
     sent: u64,
     ack_out: i64,
     edge_out: i64,
-    /// Segments as they were sent first, and whether the peer SACKed them since the last timeout.
-    segments: VecDeque<(u64, u64, bool)>,
-    timeouts: u64,
+    board: Board,
     /// What arrived, in order and without overlaps.
     held: Vec<(u64, u64)>,
     established: bool,
@@ -54,6 +51,7 @@ impl Watch {
             self.peer_scale = seg.options.window_scale;
             self.sack_offered[1] = seg.options.sack_permitted;
         }
+        self.board.timeouts(info.counters.rto_count);
         self.acknowledged(conn.acked_upto());
         let Some(accepted) = accepted else { return };
         self.remember_sacks(seg, &info);
@@ -71,22 +69,18 @@ impl Watch {
     }
 
     fn acknowledged(&mut self, upto: u64) {
-        assert!(upto >= self.acked, "SND.UNA went back from {} to {upto}", self.acked);
+        let acked = self.board.acked();
+        assert!(upto >= acked, "SND.UNA went back from {acked} to {upto}");
         assert!(upto <= self.sent.min(self.given), "{upto} acknowledged, {} sent", self.sent);
-        self.acked = upto;
-        while self.segments.front().is_some_and(|s| s.1 <= upto) {
-            self.segments.pop_front();
-        }
+        self.board.acknowledge(upto);
     }
 
     fn remember_sacks(&mut self, seg: &Segment, info: &Info) {
         let Some(isn) = self.isn else { return };
-        self.forget_sacks_at_timeout(info);
-        let offset = |s: SeqNum| {
-            let una = isn.add(1).add(self.acked);
-            self.acked as i64 + i64::from(s.diff(una))
-        };
-        let fresh = seg.flags.contains(Flags::ACK) && offset(seg.ack) >= self.acked as i64;
+        let acked = self.board.acked();
+        let una = isn.add(1).add(acked);
+        let offset = |s: SeqNum| acked as i64 + i64::from(s.diff(una));
+        let fresh = seg.flags.contains(Flags::ACK) && offset(seg.ack) >= acked as i64;
         if !fresh || self.sack_offered != [true, true] || !info.state.is_synchronised() {
             return;
         }
@@ -94,18 +88,8 @@ impl Watch {
         for &(start, end) in seg.options.sack.as_slice() {
             let (start, end) = (offset(start), offset(end));
             if start >= una && start < end && end <= self.sent as i64 {
-                // Part of a segment does not count: the scoreboard judges whole ones.
-                let whole = |s: &&mut (u64, u64, bool)| start <= s.0 as i64 && s.1 as i64 <= end;
-                self.segments.iter_mut().filter(whole).for_each(|s| s.2 = true);
+                self.board.sack(start as u64, end as u64);
             }
-        }
-    }
-
-    /// A timeout may show that the peer took back what it had SACKed (RFC 2018 §8).
-    fn forget_sacks_at_timeout(&mut self, info: &Info) {
-        if info.counters.rto_count != self.timeouts {
-            self.timeouts = info.counters.rto_count;
-            self.segments.iter_mut().for_each(|s| s.2 = false);
         }
     }
 
@@ -126,7 +110,7 @@ impl Watch {
             assert!(h.flags.contains(Flags::RST), "{h:?} after the end");
             assert!(self.resets_after_end == 1, "a second RST");
         }
-        self.forget_sacks_at_timeout(&info);
+        self.board.timeouts(info.counters.rto_count);
         self.shape(t, conn.config(), info.mss);
         if h.flags.contains(Flags::SYN) {
             let isn = *self.isn.get_or_insert(h.seq);
@@ -175,36 +159,32 @@ impl Watch {
         // Below 2^32 bytes in all, so that offsets are sequence numbers.
         let start = u64::from(h.seq.diff(isn.add(1)).cast_unsigned());
         let end = start + occupied;
-        assert!(start >= self.acked, "sends {start} again, {} is acknowledged", self.acked);
+        assert!(
+            start >= self.board.acked(),
+            "sends {start} again, {} is acknowledged",
+            self.board.acked()
+        );
         if len > 0 {
             assert_eq!(start, t.stream.start, "sequence number and stream disagree");
-            let ahead = t.stream.end - self.acked;
+            let ahead = t.stream.end - self.board.acked();
             let buffer = conn.config().send_buffer.as_u64();
             assert!(ahead <= buffer, "{ahead} B unacknowledged, the buffer has {buffer}");
         }
-        let resent = self.segments.iter().find(|s| s.2 && s.0 <= start && end <= s.1);
-        assert!(resent.is_none(), "sends {start}..{end} again, {resent:?} was SACKed");
-        let edge = self.acked + info.snd_wnd;
+        let edge = self.board.acked() + info.snd_wnd;
         if end > edge && occupied == 1 && end >= self.sent {
             // A window probe, or a FIN that was acknowledged beyond the data.
             self.sent = end;
             return;
         }
-        let board_end = self.segments.back().map_or(self.acked, |s| s.1);
-        if end > board_end {
+        if end > self.board.end() {
             assert!(end <= edge, "sends up to {end}, the window ends at {edge}");
             if occupied > 1 && !info.in_recovery {
                 // Limited transmit may add two segments, and a FIN is no byte.
                 let most = info.snd_cwnd + 2 * u64::from(t.mss) + 1;
                 assert!(info.in_flight <= most, "{} B in flight of {most}", info.in_flight);
             }
-            let mut at = board_end.max(start);
-            while at < end {
-                let stop = end.min(at + u64::from(t.mss));
-                self.segments.push_back((at, stop, false));
-                at = stop;
-            }
         }
+        self.board.transmit(start, end, t.mss);
         self.sent = self.sent.max(end);
     }
 
@@ -283,7 +263,7 @@ impl Watch {
             "cwnd {}",
             info.snd_cwnd
         );
-        let outstanding = (self.sent - self.acked) / u64::from(info.mss.max(1));
+        let outstanding = (self.sent - self.board.acked()) / u64::from(info.mss.max(1));
         // The board's ring keeps the capacity that it once needed.
         let peak = self.sent / u64::from(info.mss.max(1));
         let most = BASE_MEMORY + SEGMENT_MEMORY * outstanding.max(peak);
