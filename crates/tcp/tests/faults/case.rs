@@ -173,7 +173,9 @@ impl Case {
         let mut g = Draw::new(seed, 1, "games");
         if size == Size::Short {
             pairs.truncate(1 + g.below(10) as usize / 9);
-            pairs.iter_mut().for_each(|pair| pair.cut_short(&mut g));
+            for pair in &mut pairs {
+                pair.cut_short(&mut g);
+            }
         }
         let plays = |g: &mut Draw| weather != Weather::Perfect && g.permille(300);
         let games = [(); 2].map(|()| if plays(&mut g) { Some(Games::draw(&mut g)) } else { None });
@@ -276,7 +278,7 @@ impl PairPlan {
         let more = d.below(2) as usize;
         for (side, end) in self.ends.iter_mut().enumerate() {
             let mss = u64::from(end.config.mtu - 40);
-            let most = if side == more { 12 } else { 3 };
+            let most = if side == more { 8 } else { 2 };
             end.total = end.total.min(d.below(most * mss));
             end.chunk = end.chunk.max(end.total / 10);
         }

@@ -48,7 +48,9 @@ impl Board {
     pub(crate) fn timeouts(&mut self, n: u64) {
         let reneged = self.sent.front().is_some_and(|s| s.sacked);
         if n != std::mem::replace(&mut self.timeouts, n) && reneged {
-            self.sent.iter_mut().for_each(|s| s.sacked = false);
+            for s in &mut self.sent {
+                s.sacked = false;
+            }
         }
     }
 

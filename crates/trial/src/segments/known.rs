@@ -18,8 +18,6 @@ pub(super) struct Known {
     pub(super) ts_echo: u32,
     /// It uses timestamps.
     pub(super) stamps: bool,
-    /// It answered a SYN of ours, or sent one, since we last looked.
-    pub(super) syn_seen: bool,
 }
 
 impl Known {
@@ -33,7 +31,6 @@ impl Known {
             ts_value: 0,
             ts_echo: 0,
             stamps: false,
-            syn_seen: false,
         }
     }
 
@@ -45,7 +42,6 @@ impl Known {
         if seg.flags.contains(Flags::SYN) {
             self.isn = seg.seq;
             self.snd_max = seg.seq_end();
-            self.syn_seen = true;
         } else if self.snd_max.before(seg.seq_end()) {
             self.snd_max = seg.seq_end();
         }

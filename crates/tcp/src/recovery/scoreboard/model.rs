@@ -10,6 +10,7 @@ use super::*;
 
 const MSS: u32 = 100;
 
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Clone, Copy, Debug)]
 struct Seg {
     start: u64,
@@ -114,7 +115,9 @@ impl Model {
         let found: Vec<usize> = (0..self.segs.len())
             .filter(|&i| !self.segs[i].sacked && !self.segs[i].lost && self.is_lost(i))
             .collect();
-        found.iter().for_each(|&i| self.segs[i].lost = true);
+        for &i in &found {
+            self.segs[i].lost = true;
+        }
         (found.iter().map(|&i| self.segs[i].len()).sum(), found.len() as u32)
     }
 
@@ -153,7 +156,9 @@ impl Model {
     fn time_out(&mut self) {
         // RFC 2018 §8: who SACKed the first segment and did not acknowledge it took that back.
         if self.segs.first().is_some_and(|s| s.sacked) {
-            self.segs.iter_mut().for_each(|s| s.sacked = false);
+            for seg in &mut self.segs {
+                seg.sacked = false;
+            }
         }
         for seg in &mut self.segs {
             (seg.lost, seg.resent) = (!seg.sacked, false);
