@@ -1,7 +1,7 @@
 //! How often the window comes down: once per window of data for marks (RFC 3168 §6.1.2, RFC 8257
 //! §3.3), once per loss episode (RFC 5681, RFC 6582), and a loss does not add to a mark.
 
-use lowtide_tcp::{Config, CutRule, Info};
+use lowtide_tcp::{Config, CutRule, Info, Reduction};
 
 /// A reduction that is not yet through: SND.NXT when it happened.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,9 @@ impl Cuts {
         assert!(marks + losses <= 1, "{marks} cuts for marks and {losses} for losses at once");
         let per_window = config.cut == CutRule::PerWindow;
         if marks > 0 {
-            assert!(info.snd_cwnd <= before, "a cut from {before} to {}", info.snd_cwnd);
+            // Where it comes down in proportion, the cwnd that shows stays near what is in flight.
+            let lower = info.snd_cwnd <= before || config.reduction == Reduction::Prr;
+            assert!(lower, "a cut from {before} to {}", info.snd_cwnd);
             let last = self.mark.iter().chain(&self.loss).find(|cut| open(cut));
             assert!(!per_window || last.is_none(), "a mark cuts at {acked}, {last:?} is not over");
             self.mark = Some(here);
