@@ -7,8 +7,10 @@ use lowtide_tcp::{Config, CutRule, Info, Reduction};
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     point: u64,
-    /// cwnd before it.
-    before: u64,
+    /// What a loss in the same window must leave, bytes.
+    least: u64,
+    /// Bytes in flight before it, where a reduction in proportion bounds what follows.
+    flight: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -18,6 +20,7 @@ pub(crate) struct Cuts {
     timeouts: u64,
     undos: u64,
     cwnd: u64,
+    flight: u64,
     mark: Option<Cut>,
     loss: Option<Cut>,
 }
@@ -30,7 +33,10 @@ impl Cuts {
         let open = |cut: &Cut| acked + 1 < cut.point;
         let c = &info.counters;
         let before = std::mem::replace(&mut self.cwnd, info.snd_cwnd);
-        let here = Cut { point: sent, before };
+        let spreads = config.reduction == Reduction::Prr;
+        // Where it comes down in proportion, the cwnd that shows stays near what is in flight.
+        let least = if spreads { info.snd_ssthresh.unwrap_or(0) / 2 } else { before / 2 };
+        let here = Cut { point: sent, least, flight: spreads.then_some(self.flight) };
         let marks = c.ecn_reductions - std::mem::replace(&mut self.reductions, c.ecn_reductions);
         let losses = c.fast_retransmits - std::mem::replace(&mut self.losses, c.fast_retransmits);
         let timeouts = c.rto_count - std::mem::replace(&mut self.timeouts, c.rto_count);
@@ -41,9 +47,7 @@ impl Cuts {
         assert!(marks + losses <= 1, "{marks} cuts for marks and {losses} for losses at once");
         let per_window = config.cut == CutRule::PerWindow;
         if marks > 0 {
-            // Where it comes down in proportion, the cwnd that shows stays near what is in flight.
-            let lower = info.snd_cwnd <= before || config.reduction == Reduction::Prr;
-            assert!(lower, "a cut from {before} to {}", info.snd_cwnd);
+            assert!(spreads || info.snd_cwnd <= before, "a cut from {before} to {}", info.snd_cwnd);
             let last = self.mark.iter().chain(&self.loss).find(|cut| open(cut));
             assert!(!per_window || last.is_none(), "a mark cuts at {acked}, {last:?} is not over");
             self.mark = Some(here);
@@ -52,21 +56,29 @@ impl Cuts {
             let last = self.loss.filter(open);
             assert!(last.is_none(), "a loss cuts at {acked}, {last:?} is not over");
             if let Some(mark) = self.mark.filter(|cut| per_window && open(cut)) {
-                let least = mark.before / 2;
                 let left = info.snd_ssthresh.unwrap_or(u64::MAX);
-                assert!(left >= least, "mark and loss leave {left} of {} B", mark.before);
+                assert!(left >= mark.least, "mark and loss leave {left}, not {}", mark.least);
             }
             self.loss = Some(here);
         }
         if timeouts > 0 && info.snd_cwnd > 0 {
             let mss = u64::from(info.mss);
             assert!(info.snd_cwnd <= mss, "cwnd {} after a timeout", info.snd_cwnd);
-            (self.mark, self.loss) = (None, Some(here));
+            // From one segment it starts slowly again.
+            (self.mark, self.loss) = (None, Some(Cut { flight: None, ..here }));
         }
     }
 
     /// The connection has sent what it may; an idle restart lowers cwnd then.
-    pub(crate) fn sent(&mut self, info: &Info) {
+    pub(crate) fn sent(&mut self, info: &Info, acked: u64, sack: bool) {
+        // Without SACK the duplicates say what left the network, and only PRR counts them.
+        for cut in self.mark.iter().filter(|cut| sack && acked + 1 < cut.point) {
+            // A few segments go whatever happens, and what goes again counts twice.
+            let most = cut.flight.map(|f| f.max(info.snd_ssthresh.unwrap_or(0)));
+            let most = most.map_or(u64::MAX, |m| m + 4 * u64::from(info.mss));
+            assert!(info.in_flight <= most, "{} B in flight after {cut:?}", info.in_flight);
+        }
+        self.flight = info.in_flight;
         if info.snd_cwnd < self.cwnd {
             self.mark = None;
         }

@@ -184,7 +184,7 @@ impl World {
         let e = &mut self.ends[end];
         let conn = self.hosts[e.side].conn(e.id).expect("it is not released");
         let info = conn.info();
-        e.watch.rests(&info);
+        e.watch.rests(&info, conn.acked_upto());
         e.timeout = conn.poll_timeout().map(|at| at + self.case.lateness);
         assert!(e.timeout.is_none_or(|at| at > now), "wants to come back at {:?}", e.timeout);
         let readable = e.inbox.read_upto() + e.inbox.readable();

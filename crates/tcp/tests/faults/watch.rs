@@ -85,8 +85,8 @@ impl Watch {
     }
 
     /// It has sent what it may.
-    pub(crate) fn rests(&mut self, info: &Info) {
-        self.cuts.sent(info);
+    pub(crate) fn rests(&mut self, info: &Info, acked: u64) {
+        self.cuts.sent(info, acked, self.sack == [true; 2]);
     }
 
     /// That many wire segments with new data came in.
