@@ -173,9 +173,9 @@ fn unknown_names() {
     refused("[run]", "[probes]\ngroups = [\"lung\"]\n[run]", "\"lung\"", &["`long`"]);
     refused(
         "nagle = false",
-        "buffer-tuning = \"auto\"",
-        "\"auto\"",
-        &["not available in this version", "tuning"],
+        "undo = \"f-rto\"",
+        "\"f-rto\"",
+        &["not available in this version", "RFC 5682"],
     );
 }
 

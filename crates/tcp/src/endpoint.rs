@@ -361,6 +361,7 @@ impl Endpoint {
             Some(last) if !last.before(isn) => last.add(BEYOND),
             _ => isn,
         };
+        let isn = self.next_isn.take().unwrap_or(isn);
         let conn = Connection::accept(config, now, seg, isn, ts_base);
         Arrival::Opened(self.insert(tuple, conn, Some(listener)))
     }

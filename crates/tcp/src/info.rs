@@ -42,7 +42,8 @@ pub struct Info {
     pub state: State,
     /// ECN as agreed.
     pub ecn: EcnMode,
-    /// Congestion window, bytes; zero before ESTABLISHED.
+    /// Congestion window, bytes; zero before ESTABLISHED. While PRR brings it down: what is in flight and
+    /// what may go.
     pub snd_cwnd: u64,
     /// Slow-start threshold, bytes.
     pub snd_ssthresh: Option<u64>,

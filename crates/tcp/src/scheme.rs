@@ -2,7 +2,8 @@
 //!
 //! Contract: a scheme is data and overrides whatever profile it is laid over, so that two schemes
 //! differ in the same switches whichever profile lies beneath. It states every switch of which the
-//! outcome of the comparison depends by definition, and no other.
+//! outcome of the comparison depends by definition, and no other: how losses are found and how the
+//! window comes down are the profile's, the same for all.
 
 use crate::config::Config;
 use crate::profile::{Assignment, apply as apply_all};
@@ -33,7 +34,6 @@ pub static SCHEMES: &[Scheme] = &[
             set("cwr", "after-reduction", "RFC 8257 §3.3"),
             set("cut", "per-window", "RFC 8257 §3.3"),
             set("freeze-growth", "off", "RFC 8257 §3.4: grows as usual"),
-            set("recovery", "sack", "RFC 8257 §3.5: loss as any other TCP"),
             set("sack", "true", "RFC 2018"),
         ],
     },
@@ -49,7 +49,6 @@ pub static SCHEMES: &[Scheme] = &[
             set("cwr", "after-reduction", "RFC 3168 §6.1.2"),
             set("cut", "per-window", "RFC 3168 §6.1.2"),
             set("freeze-growth", "ece-acks", "RFC 3168 §6.1.2"),
-            set("recovery", "sack", "RFC 6675"),
             set("sack", "true", "RFC 2018"),
         ],
     },
@@ -61,7 +60,6 @@ pub static SCHEMES: &[Scheme] = &[
             set("ecn", "off", "RFC 3168 §6.1.1: not asked for"),
             set("ack", "rfc3168", "RFC 5681 §4.2: delayed ACKs"),
             set("feedback", "rfc3168", "no ECN, so it has nothing to decode"),
-            set("recovery", "sack", "RFC 6675"),
             set("sack", "true", "RFC 2018"),
         ],
     },
@@ -98,6 +96,24 @@ mod tests {
                     let text = switches::get_text(&config, a.switch).unwrap();
                     assert_eq!(text, a.value, "{} over {}", scheme.name, profile.name);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn losses_are_found_and_answered_as_the_profile_does() {
+        for scheme in SCHEMES {
+            for profile in PROFILES {
+                let before = profile.config().unwrap();
+                let mut config = before.clone();
+                apply(scheme, &mut config).unwrap();
+                assert_eq!(
+                    (config.recovery, config.reduction, config.tail_loss_probe),
+                    (before.recovery, before.reduction, before.tail_loss_probe),
+                    "{} over {}",
+                    scheme.name,
+                    profile.name
+                );
             }
         }
     }

@@ -1,11 +1,9 @@
 //! A packet that was sent against the line that expects it, field by field.
 
-use lowtide_wire::Flags;
-
 use super::inbound::pattern;
 use super::notation::{self, flags, list};
 use super::observed::Observed;
-use super::peer::{Peer, ends};
+use super::peer::{Peer, Shown, ends};
 use super::setup::Setup;
 use crate::script::{PacketSpec, TcpOption};
 
@@ -36,11 +34,11 @@ pub(super) fn differences(
         field("ECN", notation::ecn(segment.ecn).text().to_string(), ecn.text().to_string());
     }
     field("flags", flags(segment.flags), flags(spec.flags));
-    let seq = peer.to_script(segment.seq.raw());
-    field("sequence number", seq.to_string(), spec.seq.to_string());
+    let Shown(got) = peer.in_script_numbers(observed);
+    field("sequence number", got.seq.to_string(), spec.seq.to_string());
     field("length", segment.payload_len.to_string(), spec.len.to_string());
-    if let (Some(ack), true) = (spec.ack, segment.flags.contains(Flags::ACK)) {
-        field("ack", segment.ack.raw().to_string(), ack.to_string());
+    if let (Some(ack), Some(got)) = (spec.ack, got.ack) {
+        field("ack", got.to_string(), ack.to_string());
     }
     if let Some(window) = spec.window {
         field("win", segment.window.to_string(), window.to_string());
@@ -50,7 +48,7 @@ pub(super) fn differences(
         field("payload", format!("wrong from its byte {at} on"), "what was written".to_string());
     }
     if let Some(expected) = &spec.options {
-        options(expected, observed, peer, setup, &mut out);
+        options(expected, observed, &got.options.unwrap_or_default(), peer, setup, &mut out);
     }
     out
 }
@@ -65,26 +63,27 @@ fn wrong_byte(observed: &Observed, peer: &Peer) -> Option<usize> {
 fn options(
     expected: &[TcpOption],
     observed: &Observed,
+    shown: &[TcpOption],
     peer: &mut Peer,
     setup: &Setup,
     out: &mut Vec<String>,
 ) {
-    let got = &observed.options;
     let kinds =
         |options: &[TcpOption]| -> Vec<_> { options.iter().map(std::mem::discriminant).collect() };
-    if kinds(expected) != kinds(got) {
+    if kinds(expected) != kinds(shown) {
         let show = |options: &[TcpOption]| format!("<{}>", list(options));
-        out.push(format!("options: {}, expected {}", show(got), show(expected)));
+        out.push(format!("options: {}, expected {}", show(shown), show(expected)));
         return;
     }
-    for (expected, got) in expected.iter().zip(got) {
+    for ((expected, shown), found) in expected.iter().zip(shown).zip(&observed.options) {
         let (
             TcpOption::Timestamps { value, echo },
+            // Stamps are mapped here, one by one.
             TcpOption::Timestamps { value: got_value, echo: got_echo },
-        ) = (expected, got)
+        ) = (expected, found)
         else {
-            if expected != got {
-                out.push(format!("option: {got}, expected {expected}"));
+            if expected != shown {
+                out.push(format!("option: {shown}, expected {expected}"));
             }
             continue;
         };

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::ipv4::{self, Ipv4Header};
 use lowtide_wire::ipv6::{self, Ipv6Header};
-use lowtide_wire::{Addresses, Ecn, tcp};
+use lowtide_wire::{Addresses, Ecn, Flags, tcp};
 
 use super::peer::Peer;
 use crate::script::{EcnSpec, PacketSpec, TcpOption};
@@ -19,18 +19,22 @@ pub(super) const fn pattern(offset: u32) -> u8 {
 /// The whole IP packet. Its options stand as written, which `wire` would put into its own order.
 pub(super) fn bytes(spec: &PacketSpec, peer: &mut Peer) -> Vec<u8> {
     let tuple = peer.sends(spec.flags, spec.seq);
+    let syn = spec.flags.contains(Flags::SYN);
+    let (local, remote) = (peer.local_base(syn), peer.remote_base(syn));
+    let seq = spec.seq.wrapping_add(remote);
     let mut options = Vec::new();
     for option in spec.options.iter().flatten() {
-        on_the_wire(option, peer).write(&mut options);
+        on_the_wire(option, peer, local).write(&mut options);
     }
-    let first = peer.remote_offset(spec.seq);
+    // The payload of a SYN comes after it.
+    let first = peer.remote_offset(seq.wrapping_add(u32::from(syn)));
     let payload: Vec<u8> = (0..spec.len).map(|i| pattern(first.wrapping_add(i))).collect();
 
     let mut segment = Vec::new();
     segment.extend(tuple.remote_port.to_be_bytes());
     segment.extend(tuple.local_port.to_be_bytes());
-    segment.extend(spec.seq.to_be_bytes());
-    segment.extend(spec.ack.map_or(0, |ack| peer.to_wire(ack)).to_be_bytes());
+    segment.extend(seq.to_be_bytes());
+    segment.extend(spec.ack.map_or(0, |ack| ack.wrapping_add(local)).to_be_bytes());
     let words = (tcp::MIN_HEADER_LEN + options.len()) as u16 / 4;
     segment.extend((words << 12 | spec.flags.bits()).to_be_bytes());
     segment.extend(spec.window.unwrap_or(0).to_be_bytes());
@@ -63,11 +67,11 @@ pub(super) fn bytes(spec: &PacketSpec, peer: &mut Peer) -> Vec<u8> {
     packet
 }
 
-/// The peer's own numbers stay; those of the host's streams are mapped.
-fn on_the_wire(option: &TcpOption, peer: &Peer) -> TcpOption {
+/// What the peer says of the host's numbers, mapped to those.
+fn on_the_wire(option: &TcpOption, peer: &Peer, local: u32) -> TcpOption {
     match option {
         TcpOption::Sack(blocks) => TcpOption::Sack(
-            blocks.iter().map(|(a, b)| (peer.to_wire(*a), peer.to_wire(*b))).collect(),
+            blocks.iter().map(|(a, b)| (a.wrapping_add(local), b.wrapping_add(local))).collect(),
         ),
         TcpOption::Timestamps { value, echo } => {
             TcpOption::Timestamps { value: *value, echo: peer.echo_to_wire(*echo) }

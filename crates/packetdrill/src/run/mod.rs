@@ -18,7 +18,7 @@ mod setup;
 
 use lowtide_units::{Duration, Instant};
 
-use crate::script::{Action, Event, PacketSpec, Script, ScriptError, When};
+use crate::script::{Action, Event, PacketSpec, Script, ScriptError, TcpOption, When};
 use crate::stack::{Packet, Stack};
 use calls::{Blocked, Calls};
 use notation::Notation;
@@ -119,9 +119,12 @@ impl<'a> Runner<'a> {
                 let shown = Notation::inbound(spec);
                 self.report.trace(self.stack.now(), &shown);
                 if let Err(error) = self.stack.inject(&bytes) {
-                    // The stack drops it, as a host would; the script may mean it so.
-                    let text = format!("the host drops this packet: {error}");
-                    self.report.note(self.script, event.span.start, text);
+                    // The stack drops it, as a host would. Who writes options byte by byte means it so.
+                    let raw = |option: &TcpOption| matches!(option, TcpOption::Raw(_));
+                    if !spec.options.iter().flatten().any(raw) {
+                        let text = format!("the host drops this packet: {error}");
+                        self.report.note(self.script, event.span.start, text);
+                    }
                 }
                 self.poll_blocked()
             }

@@ -114,6 +114,10 @@ impl fmt::Display for TcpOption {
                 blocks.iter().try_for_each(|(left, right)| write!(f, " {left}:{right}"))
             }
             Self::Timestamps { value, echo } => write!(f, "TS val {value} ecr {echo}"),
+            Self::Raw(bytes) => {
+                f.write_str("raw ")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
             Self::Unknown { kind, data } => write!(f, "kind {kind} ({} bytes)", data.len() + 2),
         }
     }
@@ -129,6 +133,7 @@ impl TcpOption {
             Self::SackPermitted => 2,
             Self::Sack(blocks) => 2 + 8 * blocks.len(),
             Self::Timestamps { .. } => 10,
+            Self::Raw(bytes) => bytes.len(),
             Self::Unknown { data, .. } => 2 + data.len(),
         }
     }
@@ -155,6 +160,7 @@ impl TcpOption {
                 out.extend(value.to_be_bytes());
                 out.extend(echo.to_be_bytes());
             }
+            Self::Raw(bytes) => out.extend(bytes),
             Self::Unknown { kind, data } => {
                 out.extend([*kind, data.len() as u8 + 2]);
                 out.extend(data);

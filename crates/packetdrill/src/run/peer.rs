@@ -1,8 +1,8 @@
 //! The other end: which connection the script speaks of, and how its numbers map to those on the wire.
 //!
-//! The script's numbers for the peer are those on the wire. The host chooses its own initial sequence
-//! number and its own timestamps: the first is learned from its SYN, the others one by one as they
-//! are first seen.
+//! A SYN says its initial sequence number, and every other packet counts from there: after
+//! `S 700:700(0)` the first byte is 1. The peer's number is as written; the host chooses its own, which
+//! is learned from its SYN, as its timestamps are learned one by one when they are first seen.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -33,10 +33,10 @@ pub(super) struct Peer {
 struct Numbers {
     /// The peer's initial sequence number.
     remote_isn: Option<u32>,
+    /// That of its last SYN: another connection begins with it if the host answers so.
+    remote_syn: Option<u32>,
     /// The host's: as the script writes it, and on the wire.
     local_isn: Option<(u32, u32)>,
-    /// A new SYN of the peer may have begun another connection: learn again.
-    learn: bool,
     /// TSval of the host: the script's and the one on the wire, in the order in which they came.
     stamps: Vec<(u32, u32)>,
     by_script: BTreeMap<u32, u32>,
@@ -83,34 +83,33 @@ impl Peer {
                 remote_port,
             }
         });
-        if flags.contains(Flags::SYN) && self.numbers.remote_isn != Some(seq) {
-            self.numbers.learn |= self.numbers.remote_isn.is_some();
-            self.numbers.remote_isn = Some(seq);
+        if flags.contains(Flags::SYN) {
+            self.numbers.remote_isn.get_or_insert(seq);
+            self.numbers.remote_syn = Some(seq);
         }
         tuple
     }
 
-    /// The payload offset in the peer's stream.
-    pub(super) fn remote_offset(&self, seq: u32) -> u32 {
-        seq.wrapping_sub(self.numbers.remote_isn.map_or(0, |isn| isn.wrapping_add(1)))
+    /// Where the peer's payload that begins at `wire` stands in its stream.
+    pub(super) fn remote_offset(&self, wire: u32) -> u32 {
+        wire.wrapping_sub(self.numbers.remote_isn.map_or(0, |isn| isn.wrapping_add(1)))
     }
 
-    /// The payload offset in the host's stream; `None` before its SYN.
+    /// Where the host's payload stands in its stream; `None` before its SYN.
     pub(super) fn local_offset(&self, wire: u32) -> Option<u32> {
         let (_, isn) = self.numbers.local_isn?;
         Some(wire.wrapping_sub(isn.wrapping_add(1)))
     }
 
-    /// A number of the host's stream: from the script to the wire.
-    pub(super) fn to_wire(&self, script: u32) -> u32 {
-        let (a, b) = self.numbers.local_isn.unwrap_or_default();
-        script.wrapping_sub(a).wrapping_add(b)
+    /// What is added to a number of the peer's stream: from the script to the wire.
+    pub(super) fn remote_base(&self, syn: bool) -> u32 {
+        if syn { 0 } else { self.numbers.remote_isn.unwrap_or(0) }
     }
 
-    /// And back.
-    pub(super) fn to_script(&self, wire: u32) -> u32 {
-        let (a, b) = self.numbers.local_isn.unwrap_or_default();
-        wire.wrapping_sub(b).wrapping_add(a)
+    /// The same for the host's stream.
+    pub(super) fn local_base(&self, syn: bool) -> u32 {
+        let (script, wire) = self.numbers.local_isn.unwrap_or_default();
+        if syn { wire.wrapping_sub(script) } else { wire }
     }
 
     /// What the peer echoes of the host's clock: from the script to the wire.
@@ -161,20 +160,35 @@ impl Peer {
             self.numbers = Numbers::default();
         }
         let as_written = spec.filter(|s| s.flags.contains(Flags::SYN)).map_or(0, |s| s.seq);
-        if self.numbers.local_isn.is_none() || std::mem::take(&mut self.numbers.learn) {
-            self.numbers.local_isn = Some((as_written, segment.seq.raw()));
-            self.numbers.stamps.clear();
-            self.numbers.by_script.clear();
+        // The SYN that this one acknowledges began another connection between the same ends.
+        let renews = self.numbers.remote_syn.filter(|isn| {
+            segment.flags.contains(Flags::ACK)
+                && segment.ack.raw() == isn.wrapping_add(1)
+                && self.numbers.remote_isn != Some(*isn)
+        });
+        if renews.is_some() {
+            self.numbers = Numbers { remote_isn: renews, remote_syn: renews, ..Numbers::default() };
         }
+        self.numbers.local_isn.get_or_insert((as_written, segment.seq.raw()));
     }
 
     /// The packet as the script would write it.
     pub(super) fn in_script_numbers(&self, observed: &Observed) -> Shown {
         let Shown(mut spec) = Self::wire_numbers(observed);
-        spec.seq = self.to_script(spec.seq);
+        let syn = spec.flags.contains(Flags::SYN);
+        let remote = self.remote_base(syn);
+        spec.seq = spec.seq.wrapping_sub(self.local_base(syn));
+        spec.ack = spec.ack.map(|ack| ack.wrapping_sub(remote));
         for option in spec.options.iter_mut().flatten() {
-            if let TcpOption::Timestamps { value, .. } = option {
-                *value = self.stamp_to_script(*value);
+            match option {
+                TcpOption::Timestamps { value, .. } => *value = self.stamp_to_script(*value),
+                TcpOption::Sack(blocks) => {
+                    for (left, right) in blocks {
+                        *left = left.wrapping_sub(remote);
+                        *right = right.wrapping_sub(remote);
+                    }
+                }
+                _ => {}
             }
         }
         Shown(spec)
@@ -209,7 +223,7 @@ pub(super) fn ends(observed: &Observed) -> FourTuple {
 }
 
 /// A packet in the script's notation.
-pub(super) struct Shown(PacketSpec);
+pub(super) struct Shown(pub(super) PacketSpec);
 
 impl std::fmt::Display for Shown {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -24,7 +24,8 @@ pub(super) struct Setup {
 }
 
 /// Options of the program that say nothing about the host under test.
-const WITHOUT_EFFECT: [&str; 8] = [
+const WITHOUT_EFFECT: [&str; 9] = [
+    "mss",
     "verbose",
     "debug",
     "dry_run",

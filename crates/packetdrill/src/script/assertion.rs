@@ -214,15 +214,16 @@ fn operand(at: &mut Cursor<'_>, left: &'static Field) -> Result<Operand> {
     if name.is_empty() {
         return Err(at.unexpected("a value"));
     }
+    // The words first: `limited_by == cwnd` speaks of the limit, not of the field.
+    if let Some(word) = fields::word(left, name) {
+        return Ok(word);
+    }
     if let Some(field) = fields::find(name) {
         if field.kind != left.kind {
             let message = format!("`{}` and `{}` are of different kinds", left.name, field.name);
             return Err(at.error(start..at.at, message));
         }
         return Ok(Operand::Field(field));
-    }
-    if let Some(word) = fields::word(left, name) {
-        return Ok(word);
     }
     let message = format!("`{name}` is no value of `{}`", left.name);
     Err(at.error(start..at.at, message).help(fields::expects(left)))

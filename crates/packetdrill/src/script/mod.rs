@@ -149,7 +149,9 @@ pub enum TcpOption {
         /// TSecr.
         echo: u32,
     },
-    /// Any other kind, found on the wire; scripts cannot write it.
+    /// `raw fe04beef`: these bytes, whatever they are. Only in packets that are to be sent.
+    Raw(Vec<u8>),
+    /// Any other kind, found on the wire; scripts write it as `raw`.
     Unknown {
         /// The kind.
         kind: u8,

@@ -79,6 +79,12 @@ pub(super) fn packet(at: &mut Cursor<'_>) -> Result<PacketSpec> {
             return Err(at.error(start..at.at, message).help(help));
         }
     }
+    let raw = |option: &TcpOption| matches!(option, TcpOption::Raw(_));
+    if !inbound && spec.options.iter().flatten().any(raw) {
+        let message =
+            "`raw` is for packets that are to be sent; write what is expected by its name";
+        return Err(at.error(start..at.at, message));
+    }
     if inbound && spec.options.is_none() {
         let message = "`<...>` says nothing about a packet that is to be sent; write its options";
         return Err(at.error(start..at.at, message));
@@ -240,6 +246,7 @@ fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
             at.skip_blanks()?;
             TcpOption::Timestamps { value, echo: at.number("TSecr (32 bits)")? }
         }
+        "raw" => TcpOption::Raw(hex(at)?),
         "" => return Err(at.unexpected("a TCP option")),
         other => {
             return Err(at
@@ -247,7 +254,23 @@ fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
                     start..start + other.len(),
                     format!("the TCP option `{other}` is not supported"),
                 )
-                .help("options are mss, nop, eol, wscale, sackOK, sack, TS"));
+                .help("options are mss, nop, eol, wscale, sackOK, sack, TS, raw"));
         }
     })
+}
+
+/// Bytes as pairs of hexadecimal digits.
+fn hex(at: &mut Cursor<'_>) -> Result<Vec<u8>> {
+    let start = at.at;
+    let rest = at.rest();
+    let digits = rest.find(|c: char| !c.is_ascii_hexdigit()).map_or(rest, |end| &rest[..end]);
+    at.at += digits.len();
+    let pair = |i| digits.get(i..i + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
+    let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(pair).collect();
+    match bytes {
+        Some(bytes) if !bytes.is_empty() => Ok(bytes),
+        _ => Err(at
+            .error(start..at.at, "this is no row of bytes")
+            .help("write bytes as pairs of hexadecimal digits: raw fe04beef")),
+    }
 }

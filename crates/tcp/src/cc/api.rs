@@ -108,7 +108,8 @@ pub enum CongestionEvent {
     Recovered {
         /// When.
         now: Instant,
-        /// FlightSize, bytes; RFC 6582 §3.2 step 3 (1) bounds the burst with it.
+        /// FlightSize, bytes; RFC 6582 §3.2 step 3 (1) bounds the burst with it. `u64::MAX` where no
+        /// burst is left to be bounded, because the window came down by PRR (RFC 9937 §6.4).
         in_flight: u64,
     },
     /// The retransmission timer fired.

@@ -1,9 +1,9 @@
 //! Linux 6.18 as it comes, default sysctls, a kernel built with 250 ticks per second.
 //!
-//! What the switches cannot say yet: the first segments are acknowledged at once (quick ACKs), losses
-//! that turn out to be none are undone, buffers are tuned (the values here are where tuning ends),
-//! SYN-ACKs are repeated 5 times and not 6, and slow start after a timeout counts every acknowledged
-//! byte (here one segment per ACK).
+//! What the switches cannot say yet: the first segments are acknowledged at once (quick ACKs), a loss
+//! of a retransmission after a timeout begins fast recovery, buffers are tuned (the values here are
+//! where tuning ends), SYN-ACKs are repeated 5 times and not 6, and slow start after a timeout counts
+//! every acknowledged byte (here one segment per ACK).
 
 use super::{Assignment, Profile};
 

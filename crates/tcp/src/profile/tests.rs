@@ -45,6 +45,10 @@ fn the_linux_profile_says_what_is_known_of_linux() {
         ("initial-window", "10"),
         ("abc-limit", "none"),
         ("ecn", "passive"),
+        ("recovery", "rack"),
+        ("reduction", "prr"),
+        ("tail-loss-probe", "on"),
+        ("loss-timer-slack", "8 ms"),
     ] {
         assert_eq!(switches::get_text(&linux, switch).unwrap(), value, "{switch}");
     }

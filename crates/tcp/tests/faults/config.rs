@@ -122,7 +122,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         ack_throttle: d.pick(&[AckThrottle::Challenges, AckThrottle::Empty]),
         keep_alive: d.permille(300),
         // Answers to several probes within a round trip look like duplicate ACKs to data that follows.
-        keep_alive_idle: d.micros(if patient { 300_000 } else { 1_000 }, 3_000_000),
+        keep_alive_idle: d.micros(if patient { 300_000 } else { 50_000 }, 3_000_000),
         keep_alive_interval: d.micros(if patient { 300_000 } else { 1_000 }, 1_000_000),
         keep_alive_count: if heavy { d.range(1, 9) as u32 } else { 1_000 },
         user_timeout: if heavy && d.permille(200) {

@@ -37,12 +37,15 @@ impl Scoreboard {
             Overdue { bytes: 0, segments: 0, resent_at: None, deadline: Instant::FAR_FUTURE };
         let mut deadline = None;
         for sent in &mut self.sent {
-            if newest.at < sent.at && !sent.has(AMBIGUOUS) {
-                // What was sent only once stands in the order of time: nothing beyond is older.
-                break;
+            if newest <= sent.sending() {
+                if !sent.has(AMBIGUOUS) {
+                    // What was sent only once stands in the order of time: nothing beyond is older.
+                    break;
+                }
+                continue;
             }
             let waits_for_retransmission = sent.flags & (LOST | RETRANSMITTED) == LOST;
-            if sent.has(SACKED) || waits_for_retransmission || newest <= sent.sending() {
+            if sent.has(SACKED) || waits_for_retransmission {
                 continue;
             }
             let due = sent.at + allowance;
