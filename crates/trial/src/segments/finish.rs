@@ -1,7 +1,7 @@
 //! How it ends: in silence everything comes to rest, and with an honest peer everything gets through.
 
 use lowtide_tcp::{CloseReason, State};
-use lowtide_wire::Flags;
+use lowtide_wire::{Flags, SeqNum};
 
 use super::craft::STEP;
 use super::stage::Stage;
@@ -81,6 +81,16 @@ impl Stage {
         }
     }
 
+    /// An ACK may be delayed, or throttled where the peer only asks; it comes before long.
+    fn await_ack(&mut self, peer: usize, seq: SeqNum) {
+        let latest = self.now + self.config.delack_timer;
+        while self.lives(peer) && self.peers[peer].known.rcv_nxt.before(seq) {
+            let timer = self.timer();
+            assert!(timer.is_some_and(|at| at <= latest), "no ACK of an honest segment");
+            self.next_timer_of_all();
+        }
+    }
+
     /// In-order data is taken, one segment after the other, until the peer has closed.
     fn fill(&mut self, peer: usize) {
         for _ in 0..20 {
@@ -94,19 +104,29 @@ impl Stage {
             if !receives || self.peers[peer].watch.peer_closed {
                 return;
             }
-            // An ACK that asks for where it stands.
-            self.polite_ack(peer);
+            // What arrived before is acknowledged, however little the last segment was answered.
+            if let Some(seq) = self.peers[peer].watch.rcv_nxt() {
+                self.await_ack(peer, seq);
+            }
+            if !self.lives(peer) || self.peers[peer].watch.peer_closed {
+                return;
+            }
             let window = self.peers[peer].known.window;
             assert!(window > 0, "everything is read and the window is closed");
             let before = self.peers[peer].watch.readable;
-            let mut segment = self.polite(peer, Flags::PSH);
-            segment.payload_len = STEP.min(u64::from(window)) as u32;
-            self.deliver(peer, &segment);
-            let watch = &self.peers[peer].watch;
-            assert!(
-                watch.readable > before || watch.peer_closed || watch.reason.is_some(),
-                "an honest segment was not taken: {segment:?}"
-            );
+            let mut taken = false;
+            // Timestamps that nobody echoed yet are news to an honest peer: the first answer tells.
+            for _ in 0..3 {
+                let mut segment = self.polite(peer, Flags::PSH);
+                segment.payload_len = STEP.min(u64::from(window)) as u32;
+                self.deliver(peer, &segment);
+                let watch = &self.peers[peer].watch;
+                taken |= watch.readable > before || watch.peer_closed || watch.reason.is_some();
+                if taken {
+                    break;
+                }
+            }
+            assert!(taken, "an honest segment was not taken: {:?}", self.peers[peer]);
         }
     }
 }

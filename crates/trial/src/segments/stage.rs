@@ -175,12 +175,15 @@ impl Stage {
                 self.arrived(peer, segment, None);
             }
             Arrival::Opened(id) => {
-                assert!(self.peers[peer].id.is_none(), "opened twice");
-                self.peers[peer].id = Some(id);
+                if let Some(old) = self.peers[peer].id.replace(id) {
+                    self.superseded(peer, old);
+                }
                 self.peers[peer].watch = Watch::default();
                 self.arrived(peer, segment, Some(&lowtide_tcp::Accepted::default()));
             }
-            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {
+            // A SYN may find a connection in TIME-WAIT that it would supersede, and no room.
+            Arrival::BacklogFull => {}
+            Arrival::Stray | Arrival::TimeWait => {
                 assert!(self.peers[peer].id.is_none(), "{arrival:?}: there is a connection");
             }
         }
@@ -191,6 +194,16 @@ impl Stage {
             self.hear_reply(peer, &tuple, &reply);
         }
         self.poll(peer);
+    }
+
+    /// A new connection took the place of one in TIME-WAIT, which is over now.
+    fn superseded(&mut self, peer: usize, old: ConnId) {
+        assert!(self.peers[peer].watch.reason.is_some(), "superseded before its end");
+        let conn = self.host.conn(old).expect("nobody released it");
+        assert_eq!(conn.state(), State::Closed);
+        assert!(conn.poll_transmit(self.now).is_none() && conn.poll_event().is_none());
+        assert_eq!(conn.poll_timeout(), None);
+        self.host.release(self.now, old);
     }
 
     fn hear_reply(&mut self, peer: usize, tuple: &FourTuple, reply: &Segment) {
