@@ -66,6 +66,7 @@ impl Watch {
         self.edge_in = self.edge_in.max(edge.max(0) as u64);
         let fresh = i64::from(acked) >= self.board.acked() as i64;
         if taken && fresh && self.sack == [true; 2] && !self.lies {
+            self.board.acknowledge(acked.max(0) as u64);
             for &(start, end) in seg.options.sack.as_slice() {
                 let [start, end] = [start, end].map(|s| i64::from(s.diff(isn.add(1))));
                 if start >= i64::from(acked) && start < end {

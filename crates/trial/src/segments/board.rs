@@ -25,6 +25,10 @@ impl Board {
         while self.sent.front().is_some_and(|s| s.end <= upto) {
             self.sent.pop_front();
         }
+        // What is left of a segment is one of its own.
+        if let Some(front) = self.sent.front_mut() {
+            front.start = front.start.max(upto);
+        }
     }
 
     pub(crate) fn acked(&self) -> u64 {
