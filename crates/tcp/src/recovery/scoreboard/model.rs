@@ -143,13 +143,12 @@ impl Model {
     }
 
     fn last_unsacked(&self) -> Option<u64> {
-        self.segs.iter().rev().find(|s| !s.sacked).map(|s| s.start)
+        self.segs.iter().rev().find(|s| !s.sacked).filter(|s| !s.resent).map(|s| s.start)
     }
 
     fn resend(&mut self, start: u64, at: u64) {
         for seg in self.segs.iter_mut().filter(|s| s.start == start) {
             (seg.resent, seg.again, seg.at) = (true, true, at);
-            self.high_rxt = self.high_rxt.max(seg.end);
         }
     }
 
@@ -207,6 +206,14 @@ fn resend(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>, at: Instant) {
     }
 }
 
+/// What the rescue alone does not do.
+fn move_high_rxt(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>) {
+    if let Some(s) = sent {
+        b.move_high_rxt(s.end());
+        m.high_rxt = m.high_rxt.max(s.end());
+    }
+}
+
 /// The block is sent to both; what is SACKed is judged as a connection would have it.
 fn sack_both(b: &mut Scoreboard, m: &mut Model, start: u64, end: u64) -> Result<(), TestCaseError> {
     let (mut acked, mut news) = (Acked::default(), News::default());
@@ -258,10 +265,12 @@ proptest! {
                     let next = b.next_lost();
                     prop_assert_eq!(next.map(|s| s.start), m.next_lost());
                     resend(&mut b, &mut m, next, now);
+                    move_high_rxt(&mut b, &mut m, next);
                 }
                 Step::Hole => {
                     let hole = b.next_hole();
                     resend(&mut b, &mut m, hole, now);
+                    move_high_rxt(&mut b, &mut m, hole);
                 }
                 Step::Rescue => {
                     let last = b.last_unsacked();
