@@ -143,7 +143,8 @@ impl Model {
     }
 
     fn last_unsacked(&self) -> Option<u64> {
-        self.segs.iter().rev().find(|s| !s.sacked).map(|s| s.start)
+        let last = self.segs.iter().rev().find(|s| !s.sacked);
+        last.filter(|s| !s.resent).map(|s| s.start)
     }
 
     fn resend(&mut self, start: u64, at: u64) {
