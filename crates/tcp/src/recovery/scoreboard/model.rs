@@ -150,7 +150,6 @@ impl Model {
     fn resend(&mut self, start: u64, at: u64) {
         for seg in self.segs.iter_mut().filter(|s| s.start == start) {
             (seg.resent, seg.again, seg.at) = (true, true, at);
-            self.high_rxt = self.high_rxt.max(seg.end);
         }
     }
 
@@ -208,6 +207,13 @@ fn resend(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>, at: Instant) {
     }
 }
 
+fn move_high_rxt(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>) {
+    if let Some(s) = sent {
+        b.move_high_rxt(s.end());
+        m.high_rxt = m.high_rxt.max(s.end());
+    }
+}
+
 /// The block is sent to both; what is SACKed is judged as a connection would have it.
 fn sack_both(b: &mut Scoreboard, m: &mut Model, start: u64, end: u64) -> Result<(), TestCaseError> {
     let (mut acked, mut news) = (Acked::default(), News::default());
@@ -259,14 +265,16 @@ proptest! {
                     let next = b.next_lost();
                     prop_assert_eq!(next.map(|s| s.start), m.next_lost());
                     resend(&mut b, &mut m, next, now);
+                    move_high_rxt(&mut b, &mut m, next);
                 }
                 Step::Hole => {
                     let hole = b.next_hole();
                     resend(&mut b, &mut m, hole, now);
+                    move_high_rxt(&mut b, &mut m, hole);
                 }
                 Step::Rescue => {
                     let last = b.last_unsacked();
-                    // Asked for only when nothing lost waits.
+                    // Asked for only when nothing lost waits; HighRxt stays (RFC 6675 §4 rule 4).
                     let waits = m.next_lost().is_some();
                     resend(&mut b, &mut m, last.filter(|_| !waits), now);
                 }
