@@ -14,8 +14,8 @@ const TARGETS: [&str; 3] = ["scenario", "segments", "wire"];
 /// Longer inputs say nothing new, and take long.
 const MOST_BYTES: u32 = 1_024;
 /// An input that takes longer is a finding.
-const MOST_SECONDS: u32 = 20;
-const MOST_MEGABYTES: u32 = 2_048;
+const MOST_SECONDS: u32 = 120;
+const MOST_MEGABYTES: u32 = 4_096;
 
 /// What to run.
 #[derive(Debug)]

@@ -143,7 +143,8 @@ impl Model {
     }
 
     fn last_unsacked(&self) -> Option<u64> {
-        self.segs.iter().rev().find(|s| !s.sacked).filter(|s| !s.resent).map(|s| s.start)
+        let last = self.segs.iter().rev().find(|s| !s.sacked);
+        last.filter(|s| !s.resent).map(|s| s.start)
     }
 
     fn resend(&mut self, start: u64, at: u64) {
@@ -206,7 +207,6 @@ fn resend(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>, at: Instant) {
     }
 }
 
-/// What the rescue alone does not do.
 fn move_high_rxt(b: &mut Scoreboard, m: &mut Model, sent: Option<Sent>) {
     if let Some(s) = sent {
         b.move_high_rxt(s.end());
@@ -274,7 +274,7 @@ proptest! {
                 }
                 Step::Rescue => {
                     let last = b.last_unsacked();
-                    // Asked for only when nothing lost waits.
+                    // Asked for only when nothing lost waits; HighRxt stays (RFC 6675 §4 rule 4).
                     let waits = m.next_lost().is_some();
                     resend(&mut b, &mut m, last.filter(|_| !waits), now);
                 }
