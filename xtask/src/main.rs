@@ -1,26 +1,50 @@
 //! Repository chores.
 //!
-//! `cargo xtask registry` rewrites the lists of registered files; `cargo xtask registry --check`
-//! only says which are stale. Exit 0 done, 1 stale or failed, 2 wrong usage.
+//! `registry` keeps the lists of registered files, `adversary` runs random connections, `fuzz` runs a
+//! fuzzer; `docs/testing.md` says more. Exit 0 done, 1 stale or failed, 2 wrong usage.
 
+mod adversary;
+mod arguments;
+mod fuzz;
 mod registry;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask registry [--check]";
+const USAGE: &str = "\
+usage: cargo xtask registry [--check]
+       cargo xtask adversary [--cases N] [--seed S] [-j N] [--long]
+       cargo xtask adversary --replay SEED [--long]
+       cargo xtask fuzz TARGET [--minutes N] [--slice N] [--stale N] [-j N]
+       cargo xtask fuzz TARGET --keep";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let check = match arguments.as_slice() {
-        ["registry"] => false,
-        ["registry", "--check"] => true,
-        _ => {
-            eprintln!("{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
+    let Some((chore, rest)) = arguments.split_first() else { return usage("what?") };
+    match chore.as_str() {
+        "registry" => match rest {
+            [] => registry(false),
+            [check] if check == "--check" => registry(true),
+            _ => usage("registry knows only --check"),
+        },
+        "adversary" => match adversary::Plan::read(rest) {
+            Ok(plan) => plan.run(root()),
+            Err(why) => usage(&why),
+        },
+        "fuzz" => match fuzz::Plan::read(rest) {
+            Ok(plan) => plan.run(root()),
+            Err(why) => usage(&why),
+        },
+        other => usage(&format!("there is no chore `{other}`")),
+    }
+}
+
+fn usage(why: &str) -> ExitCode {
+    eprintln!("{why}\n{USAGE}");
+    ExitCode::from(2)
+}
+
+fn registry(check: bool) -> ExitCode {
     match registry::run(root(), check) {
         Ok(stale) if check && !stale.is_empty() => {
             for path in stale {

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-tcp",
@@ -19,6 +19,7 @@ const ORDER: [&str; 13] = [
     "lowtide-record",
     "lowtide-lab",
     "lowtide",
+    "lowtide-trial",
 ];
 
 /// Edges that the order would allow and that must not be: what each crate must never know.

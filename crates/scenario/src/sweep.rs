@@ -1,5 +1,7 @@
 //! Sweeps: which values each swept key takes, and every combination of them.
 
+use std::collections::BTreeSet;
+
 use lowtide_net::Count;
 use lowtide_tcp::{Kind, Value};
 use lowtide_units::{Bytes, Duration, Rate};
@@ -105,9 +107,10 @@ fn axis(
         }
     };
     let mut values: Vec<(String, Node)> = Vec::new();
+    let mut names = BTreeSet::new();
     for item in nodes {
         let name = point_name(&item, target, known);
-        if values.iter().any(|(n, _)| *n == name) {
+        if !names.insert(name.clone()) {
             complaints.add(item.at, format!("sweep of `{key}`: `{name}` is listed twice"), None);
             return None;
         }

@@ -199,8 +199,8 @@ impl Connection {
             match (self.snd.episode.phase, duplicates, self.config.limited_transmit) {
                 (Phase::Open, 1.., false) => (cwnd, flight_size),
                 // Without SACK each of the first two duplicates lets one segment go (RFC 3042 §2);
-                // with SACK the pipe shrinks by itself.
-                (Phase::Open, 1.., true) if !self.sack_ok => {
+                // with SACK the pipe shrinks by itself, and PRR says by itself what may go.
+                (Phase::Open, 1.., true) if !self.sack_ok && self.snd.prr().is_none() => {
                     (cwnd + u64::from(duplicates.min(2)) * u64::from(self.snd.mss), flight_size)
                 }
                 _ => (cwnd, in_flight),

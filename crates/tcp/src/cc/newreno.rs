@@ -115,6 +115,18 @@ mod tests {
         assert_eq!(cc.cwnd() - before, 1000);
     }
 
+    /// Found by the fault test: a mark, a loss that was none, and a real one in the same window.
+    #[test]
+    fn a_loss_after_one_that_was_undone_does_not_add_to_the_mark_either() {
+        let mut cc = control(&path());
+        let _ = cc.on_ack(&AckSample { ece: true, ..ack(1000) });
+        assert_eq!(cc.ssthresh(), 5000);
+        cc.on_event(&loss(8000, true));
+        cc.on_event(&CongestionEvent::Undo { now: NOW });
+        cc.on_event(&loss(4000, true));
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (5000, 5000));
+    }
+
     #[test]
     fn congestion_avoidance_adds_one_segment_per_window_of_bytes() {
         let mut cc = control(&path());

@@ -37,8 +37,8 @@ pub struct Window {
     counted: u64,
     /// cwnd before the last ECN cut, for a loss in the same window of data.
     cut_from: Option<u64>,
-    /// cwnd and ssthresh before the last loss reaction.
-    undo: Option<(u64, u64)>,
+    /// cwnd, ssthresh and `cut_from` before the last loss reaction.
+    undo: Option<(u64, u64, Option<u64>)>,
 }
 
 impl Window {
@@ -164,9 +164,11 @@ impl Window {
                 self.undo = None;
             }
             CongestionEvent::Undo { .. } => {
-                if let Some((cwnd, ssthresh)) = self.undo.take() {
+                if let Some((cwnd, ssthresh, cut_from)) = self.undo.take() {
                     self.cwnd = self.cwnd.max(cwnd);
                     self.ssthresh = self.ssthresh.max(ssthresh);
+                    // The cut before it still counts in its window of data.
+                    self.cut_from = cut_from;
                 }
             }
         }
@@ -180,6 +182,6 @@ impl Window {
     }
 
     const fn save(&mut self) {
-        self.undo = Some((self.cwnd, self.ssthresh));
+        self.undo = Some((self.cwnd, self.ssthresh, self.cut_from));
     }
 }

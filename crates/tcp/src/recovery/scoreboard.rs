@@ -427,4 +427,6 @@ impl Scoreboard {
 }
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;

@@ -45,6 +45,7 @@ impl World {
                 if packet.genuine {
                     self.ends[end].watch.arrived(&seg, true);
                 }
+                self.inspect(end);
                 self.keep(end, &accepted, &packet.bytes[payload], seg.segments());
                 self.pump(end);
             }
@@ -54,6 +55,7 @@ impl World {
                 if packet.genuine {
                     self.ends[end].watch.arrived(&seg, false);
                 }
+                self.inspect(end);
                 self.pump(end);
             }
             Arrival::Opened(id) => {

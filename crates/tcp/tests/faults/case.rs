@@ -9,10 +9,20 @@ use lowtide_units::{Duration, Instant};
 
 use crate::config;
 use crate::draw::Draw;
+use crate::games::Games;
 use crate::link::Faults;
 
 pub(crate) const ADDRESSES: [Ipv4Addr; 2] =
     [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
+
+/// How much the connections of a case carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Size {
+    /// Up to hundreds of segments, several connections.
+    Long,
+    /// About 20 segments.
+    Short,
+}
 
 /// Who else puts segments on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +63,8 @@ pub(crate) enum Reads {
     Slow,
     /// Nothing for a long time, then everything: the window closes.
     Lazy,
+    /// Nothing for seconds.
+    Hoard,
 }
 
 /// When an application closes.
@@ -104,6 +116,8 @@ pub(crate) struct Case {
     pub(crate) faults: [Faults; 2],
     pub(crate) weather: Weather,
     pub(crate) hostile: Hostile,
+    /// What the box on each link plays.
+    pub(crate) games: [Option<Games>; 2],
     pub(crate) pairs: Vec<PairPlan>,
     /// How much later than asked for the driver looks at a timer.
     pub(crate) lateness: Duration,
@@ -114,7 +128,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    pub(crate) fn draw(seed: u64) -> Self {
+    pub(crate) fn draw(size: Size, seed: u64) -> Self {
         let mut d = Draw::new(seed, 0, "case");
         let hostile = match d.below(20) {
             0..=2 => Hostile::Blind,
@@ -155,6 +169,23 @@ impl Case {
                 pair.ends[1].config = server.config.clone();
             }
         }
+        // Drawn apart, so that seeds mean what they meant before there were games.
+        let mut g = Draw::new(seed, 1, "games");
+        if size == Size::Short {
+            pairs.truncate(1 + g.below(10) as usize / 9);
+            for pair in &mut pairs {
+                pair.cut_short(&mut g);
+            }
+        }
+        let plays = |g: &mut Draw| weather != Weather::Perfect && g.permille(300);
+        let games = [(); 2].map(|()| if plays(&mut g) { Some(Games::draw(&mut g)) } else { None });
+        if weather != Weather::Perfect {
+            for end in pairs.iter_mut().flat_map(|p| &mut p.ends) {
+                if g.permille(30) {
+                    end.reads = Reads::Hoard;
+                }
+            }
+        }
         pairs.iter_mut().for_each(PairPlan::shorten);
         let backlog = if shared && weather != Weather::Perfect { d.pick(&[1, 2, 16]) } else { 16 };
         let calm = weather != Weather::Heavy
@@ -166,7 +197,18 @@ impl Case {
                         .all(|e| !matches!(e.close, Close::Abort(_) | Close::Vanish(_)) && !e.early)
             });
         let endpoint_seeds = [(); 2].map(|()| endpoint_seed(&mut d));
-        Self { seed, endpoint_seeds, faults, weather, hostile, pairs, lateness, backlog, calm }
+        Self {
+            seed,
+            endpoint_seeds,
+            faults,
+            weather,
+            hostile,
+            games,
+            pairs,
+            lateness,
+            backlog,
+            calm,
+        }
     }
 }
 
@@ -229,6 +271,17 @@ impl PairPlan {
             ends[d.below(2) as usize].close = Close::Written;
         }
         Self { open, at, ports, ends, sequel: false }
+    }
+
+    /// A few segments one way, and mostly fewer the other way.
+    fn cut_short(&mut self, d: &mut Draw) {
+        let more = d.below(2) as usize;
+        for (side, end) in self.ends.iter_mut().enumerate() {
+            let mss = u64::from(end.config.mtu - 40);
+            let most = if side == more { 8 } else { 2 };
+            end.total = end.total.min(d.below(most * mss));
+            end.chunk = end.chunk.max(end.total / 10);
+        }
     }
 
     /// Bounds how much goes through small buffers.

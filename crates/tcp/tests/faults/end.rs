@@ -98,6 +98,7 @@ impl End {
                     Reads::Eager => Duration::ZERO,
                     Reads::Slow => self.plan.read_pause,
                     Reads::Lazy => self.plan.read_pause + Duration::from_ms(100),
+                    Reads::Hoard => self.plan.read_pause + Duration::from_secs(5),
                 };
                 if self.read_at <= now {
                     self.read_at = now + wait;

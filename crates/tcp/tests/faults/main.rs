@@ -4,15 +4,20 @@
 //!
 //! One seed is one case: two endpoints and one to eight connections between them. A failing seed is
 //! printed with the command that runs it again. `LOWTIDE_FAULT_SEEDS=a..b` chooses the seeds,
-//! `LOWTIDE_FAULT_TRACE=1` prints every segment.
+//! `LOWTIDE_FAULT_TRACE=1` prints every segment. The parts called `short` do the same with short
+//! connections, of about 20 segments, of which a million run in minutes (`cargo xtask adversary`).
 
 mod arrive;
+#[path = "../../../trial/src/segments/board.rs"]
+mod board;
 mod buffers;
 mod case;
 mod config;
+mod cuts;
 mod draw;
 mod end;
 mod forge;
+mod games;
 mod link;
 mod pattern;
 mod pump;
@@ -24,18 +29,19 @@ mod world;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use case::Case;
+use case::{Case, Size};
 use tally::Tally;
 use world::World;
 
 /// Seeds that run when none are chosen, so many that the test takes seconds.
 const SEEDS: Range<u64> = 0..3_000;
+const SHORT_SEEDS: Range<u64> = 0..6_000;
 /// The test harness runs the parts side by side.
 const PARTS: u64 = 4;
 
-fn run(seed: u64) -> Tally {
+fn run(size: Size, seed: u64) -> Tally {
     let trace = std::env::var_os("LOWTIDE_FAULT_TRACE").is_some();
-    let mut world = World::new(Case::draw(seed), trace);
+    let mut world = World::new(Case::draw(size, seed), trace);
     if trace {
         println!("{:#?}", world.case);
     }
@@ -43,6 +49,7 @@ fn run(seed: u64) -> Tally {
         world.run();
         world.verdict();
     }));
+    world.tally.measure();
     if let Err(why) = result {
         println!("seed {seed} failed at {:?}", world.now);
         std::panic::resume_unwind(why);
@@ -51,20 +58,22 @@ fn run(seed: u64) -> Tally {
 }
 
 /// The seeds to run, and whether somebody chose them.
-fn seeds() -> (Range<u64>, bool) {
-    let Ok(text) = std::env::var("LOWTIDE_FAULT_SEEDS") else { return (SEEDS, false) };
+fn seeds(size: Size) -> (Range<u64>, bool) {
+    let Ok(text) = std::env::var("LOWTIDE_FAULT_SEEDS") else {
+        return (if size == Size::Short { SHORT_SEEDS } else { SEEDS }, false);
+    };
     let range = text
         .split_once("..")
         .and_then(|(a, b)| Some(a.trim().parse::<u64>().ok()?..b.trim().parse::<u64>().ok()?));
     (range.unwrap_or_else(|| panic!("LOWTIDE_FAULT_SEEDS={text}: write it as 0..1000")), true)
 }
 
-fn campaign(part: u64) {
-    let (range, chosen) = seeds();
+fn campaign(size: Size, part: u64) {
+    let (range, chosen) = seeds(size);
     let mut tally = Tally::default();
     let mut failed = Vec::new();
     for seed in range.filter(|s| s % PARTS == part) {
-        match catch_unwind(|| run(seed)) {
+        match catch_unwind(|| run(size, seed)) {
             Ok(one) => tally.add(&one),
             Err(_) => failed.push(seed),
         }
@@ -73,12 +82,13 @@ fn campaign(part: u64) {
     for seed in failed.iter().take(20) {
         println!(
             "seed {seed} fails; to see it: LOWTIDE_FAULT_SEEDS={seed}..{} LOWTIDE_FAULT_TRACE=1 \
-             cargo test -p lowtide-tcp --test faults",
-            seed + 1
+             cargo test -p lowtide-tcp --test faults -- {}",
+            seed + 1,
+            if size == Size::Short { "short" } else { "part" }
         );
     }
     assert!(failed.is_empty(), "{} of {} seeds failed", failed.len(), tally.cases);
-    if !chosen {
+    if !chosen && size == Size::Long {
         let missing = tally.missing();
         assert!(missing.is_empty(), "the campaign never met: {missing:?}");
     }
@@ -86,20 +96,40 @@ fn campaign(part: u64) {
 
 #[test]
 fn part_0() {
-    campaign(0);
+    campaign(Size::Long, 0);
 }
 
 #[test]
 fn part_1() {
-    campaign(1);
+    campaign(Size::Long, 1);
 }
 
 #[test]
 fn part_2() {
-    campaign(2);
+    campaign(Size::Long, 2);
 }
 
 #[test]
 fn part_3() {
-    campaign(3);
+    campaign(Size::Long, 3);
+}
+
+#[test]
+fn short_0() {
+    campaign(Size::Short, 0);
+}
+
+#[test]
+fn short_1() {
+    campaign(Size::Short, 1);
+}
+
+#[test]
+fn short_2() {
+    campaign(Size::Short, 2);
+}
+
+#[test]
+fn short_3() {
+    campaign(Size::Short, 3);
 }

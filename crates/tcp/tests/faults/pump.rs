@@ -5,7 +5,7 @@ use lowtide_tcp::{EcnMode, EcnWish, State};
 use lowtide_units::HostStamp;
 use lowtide_wire::{Addresses, Flags, Segment, packet};
 
-use crate::case::{ADDRESSES, Hostile};
+use crate::case::{ADDRESSES, Hostile, Reads};
 use crate::draw::Draw;
 use crate::forge;
 use crate::world::{Job, Packet, World};
@@ -32,6 +32,7 @@ impl World {
             busy |= e.act(self.now, conn);
             if conn.poll_timeout().is_some_and(|at| at + self.case.lateness <= self.now) {
                 conn.handle_timeout(self.now);
+                self.inspect(end);
                 busy = true;
             }
             if !busy {
@@ -106,7 +107,18 @@ impl World {
         if self.trace {
             println!("{} {side} > {}", self.now, brief(seg));
         }
-        self.transmit(side, seg, payload, segments, true);
+        let games = self.case.games[side].clone();
+        let last_ack = self.last_acks[pair][side];
+        let played = match games {
+            Some(g) => g.play(&mut self.draw, self.now, seg, last_ack, &mut self.tally),
+            None => vec![*seg],
+        };
+        if seg.flags.contains(Flags::ACK) && !seg.flags.contains(Flags::RST) {
+            self.last_acks[pair][side] = Some(seg.ack);
+        }
+        for seg in &played {
+            self.transmit(side, seg, payload, segments, true);
+        }
         let chance = match self.case.hostile {
             Hostile::No => 0,
             Hostile::Blind => 150,
@@ -153,6 +165,14 @@ impl World {
         }
     }
 
+    /// The connection was given something and has not sent since.
+    pub(crate) fn inspect(&mut self, end: usize) {
+        let e = &mut self.ends[end];
+        if let Some(conn) = self.hosts[e.side].conn(e.id) {
+            e.watch.inspect(&conn.info(), &e.plan.config, conn.acked_upto());
+        }
+    }
+
     /// Looks at the connection from outside, and lets it go when it is over.
     fn look(&mut self, end: usize) {
         if self.ends[end].vanished {
@@ -164,6 +184,7 @@ impl World {
         let e = &mut self.ends[end];
         let conn = self.hosts[e.side].conn(e.id).expect("it is not released");
         let info = conn.info();
+        e.watch.rests(&info, conn.acked_upto());
         e.timeout = conn.poll_timeout().map(|at| at + self.case.lateness);
         assert!(e.timeout.is_none_or(|at| at > now), "wants to come back at {:?}", e.timeout);
         let readable = e.inbox.read_upto() + e.inbox.readable();
@@ -228,6 +249,7 @@ impl World {
         self.tally.sequence_wraps += u64::from(e.watch.wrapped());
         self.tally.timestamp_wraps += u64::from(e.watch.stamps_wrapped);
         self.tally.bytes_read += e.inbox.read_upto();
+        self.tally.hoards += u64::from(e.plan.reads == Reads::Hoard);
         self.tally.outcome(e.reason.expect("it is over"));
         host.release(self.now, e.id);
         e.released = true;

@@ -11,11 +11,16 @@ macro_rules! tally {
         pub(crate) struct Tally {
             $(pub(crate) $name: u64,)*
             pub(crate) outcomes: BTreeMap<&'static str, u64>,
+            /// How many cases had that many packets on the wire for each connection.
+            pub(crate) lengths: BTreeMap<u64, u64>,
         }
 
         impl Tally {
             pub(crate) fn add(&mut self, other: &Self) {
                 $(self.$name += other.$name;)*
+                for (length, n) in &other.lengths {
+                    *self.lengths.entry(*length).or_default() += n;
+                }
                 for (name, n) in &other.outcomes {
                     *self.outcomes.entry(name).or_default() += n;
                 }
@@ -32,7 +37,7 @@ macro_rules! tally {
 
             pub(crate) fn print(&self) {
                 $(print!("{} {}, ", self.$name, stringify!($name));)*
-                println!("outcomes {:?}", self.outcomes);
+                println!("outcomes {:?}, median {} packets", self.outcomes, self.median());
             }
         }
     };
@@ -44,9 +49,26 @@ tally! {
     marked, forged, refused_by_wire, undetected, rejected, strays, resets_sent, replies,
     retransmission_timeouts, fast_retransmits, loss_probes, probe_recoveries, ecn_reductions, retransmitted_bytes,
     closed_windows, sequence_wraps, timestamp_wraps, time_waits, ports_in_use, abandoned, endless, backlog_full, aggregated, spotless, vanished,
+    windows_shrunk, sacks_trimmed, acks_divided, acks_repeated, hoards,
 }
 
 impl Tally {
+    /// Of one case: notes how long its connections were.
+    pub(crate) fn measure(&mut self) {
+        self.lengths.insert(self.packets / self.connections.max(1), 1);
+    }
+
+    /// Packets of a connection in the middle case.
+    fn median(&self) -> u64 {
+        let mut left = self.lengths.values().sum::<u64>() / 2;
+        let middle = self.lengths.iter().find(|(_, n)| {
+            let found = left < **n;
+            left = left.saturating_sub(**n);
+            found
+        });
+        middle.map_or(0, |(length, _)| *length)
+    }
+
     pub(crate) fn outcome(&mut self, reason: CloseReason) {
         *self.outcomes.entry(reason.name()).or_default() += 1;
     }

@@ -3,6 +3,9 @@
 use lowtide_tcp::{Config, EcnMode, Info, Transmit};
 use lowtide_wire::{Flags, Segment, SeqNum};
 
+use crate::board::Board;
+use crate::cuts::Cuts;
+
 /// Facts that only ever move one way, and the promises of both sides.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
@@ -28,6 +31,10 @@ pub(crate) struct Watch {
     /// Tail loss probes so far.
     loss_probes: u64,
     stamp: Option<u32>,
+    /// SACK was offered by this side and by the peer.
+    sack: [bool; 2],
+    board: Board,
+    cuts: Cuts,
     pub(crate) stamps_wrapped: bool,
 }
 
@@ -50,12 +57,37 @@ impl Watch {
         if syn && taken && self.irs.is_none() {
             self.irs = Some(seg.seq);
             self.peer_scale = seg.options.window_scale;
+            self.sack[1] = seg.options.sack_permitted;
         }
         let Some(isn) = self.isn else { return };
         let acked = if seg.flags.contains(Flags::ACK) { seg.ack.diff(isn.add(1)) } else { 0 };
         let shift = if syn { 0 } else { self.shifts().0 };
         let edge = i64::from(acked) + (i64::from(seg.window) << shift);
         self.edge_in = self.edge_in.max(edge.max(0) as u64);
+        let fresh = i64::from(acked) >= self.board.acked() as i64;
+        if taken && fresh && self.sack == [true; 2] && !self.lies {
+            self.board.acknowledge(acked.max(0) as u64);
+            for &(start, end) in seg.options.sack.as_slice() {
+                let [start, end] = [start, end].map(|s| i64::from(s.diff(isn.add(1))));
+                if start >= i64::from(acked) && start < end {
+                    self.board.sack(start as u64, end as u64);
+                }
+            }
+        }
+    }
+
+    /// The connection was given something and has not sent since.
+    pub(crate) fn inspect(&mut self, info: &Info, config: &Config, acked: u64) {
+        if !self.lies {
+            self.board.timeouts(info.counters.rto_count);
+            self.board.acknowledge(acked);
+            self.cuts.look(info, config, acked, self.sent);
+        }
+    }
+
+    /// It has sent what it may.
+    pub(crate) fn rests(&mut self, info: &Info, acked: u64) {
+        self.cuts.sent(info, acked, self.sack == [true; 2]);
     }
 
     /// That many wire segments with new data came in.
@@ -114,6 +146,7 @@ impl Watch {
             let isn = *self.isn.get_or_insert(h.seq);
             assert_eq!(isn, h.seq, "another initial sequence number");
             self.own_scale = h.options.window_scale;
+            self.sack[0] = h.options.sack_permitted;
             self.edge_out = i64::from(h.window);
             return;
         }
@@ -139,6 +172,13 @@ impl Watch {
             let allowed = self.edge_in + u64::from(occupied == 1);
             assert!(end <= allowed, "sends up to {end}, the window ends at {}", self.edge_in);
             self.sent = self.sent.max(end);
+            let edge = self.board.acked() + info.snd_wnd;
+            let new = end > self.board.end();
+            if !(new && occupied == 1 && end > edge) {
+                // No probe: within the window as it is now, and nothing that has arrived.
+                assert!(!new || end <= edge, "sends up to {end}, the window ends at {edge}");
+                self.board.transmit(start as u64, end, t.mss);
+            }
         }
         self.promises(h, config, read_upto);
     }

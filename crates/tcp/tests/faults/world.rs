@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use lowtide_tcp::{ConnId, Endpoint, OpenError};
 use lowtide_units::{Duration, Instant};
-use lowtide_wire::Segment;
+use lowtide_wire::{Segment, SeqNum};
 
 use crate::case::{ADDRESSES, Case, Hostile, Open};
 use crate::draw::Draw;
@@ -56,6 +56,8 @@ pub(crate) struct World {
     /// When something last happened on each pair.
     pub(crate) progress: Vec<Instant>,
     pub(crate) resets: Vec<[bool; 2]>,
+    /// What each side acknowledged last, for the box that plays with it.
+    pub(crate) last_acks: Vec<[Option<SeqNum>; 2]>,
     pub(crate) draw: Draw,
     pub(crate) forgeries_left: u32,
     giving_up: bool,
@@ -81,6 +83,7 @@ impl World {
             most_live: [0; 2],
             progress: vec![Instant::ZERO; pairs],
             resets: vec![[false; 2]; pairs],
+            last_acks: vec![[None; 2]; pairs],
             draw: Draw::new(seed, 0, "world"),
             forgeries_left: 60,
             giving_up: false,
@@ -252,6 +255,7 @@ impl World {
         if let Some(conn) = self.hosts[side].conn(id) {
             conn.handle_timeout(self.now);
         }
+        self.inspect(end);
         self.pump(end);
     }
 }

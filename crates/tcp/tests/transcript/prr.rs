@@ -303,3 +303,26 @@ fn losses_found_by_the_clock_go_one_at_a_time() {
         );
     });
 }
+
+/// Found by the fault test: limited transmit took what PRR had in flight for the whole window, and let
+/// one segment go after the other on a single duplicate.
+#[test]
+fn rfc3042_2_duplicates_add_nothing_while_a_cut_for_a_mark_comes_down() {
+    everywhere(|o| {
+        let config = Config {
+            sack: false,
+            limited_transmit: true,
+            ecn: EcnWish::Rfc3168,
+            freeze_growth: FreezeGrowth::Off,
+            ..prr()
+        };
+        twenty_out(o, &config).run(
+            "< E. 1:1(0) ack 1001
+             > W. 20001:21001(1000) ack 1
+             is ssthresh 10000
+             < . 1:1(0) ack 1001
+             < . 1:1(0) ack 1001
+             is flight 20000",
+        );
+    });
+}

@@ -175,6 +175,23 @@ fn rfc2883_4_2_the_old_part_of_a_segment_is_reported() {
 }
 
 #[test]
+fn rfc2883_4_2_3_of_parts_beyond_a_gap_the_first_is_reported() {
+    everywhere(|o| {
+        Script::established(o, &sack()).run(
+            "< . 501:1001(500) ack 1
+             > . 1:1(0) ack 1 <sack 501:1001>
+             < . 1501:2001(500) ack 1
+             > . 1:1(0) ack 1 <sack 1501:2001 501:1001>
+             < . 501:2001(1500) ack 1
+             > . 1:1(0) ack 1 <sack 501:1001 501:2001>
+             // The segment that fills the hole reaches into what was there.
+             < . 1:701(700) ack 1
+             > . 1:1(0) ack 2001 <sack 501:701>",
+        );
+    });
+}
+
+#[test]
 fn rfc2883_4_the_switch_dsack_ends_the_reports() {
     everywhere(|o| {
         Script::established(o, &Config { dsack: false, ..sack() }).run(

@@ -1,0 +1,87 @@
+//! How often the window comes down: once per window of data for marks (RFC 3168 §6.1.2, RFC 8257
+//! §3.3), once per loss episode (RFC 5681, RFC 6582), and a loss does not add to a mark.
+
+use lowtide_tcp::{Config, CutRule, Info, Reduction};
+
+/// A reduction that is not yet through: SND.NXT when it happened.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    point: u64,
+    /// What a loss in the same window must leave, bytes.
+    least: u64,
+    /// Bytes in flight before it, where a reduction in proportion bounds what follows.
+    flight: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Cuts {
+    reductions: u64,
+    losses: u64,
+    timeouts: u64,
+    undos: u64,
+    cwnd: u64,
+    flight: u64,
+    mark: Option<Cut>,
+    loss: Option<Cut>,
+}
+
+impl Cuts {
+    /// The connection was given a segment or the time, and has not sent since. `acked` is its SND.UNA,
+    /// `sent` one past the last offset sent.
+    pub(crate) fn look(&mut self, info: &Info, config: &Config, acked: u64, sent: u64) {
+        // A FIN is in neither: the one byte of slack.
+        let open = |cut: &Cut| acked + 1 < cut.point;
+        let c = &info.counters;
+        let before = std::mem::replace(&mut self.cwnd, info.snd_cwnd);
+        let spreads = config.reduction == Reduction::Prr;
+        // Where it comes down in proportion, the cwnd that shows stays near what is in flight.
+        let least = if spreads { info.snd_ssthresh.unwrap_or(0) / 2 } else { before / 2 };
+        let here = Cut { point: sent, least, flight: spreads.then_some(self.flight) };
+        let marks = c.ecn_reductions - std::mem::replace(&mut self.reductions, c.ecn_reductions);
+        let losses = c.fast_retransmits - std::mem::replace(&mut self.losses, c.fast_retransmits);
+        let timeouts = c.rto_count - std::mem::replace(&mut self.timeouts, c.rto_count);
+        if c.undos != std::mem::replace(&mut self.undos, c.undos) {
+            // That was no episode.
+            self.loss = None;
+        }
+        assert!(marks + losses <= 1, "{marks} cuts for marks and {losses} for losses at once");
+        let per_window = config.cut == CutRule::PerWindow;
+        if marks > 0 {
+            assert!(spreads || info.snd_cwnd <= before, "a cut from {before} to {}", info.snd_cwnd);
+            let last = self.mark.iter().chain(&self.loss).find(|cut| open(cut));
+            assert!(!per_window || last.is_none(), "a mark cuts at {acked}, {last:?} is not over");
+            self.mark = Some(here);
+        }
+        if losses > 0 {
+            let last = self.loss.filter(open);
+            assert!(last.is_none(), "a loss cuts at {acked}, {last:?} is not over");
+            if let Some(mark) = self.mark.filter(|cut| per_window && open(cut)) {
+                let left = info.snd_ssthresh.unwrap_or(u64::MAX);
+                assert!(left >= mark.least, "mark and loss leave {left}, not {}", mark.least);
+            }
+            self.loss = Some(here);
+        }
+        if timeouts > 0 && info.snd_cwnd > 0 {
+            let mss = u64::from(info.mss);
+            assert!(info.snd_cwnd <= mss, "cwnd {} after a timeout", info.snd_cwnd);
+            // From one segment it starts slowly again.
+            (self.mark, self.loss) = (None, Some(Cut { flight: None, ..here }));
+        }
+    }
+
+    /// The connection has sent what it may; an idle restart lowers cwnd then.
+    pub(crate) fn sent(&mut self, info: &Info, acked: u64, sack: bool) {
+        // Without SACK the duplicates say what left the network, and only PRR counts them.
+        for cut in self.mark.iter().filter(|cut| sack && acked + 1 < cut.point) {
+            // A few segments go whatever happens, and what goes again counts twice.
+            let most = cut.flight.map(|f| f.max(info.snd_ssthresh.unwrap_or(0)));
+            let most = most.map_or(u64::MAX, |m| m + 4 * u64::from(info.mss));
+            assert!(info.in_flight <= most, "{} B in flight after {cut:?}", info.in_flight);
+        }
+        self.flight = info.in_flight;
+        if info.snd_cwnd < self.cwnd {
+            self.mark = None;
+        }
+        self.cwnd = info.snd_cwnd;
+    }
+}

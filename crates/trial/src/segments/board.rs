@@ -1,0 +1,72 @@
+//! Which segments a sender has outstanding, and which of them its peer SACKed: a plain list, for the
+//! rule that nothing is sent again that has arrived. The fault test of `tcp` uses this file too.
+
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: u64,
+    end: u64,
+    sacked: bool,
+}
+
+/// Segments as they were first sent; offsets count payload from zero, a FIN counts one.
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    sent: VecDeque<Sent>,
+    acked: u64,
+    timeouts: u64,
+}
+
+impl Board {
+    /// The peer has everything below `upto`.
+    pub(crate) fn acknowledge(&mut self, upto: u64) {
+        self.acked = self.acked.max(upto);
+        while self.sent.front().is_some_and(|s| s.end <= upto) {
+            self.sent.pop_front();
+        }
+        // What is left of a segment is one of its own.
+        if let Some(front) = self.sent.front_mut() {
+            front.start = front.start.max(upto);
+        }
+    }
+
+    pub(crate) fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// One past the last offset sent, window probes not counted.
+    pub(crate) fn end(&self) -> u64 {
+        self.sent.back().map_or(self.acked, |s| s.end)
+    }
+
+    /// A block arrived. Part of a segment does not count: the sender judges whole ones.
+    pub(crate) fn sack(&mut self, start: u64, end: u64) {
+        for s in self.sent.iter_mut().filter(|s| start <= s.start && s.end <= end) {
+            s.sacked = true;
+        }
+    }
+
+    /// That many timeouts so far. A timeout may show that the peer took its blocks back (RFC 2018 §8):
+    /// then the first segment is one that it SACKed.
+    pub(crate) fn timeouts(&mut self, n: u64) {
+        let reneged = self.sent.front().is_some_and(|s| s.sacked);
+        if n != std::mem::replace(&mut self.timeouts, n) && reneged {
+            for s in &mut self.sent {
+                s.sacked = false;
+            }
+        }
+    }
+
+    /// `[start, end)` leaves, in segments of `mss`.
+    pub(crate) fn transmit(&mut self, start: u64, end: u64, mss: u32) {
+        let resent = self.sent.iter().find(|s| s.sacked && s.start <= start && end <= s.end);
+        assert!(resent.is_none(), "sends {start}..{end} again, {resent:?} has arrived");
+        let mut at = self.end().max(start);
+        while at < end {
+            let stop = end.min(at + u64::from(mss.max(1)));
+            self.sent.push_back(Sent { start: at, end: stop, sacked: false });
+            at = stop;
+        }
+    }
+}

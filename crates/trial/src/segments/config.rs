@@ -1,0 +1,57 @@
+//! Settings: a profile or scheme, and then any switch or parameter to any value that it accepts.
+
+use std::sync::LazyLock;
+
+use lowtide_tcp::profile::PROFILES;
+use lowtide_tcp::scheme::{self, SCHEMES};
+use lowtide_tcp::switches::{self, Setting};
+use lowtide_tcp::{Config, Kind, Value};
+use lowtide_units::{Bytes, Duration};
+
+use crate::draw::Draw;
+
+/// Every setting that exists, so that a new one is drawn from the day on which it comes.
+static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(switches::all);
+
+pub(super) fn config(draw: &mut Draw<'_>) -> Config {
+    let base = draw.pick(PROFILES);
+    let mut config = base.config().expect("profiles are made of settings that exist");
+    if draw.flip() {
+        let scheme = draw.range(0, SCHEMES.len() as u64 - 1) as usize;
+        scheme::apply(&SCHEMES[scheme], &mut config).expect("so are schemes");
+    }
+    for _ in 0..draw.range(0, 12) {
+        let setting = SETTINGS[draw.range(0, SETTINGS.len() as u64 - 1) as usize];
+        let value = value(draw, setting.kind());
+        setting.set(&mut config, &value).expect("a value of its kind and range");
+    }
+    config
+}
+
+fn value(draw: &mut Draw<'_>, kind: Kind) -> Value {
+    match kind {
+        Kind::Bool => Value::Bool(draw.flip()),
+        Kind::Count { min, max } => Value::Count(between(draw, min, max)),
+        Kind::Bytes { min, max } => Value::Bytes(Bytes::new(between(draw, min, max))),
+        Kind::Duration { min, max } => {
+            Value::Duration(Duration::from_ps(between(draw, min.as_ps(), max.as_ps())))
+        }
+        Kind::Name { allowed, .. } => Value::Name(draw.pick(&allowed())),
+        Kind::NameOrCount { allowed, min, max } => {
+            if draw.flip() {
+                Value::Name(draw.pick(&allowed()))
+            } else {
+                Value::Count(between(draw, min, max))
+            }
+        }
+    }
+}
+
+/// The ends of the range more often than chance would have it.
+fn between(draw: &mut Draw<'_>, min: u64, max: u64) -> u64 {
+    match draw.byte() % 8 {
+        0 => min,
+        1 => max,
+        _ => draw.doublings(min, max).clamp(min, max),
+    }
+}

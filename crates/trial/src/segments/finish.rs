@@ -1,0 +1,132 @@
+//! How it ends: in silence everything comes to rest, and with an honest peer everything gets through.
+
+use lowtide_tcp::{CloseReason, State};
+use lowtide_wire::{Flags, SeqNum};
+
+use super::craft::STEP;
+use super::stage::Stage;
+
+/// Timers until every retry is used up.
+const MOST_TIMERS: u32 = 20_000;
+/// Exchanges with an honest peer until everything is through, at least a segment in each.
+const MOST_EXCHANGES: u32 = 12_000;
+
+impl Stage {
+    /// The peer is gone: a connection with something outstanding gives up, the others rest.
+    pub(super) fn end_in_silence(&mut self) {
+        for timers in 0.. {
+            let Some(at) = self.timer() else { break };
+            assert!(timers < MOST_TIMERS, "it never gives up: {:?}", self.peers);
+            self.now = self.now.max(at);
+            self.settle();
+        }
+        for p in &self.peers {
+            let Some(conn) = p.id.and_then(|id| self.host.conn(id)) else { continue };
+            let state = conn.state();
+            let rests = matches!(
+                state,
+                State::Closed | State::Established | State::CloseWait | State::FinWait2
+            );
+            assert!(rests, "{state:?} without a timer");
+            if state != State::Closed {
+                assert_eq!(conn.acked_upto(), p.watch.given, "gave up nothing and sends nothing");
+            }
+        }
+    }
+
+    /// The peer acknowledges everything and sends in order; the application reads everything.
+    pub(super) fn end_honestly(&mut self) {
+        for peer in 0..self.peers.len() {
+            self.drain(peer);
+            self.fill(peer);
+        }
+    }
+
+    fn lives(&mut self, peer: usize) -> bool {
+        let Some(id) = self.peers[peer].id else { return false };
+        self.host.conn(id).is_some_and(|c| c.state().is_synchronised())
+    }
+
+    /// Everything that was written arrives.
+    fn drain(&mut self, peer: usize) {
+        let was_over = self.peers[peer].watch.reason.is_some();
+        for exchanges in 0.. {
+            if !self.lives(peer) || self.acked(peer) == self.peers[peer].watch.given {
+                break;
+            }
+            assert!(
+                exchanges < MOST_EXCHANGES,
+                "{} of {} B acknowledged by an honest peer",
+                self.acked(peer),
+                self.peers[peer].watch.given
+            );
+            let before = self.peers[peer].known.snd_max;
+            self.polite_ack(peer);
+            if self.peers[peer].known.snd_max == before {
+                self.next_timer_of_all();
+            }
+        }
+        let timed_out = self.peers[peer].watch.reason == Some(CloseReason::TimedOut);
+        assert!(was_over || !timed_out, "timed out on an honest peer");
+    }
+
+    fn acked(&mut self, peer: usize) -> u64 {
+        self.peers[peer].id.and_then(|id| self.host.conn(id)).map_or(0, |c| c.acked_upto())
+    }
+
+    fn next_timer_of_all(&mut self) {
+        if let Some(at) = self.timer() {
+            self.now = self.now.max(at);
+            self.settle();
+        }
+    }
+
+    /// An ACK may be delayed, or throttled where the peer only asks; it comes before long.
+    fn await_ack(&mut self, peer: usize, seq: SeqNum) {
+        let latest = self.now + self.config.delack_timer;
+        while self.lives(peer) && self.peers[peer].known.rcv_nxt.before(seq) {
+            let timer = self.timer();
+            assert!(timer.is_some_and(|at| at <= latest), "no ACK of an honest segment");
+            self.next_timer_of_all();
+        }
+    }
+
+    /// In-order data is taken, one segment after the other, until the peer has closed.
+    fn fill(&mut self, peer: usize) {
+        for _ in 0..20 {
+            self.read(peer, u64::MAX);
+            self.poll(peer);
+            let receives = self.lives(peer)
+                && self.peers[peer]
+                    .id
+                    .and_then(|id| self.host.conn(id))
+                    .is_some_and(|c| c.state().can_receive());
+            if !receives || self.peers[peer].watch.peer_closed {
+                return;
+            }
+            // What arrived before is acknowledged, however little the last segment was answered.
+            if let Some(seq) = self.peers[peer].watch.rcv_nxt() {
+                self.await_ack(peer, seq);
+            }
+            if !self.lives(peer) || self.peers[peer].watch.peer_closed {
+                return;
+            }
+            let window = self.peers[peer].known.window;
+            assert!(window > 0, "everything is read and the window is closed");
+            let before = self.peers[peer].watch.readable;
+            let mut taken = false;
+            // Timestamps that nobody echoed yet are news to an honest peer: the first answer tells.
+            for _ in 0..3 {
+                let mut segment = self.polite(peer, Flags::PSH);
+                segment.payload_len = STEP.min(u64::from(window)) as u32;
+                self.deliver(peer, &segment);
+                let watch = &self.peers[peer].watch;
+                taken |= watch.readable > before || watch.peer_closed || watch.reason.is_some();
+                if taken {
+                    break;
+                }
+            }
+            assert!(taken, "an honest segment was not taken: {:?}", self.peers[peer]);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a peer on the path knows of a connection: the numbers that its segments showed.
+
+use lowtide_wire::{Flags, Segment, SeqNum};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// The peer's own initial sequence number.
+    pub(super) irs: SeqNum,
+    /// The connection's.
+    pub(super) isn: SeqNum,
+    /// One past the highest sequence number that it used.
+    pub(super) snd_max: SeqNum,
+    /// What it acknowledged last, and the window field that came along.
+    pub(super) rcv_nxt: SeqNum,
+    pub(super) window: u16,
+    /// Its last TSval, and what it echoed of ours.
+    pub(super) ts_value: u32,
+    pub(super) ts_echo: u32,
+    /// It uses timestamps.
+    pub(super) stamps: bool,
+}
+
+impl Known {
+    pub(super) const fn new(irs: SeqNum) -> Self {
+        Self {
+            irs,
+            isn: SeqNum::new(0),
+            snd_max: SeqNum::new(0),
+            rcv_nxt: irs,
+            window: 0,
+            ts_value: 0,
+            ts_echo: 0,
+            stamps: false,
+        }
+    }
+
+    pub(super) fn hear(&mut self, seg: &Segment) {
+        // A RST has the numbers of what it answers.
+        if seg.flags.contains(Flags::RST) {
+            return;
+        }
+        if seg.flags.contains(Flags::SYN) {
+            self.isn = seg.seq;
+            self.snd_max = seg.seq_end();
+        } else if self.snd_max.before(seg.seq_end()) {
+            self.snd_max = seg.seq_end();
+        }
+        if seg.flags.contains(Flags::ACK) {
+            self.rcv_nxt = seg.ack;
+            self.window = seg.window;
+        }
+        self.stamps = seg.options.timestamps.is_some();
+        if let Some(stamps) = seg.options.timestamps {
+            self.ts_value = stamps.value;
+            self.ts_echo = stamps.echo;
+        }
+    }
+}

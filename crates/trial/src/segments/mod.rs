@@ -1,0 +1,71 @@
+//! Sequences of operations on an endpoint and its connections, with a peer that sends what it likes.
+//!
+//! The input chooses the switches, then one operation after the other: segments out of thin air (near
+//! the numbers that an observer would know, or anything), time, and what applications do. The rules of
+//! [`watch`] are checked after each. In the end the peer either falls silent, and every connection
+//! must come to rest, or turns honest, and everything must get through.
+
+mod board;
+mod config;
+mod craft;
+mod finish;
+mod known;
+mod stage;
+mod watch;
+
+use lowtide_units::{Duration, Instant};
+
+use crate::draw::Draw;
+use stage::Stage;
+
+/// Enough to reach every state, and few enough for thousands of inputs in a second.
+const MOST_OPERATIONS: u32 = 300;
+/// Time is u64 picoseconds, 213 days; the last waits need room.
+const LATEST: Instant = Instant::from_ps(100 * 86_400 * 1_000_000_000_000);
+
+/// Runs the operations that `data` means.
+pub fn run(data: &[u8]) {
+    let mut draw = Draw::new(data);
+    let honest_end = draw.flip();
+    let mut stage = Stage::new(&mut draw);
+    for _ in 0..MOST_OPERATIONS {
+        if draw.is_empty() {
+            break;
+        }
+        step(&mut stage, &mut draw);
+        stage.settle();
+    }
+    if honest_end {
+        stage.end_honestly();
+    } else {
+        stage.end_in_silence();
+    }
+}
+
+fn step(stage: &mut Stage, draw: &mut Draw<'_>) {
+    let peer = stage.choose(draw);
+    let operation = draw.byte() % 16;
+    stage.note(peer, operation);
+    match operation {
+        0..=4 => stage.segment(peer, draw),
+        5 => stage.polite_ack(peer),
+        6 => stage.polite_data(peer, draw),
+        7 => {
+            let pause = Duration::from_ps(draw.doublings(1, 86_400 * 1_000_000_000_000));
+            if stage.now + pause < LATEST {
+                stage.wait(pause);
+            }
+        }
+        8 | 9 => stage.next_timer(),
+        10 => stage.write(peer, draw.doublings(1, 30_000)),
+        11 => stage.read(peer, draw.doublings(1, 1 << 20)),
+        12 => stage.close(peer),
+        13 => match draw.byte() % 4 {
+            0 => stage.abort(peer),
+            1 => stage.release(peer),
+            _ => stage.connect(peer),
+        },
+        14 => stage.handshake(peer, draw),
+        _ => stage.polite_fin(peer),
+    }
+}

@@ -1,0 +1,283 @@
+//! What must hold after every step of one connection, whatever its peer sends.
+
+use lowtide_tcp::{
+    Accepted, CloseReason, Config, Connection, Event, Info, Reduction, State, Transmit,
+};
+use lowtide_units::Instant;
+use lowtide_wire::{Flags, Segment, SeqNum};
+
+use super::board::Board;
+
+/// Bytes of memory of a connection beside what grows with what is outstanding.
+const BASE_MEMORY: u64 = 64 * 1024;
+/// Bytes of memory for each segment that is outstanding.
+const SEGMENT_MEMORY: u64 = 512;
+
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    isn: Option<SeqNum>,
+    irs: Option<SeqNum>,
+    own_scale: Option<u8>,
+    peer_scale: Option<u8>,
+    sack_offered: [bool; 2],
+    /// What the application gave and read.
+    pub(super) given: u64,
+    pub(super) read: u64,
+    pub(super) readable: u64,
+    /// One past the last stream offset sent, FIN included.
+    sent: u64,
+    ack_out: i64,
+    edge_out: i64,
+    board: Board,
+    /// What arrived, in order and without overlaps.
+    held: Vec<(u64, u64)>,
+    established: bool,
+    pub(super) peer_closed: bool,
+    /// The application closed.
+    pub(super) closed: bool,
+    pub(super) reason: Option<CloseReason>,
+    resets_after_end: u32,
+}
+
+impl Watch {
+    /// The connection took or refused `seg`.
+    pub(super) fn arrived(
+        &mut self,
+        seg: &Segment,
+        accepted: Option<&Accepted>,
+        conn: &Connection,
+    ) {
+        let info = conn.info();
+        if seg.flags.contains(Flags::SYN) && accepted.is_some() && self.irs.is_none() {
+            self.irs = Some(seg.seq);
+            self.peer_scale = seg.options.window_scale;
+            self.sack_offered[1] = seg.options.sack_permitted;
+        }
+        self.board.timeouts(info.counters.rto_count);
+        self.acknowledged(conn.acked_upto());
+        let Some(accepted) = accepted else { return };
+        self.remember_sacks(seg, &info);
+        let (start, end) = (accepted.stream.start, accepted.stream.end);
+        assert!(start <= end, "{accepted:?}");
+        if start == end {
+            return;
+        }
+        let kept = u64::from(accepted.skip) + (end - start);
+        assert!(kept <= u64::from(seg.payload_len), "{accepted:?} of {} B", seg.payload_len);
+        assert!(start >= self.readable, "bytes from {start} again, {} is known", self.readable);
+        let limit = self.read + conn.config().receive_buffer.as_u64();
+        assert!(end <= limit, "{accepted:?} is beyond the receive buffer, {limit}");
+        self.hold(start, end);
+    }
+
+    fn acknowledged(&mut self, upto: u64) {
+        let acked = self.board.acked();
+        assert!(upto >= acked, "SND.UNA went back from {acked} to {upto}");
+        assert!(upto <= self.sent.min(self.given), "{upto} acknowledged, {} sent", self.sent);
+        self.board.acknowledge(upto);
+    }
+
+    fn remember_sacks(&mut self, seg: &Segment, info: &Info) {
+        let Some(isn) = self.isn else { return };
+        let acked = self.board.acked();
+        let una = isn.add(1).add(acked);
+        let offset = |s: SeqNum| acked as i64 + i64::from(s.diff(una));
+        let fresh = seg.flags.contains(Flags::ACK) && offset(seg.ack) >= acked as i64;
+        if !fresh || self.sack_offered != [true, true] || !info.state.is_synchronised() {
+            return;
+        }
+        let una = offset(seg.ack);
+        for &(start, end) in seg.options.sack.as_slice() {
+            let (start, end) = (offset(start), offset(end));
+            if start >= una && start < end && end <= self.sent as i64 {
+                self.board.sack(start as u64, end as u64);
+            }
+        }
+    }
+
+    /// One past the last byte that arrived in order.
+    pub(super) fn contiguous(&self) -> u64 {
+        self.held.first().filter(|h| h.0 == 0).map_or(0, |h| h.1)
+    }
+
+    /// RCV.NXT as it must be, a FIN not counted.
+    pub(super) fn rcv_nxt(&self) -> Option<SeqNum> {
+        Some(self.irs?.add(1).add(self.contiguous()))
+    }
+
+    fn hold(&mut self, start: u64, end: u64) {
+        let first = self.held.partition_point(|h| h.1 < start);
+        let last = self.held.partition_point(|h| h.0 <= end);
+        let folded = &self.held[first..last];
+        let start = folded.first().map_or(start, |h| h.0.min(start));
+        let end = folded.last().map_or(end, |h| h.1.max(end));
+        self.held.splice(first..last, [(start, end)]);
+    }
+
+    pub(super) fn transmits(&mut self, t: &Transmit, conn: &Connection) {
+        let info = conn.info();
+        let h = &t.header;
+        if self.reason.is_some() && info.state == State::Closed {
+            self.resets_after_end += 1;
+            assert!(h.flags.contains(Flags::RST), "{h:?} after the end");
+            assert!(self.resets_after_end == 1, "a second RST");
+        }
+        self.board.timeouts(info.counters.rto_count);
+        self.shape(t, conn.config(), info.mss);
+        if h.flags.contains(Flags::SYN) {
+            let isn = *self.isn.get_or_insert(h.seq);
+            assert_eq!(isn, h.seq, "another initial sequence number");
+            self.own_scale = h.options.window_scale;
+            self.sack_offered[0] = h.options.sack_permitted;
+            self.edge_out = i64::from(h.window);
+            return;
+        }
+        if h.flags.contains(Flags::RST) {
+            return;
+        }
+        self.occupies(t, conn, &info);
+        self.promises(h, conn.config());
+    }
+
+    /// The segments of a transmission are what a wire can carry.
+    fn shape(&self, t: &Transmit, config: &Config, mss: u32) {
+        let h = &t.header;
+        let len = t.stream.end - t.stream.start;
+        assert_eq!(u64::from(h.payload_len), len, "{t:?}");
+        assert!(t.segments >= 1 && t.segments <= config.tso_segments, "{t:?}");
+        let mut at = t.stream.start;
+        for i in 0..t.segments {
+            let (seg, range) = (t.segment(i), t.stream_of(i));
+            assert_eq!((range.start, range.end - range.start), (at, u64::from(seg.payload_len)));
+            assert!(seg.ipv4_len() <= config.mtu, "{} B on the wire", seg.ipv4_len());
+            assert!(seg.options.wire_len() <= 40, "{seg:?}");
+            at = range.end;
+        }
+        assert_eq!(at, t.stream.end, "{t:?}");
+        if len > 0 {
+            assert!(t.mss <= mss.max(1) && t.stream.end <= self.given, "{t:?}, {} B", self.given);
+        }
+    }
+
+    /// Sequence numbers, windows, and nothing again that the peer has.
+    fn occupies(&mut self, t: &Transmit, conn: &Connection, info: &Info) {
+        let h = &t.header;
+        let isn = self.isn.expect("a segment before the SYN");
+        let len = u64::from(h.payload_len);
+        let occupied = len + u64::from(h.flags.contains(Flags::FIN));
+        if occupied == 0 {
+            return;
+        }
+        // Below 2^32 bytes in all, so that offsets are sequence numbers.
+        let start = u64::from(h.seq.diff(isn.add(1)).cast_unsigned());
+        let end = start + occupied;
+        assert!(
+            start >= self.board.acked(),
+            "sends {start} again, {} is acknowledged",
+            self.board.acked()
+        );
+        if len > 0 {
+            assert_eq!(start, t.stream.start, "sequence number and stream disagree");
+            let ahead = t.stream.end - self.board.acked();
+            let buffer = conn.config().send_buffer.as_u64();
+            assert!(ahead <= buffer, "{ahead} B unacknowledged, the buffer has {buffer}");
+        }
+        let edge = self.board.acked() + info.snd_wnd;
+        if end > edge && occupied == 1 && end >= self.sent {
+            // A window probe, or a FIN that was acknowledged beyond the data.
+            self.sent = end;
+            return;
+        }
+        if end > self.board.end() {
+            assert!(end <= edge, "sends up to {end}, the window ends at {edge}");
+            if occupied > 1 && !info.in_recovery {
+                // Limited transmit may add two segments, and a FIN is no byte.
+                let most = info.snd_cwnd + 2 * u64::from(t.mss) + 1;
+                assert!(info.in_flight <= most, "{} B in flight of {most}", info.in_flight);
+            }
+        }
+        self.board.transmit(start, end, t.mss);
+        self.sent = self.sent.max(end);
+    }
+
+    /// Neither what is acknowledged nor the right edge ever goes back.
+    fn promises(&mut self, h: &Segment, config: &Config) {
+        assert!(h.flags.contains(Flags::ACK), "no ACK on {h:?}");
+        let irs = self.irs.expect("acknowledges before the peer's SYN");
+        let ack = i64::from(h.ack.diff(irs.add(1)).cast_unsigned());
+        assert!(ack >= self.ack_out, "acknowledged {} and now {ack}", self.ack_out);
+        let contiguous = self.contiguous() as i64;
+        assert!(ack <= contiguous + 1, "acknowledges {ack}, {contiguous} arrived");
+        self.ack_out = ack;
+        let shift = match (self.own_scale, self.peer_scale) {
+            (Some(own), Some(_)) => own,
+            _ => 0,
+        };
+        let edge = ack + (i64::from(h.window) << shift);
+        let slack = (1_i64 << shift) - 1;
+        assert!(
+            edge + slack >= self.edge_out,
+            "the window shrinks from {} to {edge}",
+            self.edge_out
+        );
+        self.edge_out = self.edge_out.max(edge);
+        let most = (self.read + config.receive_buffer.as_u64() + 1) as i64;
+        assert!(edge <= most, "offers up to {edge}, the buffer ends at {most}");
+        for &(start, end) in h.options.sack.as_slice() {
+            let offset = |s: SeqNum| u64::from(s.diff(irs.add(1)).cast_unsigned());
+            let (start, end) = (offset(start), offset(end));
+            // A DSACK may name what is only known to be old.
+            let there = end <= ack as u64 || self.held.iter().any(|h| h.0 <= start && end <= h.1);
+            assert!(start < end && there, "SACKs {start}..{end} of {:?}", self.held);
+        }
+    }
+
+    pub(super) fn event(&mut self, event: Event) {
+        assert!(self.reason.is_none(), "{event:?} after the end");
+        match event {
+            Event::Established => {
+                assert!(!self.established, "established twice");
+                self.established = true;
+            }
+            Event::Readable { upto } => {
+                assert!(upto >= self.readable, "readable {} and then {upto}", self.readable);
+                let there = self.held.first().is_some_and(|h| h.0 == 0 && upto <= h.1);
+                assert!(there, "readable up to {upto} of {:?}", self.held);
+                self.readable = upto;
+            }
+            Event::Writable => {}
+            Event::PeerClosed => {
+                assert!(!self.peer_closed, "the peer closed twice");
+                self.peer_closed = true;
+            }
+            Event::Closed(reason) => self.reason = Some(reason),
+        }
+    }
+
+    /// After everything was polled.
+    pub(super) fn rests(&self, now: Instant, conn: &Connection) {
+        let info = conn.info();
+        let timer = conn.poll_timeout();
+        assert!(timer.is_none_or(|at| at > now), "wants to come back at {timer:?}, it is {now:?}");
+        assert_eq!(conn.unread(), self.readable - self.read, "unread bytes");
+        let waits = match info.state {
+            State::Established | State::CloseWait => conn.acked_upto() < self.given,
+            State::FinWait2 | State::Closed => false,
+            _ => true,
+        };
+        assert!(!waits || timer.is_some(), "{:?}: waits and no timer runs", info.state);
+        if info.state == State::Closed {
+            assert!(self.reason.is_some(), "closed and nobody was told");
+            assert_eq!(timer, None, "a timer of a closed connection");
+        }
+        // Where it comes down in proportion, what shows is what is in flight and what may go.
+        if conn.config().reduction == Reduction::OneStep && info.snd_cwnd > 0 {
+            assert!(info.snd_cwnd >= u64::from(info.mss), "cwnd {}", info.snd_cwnd);
+        }
+        let outstanding = (self.sent - self.board.acked()) / u64::from(info.mss.max(1));
+        // The board's ring keeps the capacity that it once needed.
+        let peak = self.sent / u64::from(info.mss.max(1));
+        let most = BASE_MEMORY + SEGMENT_MEMORY * outstanding.max(peak);
+        assert!(conn.memory() as u64 <= most, "{} B of memory, {most} would do", conn.memory());
+    }
+}
