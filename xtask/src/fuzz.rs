@@ -12,7 +12,7 @@ use crate::arguments::Arguments;
 
 const TARGETS: [&str; 3] = ["scenario", "segments", "wire"];
 /// Longer inputs say nothing new, and take long.
-const MOST_BYTES: u32 = 1_024;
+const MOST_BYTES: u32 = 4_096;
 /// An input that takes longer is a finding.
 const MOST_SECONDS: u32 = 120;
 const MOST_MEGABYTES: u32 = 4_096;
