@@ -15,6 +15,7 @@ use crate::event::{CloseReason, Event, Pending, SegmentError};
 use crate::feedback::FeedbackDecoder;
 use crate::handshake::Handshake;
 use crate::info::{Counters, Info};
+use crate::ip::IpVersion;
 use crate::liveness::Liveness;
 use crate::receiver::{Accepted, Receiver};
 use crate::rtt::Rtt;
@@ -34,6 +35,7 @@ pub struct Connection {
     pub(crate) state: State,
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
+    pub(crate) ip: IpVersion,
     pub(crate) snd: Sender,
     pub(crate) rcv: Receiver,
     pub(crate) ecn: EcnState,
@@ -71,6 +73,7 @@ impl Connection {
             state,
             local_port,
             remote_port,
+            ip: IpVersion::V4,
             snd: Sender::new(isn, &config),
             rcv: Receiver::new(config.receive_buffer.as_u64(), config.dsack),
             ecn: EcnState::new(&config),
@@ -92,6 +95,14 @@ impl Connection {
             next_id: 0,
             config,
         }
+    }
+
+    /// The same connection over that version of IP, to be said before anything is polled. It decides
+    /// how much of the MTU is payload; without it the connection is over IPv4.
+    #[must_use]
+    pub const fn over(mut self, ip: IpVersion) -> Self {
+        self.ip = ip;
+        self
     }
 
     /// A segment for this connection arrived.

@@ -19,6 +19,7 @@ use lowtide_wire::{Flags, Segment, SeqNum};
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::event::{CloseReason, SegmentError};
+use crate::ip::IpVersion;
 use crate::receiver::Accepted;
 use crate::state::State;
 use listeners::{Admission, ListenerId, Listeners};
@@ -41,6 +42,12 @@ pub struct FourTuple {
     pub remote: IpAddr,
     /// The peer's port.
     pub remote_port: u16,
+}
+
+impl FourTuple {
+    const fn ip_version(&self) -> IpVersion {
+        if self.local.is_ipv6() { IpVersion::V6 } else { IpVersion::V4 }
+    }
 }
 
 /// Where an arriving segment went.
@@ -193,7 +200,8 @@ impl Endpoint {
             return Err(OpenError::InUse(tuple));
         }
         let (isn, ts_base) = self.numbers(now, &tuple, &config);
-        let conn = Connection::connect(config, tuple.local_port, remote_port, isn, ts_base);
+        let conn = Connection::connect(config, tuple.local_port, remote_port, isn, ts_base)
+            .over(tuple.ip_version());
         Ok(self.insert(tuple, conn, None))
     }
 
@@ -361,7 +369,7 @@ impl Endpoint {
             Some(last) if !last.before(isn) => last.add(BEYOND),
             _ => isn,
         };
-        let conn = Connection::accept(config, now, seg, isn, ts_base);
+        let conn = Connection::accept(config, now, seg, isn, ts_base).over(tuple.ip_version());
         Arrival::Opened(self.insert(tuple, conn, Some(listener)))
     }
 

@@ -43,12 +43,8 @@ struct PeerOptions {
     sack_permitted: bool,
 }
 
-/// Bytes of IPv4 and TCP headers without options.
-const HEADERS: u32 = 40;
 /// Bytes of the timestamps option with its padding.
 const TIMESTAMPS: u32 = 12;
-/// Without an MSS option (RFC 9293 §3.7.1).
-const DEFAULT_MSS: u16 = 536;
 /// The MSS of the smallest MTU that IPv4 allows, 68 B (RFC 791): nobody honest states less. It leaves
 /// 16 B of payload beside timestamps.
 const LEAST_MSS: u16 = 28;
@@ -120,7 +116,8 @@ impl Connection {
     pub(crate) fn syn_options(&self, now: Instant) -> Options {
         let answering = self.state == State::SynReceived;
         let peer = &self.handshake.peer;
-        let mss = (self.config.mtu - HEADERS).min(u32::from(u16::MAX)) as u16;
+        let mss =
+            (self.config.mtu.saturating_sub(self.ip.headers())).min(u32::from(u16::MAX)) as u16;
         let window_scale = if answering { self.scaling() } else { self.config.window_scaling };
         let timestamps = match (&self.ts, answering) {
             (Some(ts), true) => Some(ts.stamp(now)),
@@ -208,8 +205,8 @@ impl Connection {
         self.sack_ok = config.sack && peer.sack_permitted;
         let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 };
         // A hostile MSS must not make segments without payload.
-        let peer_mss = peer.mss.unwrap_or(DEFAULT_MSS).max(LEAST_MSS);
-        let segment = u32::from(peer_mss).min(config.mtu - HEADERS);
+        let peer_mss = peer.mss.unwrap_or(self.ip.default_mss()).max(LEAST_MSS);
+        let segment = u32::from(peer_mss).min(config.mtu.saturating_sub(self.ip.headers()));
         self.snd.mss = segment.saturating_sub(option_bytes).max(1);
 
         if self.handshake.retransmissions == 0 {

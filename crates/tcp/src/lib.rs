@@ -31,6 +31,7 @@ mod expiry;
 mod handshake;
 mod info;
 mod input;
+mod ip;
 mod liveness;
 mod loss_probe;
 mod losses;
@@ -59,6 +60,7 @@ pub use endpoint::{
 };
 pub use event::{CloseReason, Event, SegmentError};
 pub use info::{Counters, Info};
+pub use ip::IpVersion;
 pub use params::{Param, Params};
 pub use receiver::Accepted;
 pub use sender::LimitedBy;

@@ -363,7 +363,7 @@ impl Connection {
         }
         let rate = self.cc.as_ref().and_then(|c| c.pacing_rate());
         if let Some(rate) = rate.filter(|_| self.config.pacing) {
-            let wire = Bytes::new(u64::from(payload) + 40);
+            let wire = Bytes::new(u64::from(payload) + u64::from(self.ip.headers()));
             self.snd.pace_at = self.snd.pace_at.max(now) + rate.serialization(wire);
         }
     }
@@ -394,9 +394,11 @@ impl Connection {
         let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control);
         if self.sack_ok {
             // As many blocks as the header has room for, and the MTU.
-            let room = self.config.mtu.saturating_sub(header.ipv4_len() + 4) / 8;
+            let room = (self.config.mtu.saturating_sub(self.ip.header_len()) as usize)
+                .saturating_sub(header.header_len() + 4)
+                / 8;
             let most = if self.ts.is_some() { 3 } else { 4 };
-            header.options.sack = self.rcv.sack_blocks(most.min(room as usize));
+            header.options.sack = self.rcv.sack_blocks(most.min(room));
         }
         self.control(header)
     }

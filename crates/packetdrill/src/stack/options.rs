@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use lowtide_tcp::{State, cc};
+use lowtide_tcp::{IpVersion, State, cc};
 use lowtide_units::Bytes;
 
 use super::calls::CallError;
 use super::{Errno, Kind, Stack};
 
-/// Bytes of IPv4 and TCP headers without options: what the MTU has over the MSS.
-const HEADERS: u32 = 40;
+/// What the MTU has over the MSS.
+const fn headers(v6: bool) -> u32 {
+    if v6 { IpVersion::V6.headers() } else { IpVersion::V4.headers() }
+}
 
 /// A socket option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,7 +120,8 @@ impl Stack {
             }
             SocketOption::MaxSegment if early => {
                 let mss = number.filter(|n| (88..=32_767).contains(n)).ok_or(Errno::EINVAL)?;
-                self.get(fd)?.config.mtu = mss as u32 + HEADERS;
+                let socket = self.get(fd)?;
+                socket.config.mtu = mss as u32 + headers(socket.v6);
                 self.renew_listener(fd);
             }
             SocketOption::Congestion if early => {
@@ -164,7 +167,7 @@ impl Stack {
             SocketOption::ReceiveBuffer => int(config.receive_buffer.as_u64()),
             SocketOption::NoDelay => SocketValue::Int(i32::from(!config.nagle)),
             SocketOption::MaxSegment => {
-                int(u64::from(established.unwrap_or(config.mtu.saturating_sub(HEADERS))))
+                int(u64::from(established.unwrap_or(config.mtu.saturating_sub(headers(socket.v6)))))
             }
             SocketOption::Congestion => SocketValue::Text(config.cc.to_string()),
         })
