@@ -10,6 +10,7 @@ mod node;
 mod outcome;
 mod probe;
 mod results;
+mod run;
 mod setup;
 mod world;
 
@@ -18,5 +19,5 @@ pub use outcome::{
     Counts, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueLevel, QueueRecord,
     QueueSample,
 };
+pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};
-pub use world::run;

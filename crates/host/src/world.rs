@@ -1,9 +1,9 @@
-//! The world of one run, and its run loop.
+//! The world of one run: what each event does to it.
 
 use std::sync::Arc;
 
 use lowtide_net::Network;
-use lowtide_sim::{Entity, Scheduler, Seed, Stop};
+use lowtide_sim::{Entity, Scheduler, Seed};
 use lowtide_tcp::{Arrival, CloseReason, ConnId, Event};
 use lowtide_units::{Bytes, Instant};
 use lowtide_wire::Segment;
@@ -11,9 +11,8 @@ use lowtide_wire::Segment;
 use crate::app::{BACKLOG, Handle, Progress, SERVER_PORT, Side};
 use crate::error::RunError;
 use crate::node::{Node, address, packet};
-use crate::outcome::{Counts, EndReason, Outcome};
+use crate::outcome::Counts;
 use crate::probe::Sampler;
-use crate::results;
 use crate::setup::Setup;
 
 /// Kinds of events beside [`Network::PORT_KIND`].
@@ -30,34 +29,11 @@ pub(crate) struct World<'a> {
     pub(crate) sampler: Sampler,
     pub(crate) counts: Counts,
     warm: Instant,
-    end: Instant,
+    pub(crate) end: Instant,
     /// Flows with a size that are neither delivered nor failed.
     unfinished: usize,
     /// All of them are, and the run ends for that.
     done: bool,
-}
-
-/// Runs `setup` to its end.
-///
-/// `should_stop` is asked now and then with the virtual time; `true` ends the run as interrupted.
-pub fn run(
-    setup: &Setup,
-    should_stop: &mut dyn FnMut(Instant) -> bool,
-) -> Result<Outcome, RunError> {
-    let mut world = World::new(setup)?;
-    let order_seed = if setup.disturbance.ties { setup.seed } else { 0 };
-    let mut sched = Scheduler::new(Seed::derive(order_seed, "run", 0, "event order"));
-    world.prime(&mut sched);
-    let end = world.end;
-    let stop = lowtide_sim::run(&mut world, &mut sched, end, should_stop);
-    let (reason, ended) = match stop {
-        Stop::Time => (EndReason::Time, end),
-        Stop::Finished => (EndReason::Done, sched.now()),
-        Stop::Idle => (EndReason::Idle, sched.now()),
-        Stop::Interrupted => (EndReason::Interrupted, sched.now()),
-    };
-    world.counts.events = sched.events();
-    Ok(results::collect(world, ended, reason))
 }
 
 impl lowtide_sim::World for World<'_> {
@@ -80,7 +56,7 @@ impl lowtide_sim::World for World<'_> {
 }
 
 impl<'a> World<'a> {
-    fn new(setup: &'a Setup) -> Result<Self, RunError> {
+    pub(crate) fn new(setup: &'a Setup) -> Result<Self, RunError> {
         let settings = setup.hosts.len();
         if setup.network.hosts.len() != settings {
             return Err(RunError::HostCount { network: setup.network.hosts.len(), settings });
@@ -135,7 +111,7 @@ impl<'a> World<'a> {
         })
     }
 
-    fn prime(&mut self, sched: &mut Scheduler) {
+    pub(crate) fn prime(&mut self, sched: &mut Scheduler) {
         for (i, flow) in self.flows.iter().enumerate() {
             sched.at(flow.start, Entity::new(FLOW_START, i as u32));
         }

@@ -8,7 +8,6 @@ use std::cmp::Ordering;
 use lowtide_tcp::{EcnMode, LimitedBy, State};
 use lowtide_units::Duration;
 
-use crate::script::Operand;
 use crate::stack::View;
 
 /// What a value of a field is.
@@ -252,6 +251,19 @@ pub(crate) fn expects(field: &Field) -> String {
         Kind::Number => format!("`{}` takes a number: {}", field.name, field.doc),
         Kind::Name => format!("`{}` takes a name: {}", field.name, field.doc),
     }
+}
+
+/// The right side of a comparison.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// Another field.
+    Field(&'static Field),
+    /// A fraction; a whole number has the denominator one.
+    Number(i128, i128),
+    /// A time.
+    Time(Duration),
+    /// A name: of a state, `infinite`, `true`.
+    Word(&'static str),
 }
 
 /// The value of `field` that a word stands for.

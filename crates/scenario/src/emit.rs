@@ -9,10 +9,10 @@ use lowtide_tcp::switches::{self, Setting};
 use lowtide_tcp::{Config, Value};
 use lowtide_traffic::workload::{Args, Param, ParamKind};
 
+use crate::case::Case;
 use crate::keys::SIDES;
 use crate::model::{Model, Named, TopologyKind};
 use crate::reader::SIDE_OF;
-use crate::run::Case;
 use crate::stack::owners;
 
 /// The whole text for one seed.

@@ -5,6 +5,7 @@
 //! [`ScenarioErrors`] that say what is wrong, where, and what would be right. Nothing that a person
 //! can write makes it panic. The format is described in `docs/scenario.md`.
 
+mod case;
 mod check;
 mod embedded;
 mod emit;
@@ -16,6 +17,7 @@ mod known;
 mod model;
 mod network;
 mod plan;
+mod range;
 mod reader;
 mod reference;
 mod run;

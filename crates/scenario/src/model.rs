@@ -9,9 +9,10 @@ use lowtide_traffic::Flow;
 use lowtide_traffic::workload::{self, Args, ParamKind, ParamValue};
 use lowtide_units::{Bytes, Duration, Rate};
 
-use crate::hosts::{HostRange, resolve};
+use crate::hosts::resolve;
 use crate::keys::{Key, SECTIONS, section};
 use crate::known::Known;
+use crate::range::HostRange;
 use crate::reader::{Complaints, Reader, Setting};
 use crate::tree::{At, Data, Node};
 

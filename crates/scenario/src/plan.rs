@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::case::Case;
 use crate::check;
 use crate::emit;
 use crate::error::{ScenarioError, ScenarioErrors};
@@ -9,7 +10,7 @@ use crate::estimate::Estimate;
 use crate::known::Known;
 use crate::model::{Model, Named};
 use crate::reader::Complaints;
-use crate::run::{Case, RunSpec};
+use crate::run::RunSpec;
 use crate::stack;
 use crate::sweep;
 use crate::tree::{Node, Source};

@@ -1,7 +1,7 @@
 //! What an ACK does to the sender: the scoreboard, recovery, the round trip, ECN, the window.
 
 use lowtide_units::{Bytes, Instant, Rate};
-use lowtide_wire::{Flags, Segment, SeqNum};
+use lowtide_wire::{Flags, Segment};
 
 use crate::cc::{AckSample, CongestionEvent, Reaction};
 use crate::config::UndoRule;
@@ -9,7 +9,7 @@ use crate::connection::Connection;
 use crate::event::SegmentError;
 use crate::feedback::{AckView, CeFeedback};
 use crate::losses::News;
-use crate::recovery::{Acked, Answer};
+use crate::recovery::{Acked, Answer, is_dsack};
 use crate::sender::LimitedBy;
 
 impl Connection {
@@ -272,14 +272,5 @@ impl Connection {
         } else if advanced {
             self.timers.retransmit = now + self.rtt.rto();
         }
-    }
-}
-
-/// The first block reports a duplicate: it lies below the ACK or inside the second one (RFC 2883 §4).
-pub(crate) fn is_dsack(blocks: &[(SeqNum, SeqNum)], ack: SeqNum) -> bool {
-    match blocks {
-        [(start, _), ..] if start.before(ack) => true,
-        [(start, end), (from, to), ..] => !start.before(*from) && !to.before(*end),
-        _ => false,
     }
 }

@@ -4,7 +4,6 @@
 use lowtide_units::{Bytes, Duration};
 
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
-use crate::endpoint::{IsnRule, TimestampOffset};
 use crate::params::Params;
 
 /// How ECN is negotiated (RFC 3168 §6.1.1). Accurate ECN is refused by name until its issue.
@@ -95,6 +94,28 @@ pub enum UndoRule {
     Off,
     /// When timestamps show that the original got through (Eifel, RFC 3522 and RFC 4015).
     Eifel,
+}
+
+/// How the initial sequence number is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IsnRule {
+    /// `M + F(connection, secret)` with a clock `M` (RFC 6528 §3).
+    Rfc6528,
+    /// Drawn.
+    Random,
+}
+
+/// Where the clock of TSval begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimestampOffset {
+    /// `F` over addresses and ports, with a secret of its own (RFC 7323 §5.4).
+    PerConnection,
+    /// `F` over the two addresses (Linux 6.18): what comes later from a host has a later stamp.
+    PerHostPair,
+    /// Drawn.
+    Random,
+    /// At zero.
+    Zero,
 }
 
 /// The initial window.

@@ -24,7 +24,6 @@ use crate::receiver::Accepted;
 use crate::state::State;
 use listeners::{Admission, ListenerId, Listeners};
 use secrets::Secrets;
-pub use secrets::{IsnRule, TimestampOffset};
 use time_wait::{Entry, TimeWaits};
 
 /// Names a connection of one endpoint. A slot is used again after [`Endpoint::release`].

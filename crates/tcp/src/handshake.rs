@@ -3,6 +3,8 @@
 //! Deviation: payload or FIN on a SYN or SYN-ACK is not taken; the peer sends it again (RFC 9293
 //! §3.10.7.2 allows queueing, most stacks do not either).
 
+pub(crate) mod state;
+
 use alloc::sync::Arc;
 
 use lowtide_units::Instant;
@@ -17,31 +19,7 @@ use crate::feedback;
 use crate::receiver::{Accepted, Receiver};
 use crate::state::State;
 use crate::timestamps::{TimestampState, tick};
-
-/// What is only needed until the handshake is over.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Handshake {
-    /// SYN or SYN-ACK must go out.
-    pub(crate) syn_due: bool,
-    /// When our first SYN left: the user timeout counts from there.
-    pub(crate) opened_at: Option<Instant>,
-    /// When SYN or SYN-ACK left, the last time.
-    pub(crate) sent_at: Option<Instant>,
-    /// It went out more than once, or as a SYN and then as a SYN-ACK: its ACK is ambiguous (Karn).
-    pub(crate) repeated: bool,
-    /// How often a timeout or the peer's own repetition said that it was lost.
-    pub(crate) retransmissions: u32,
-    peer: PeerOptions,
-    ts_base: u32,
-}
-
-/// What the peer's SYN carried.
-#[derive(Clone, Copy, Debug, Default)]
-struct PeerOptions {
-    mss: Option<u16>,
-    window_scale: Option<u8>,
-    sack_permitted: bool,
-}
+use state::PeerOptions;
 
 /// Bytes of the timestamps option with its padding.
 const TIMESTAMPS: u32 = 12;

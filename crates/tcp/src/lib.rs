@@ -49,15 +49,13 @@ mod transmit;
 mod value;
 
 pub use config::{
-    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut,
-    Reduction, RtoMinApplies, UndoRule,
+    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, IsnRule,
+    RecoveryRule, Recut, Reduction, RtoMinApplies, TimestampOffset, UndoRule,
 };
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 pub use ecn::EcnMode;
-pub use endpoint::{
-    Arrival, ConnId, Endpoint, FourTuple, IsnRule, ListenError, OpenError, TimestampOffset,
-};
+pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError};
 pub use event::{CloseReason, Event, SegmentError};
 pub use info::{Counters, Info};
 pub use ip::IpVersion;

@@ -9,6 +9,8 @@
 //! also ends a connection whose peer answers but keeps its window closed. The peer gets a RST only
 //! when keep-alive gives up: then it may be alive after all.
 
+pub(crate) mod state;
+
 use lowtide_units::{Duration, Instant};
 
 use crate::connection::Connection;
@@ -16,38 +18,6 @@ use crate::ecn::PacketClass;
 use crate::event::CloseReason;
 use crate::state::State;
 use crate::transmit::Transmit;
-
-/// When the peer was heard, and since when we wait for it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Liveness {
-    /// The last acceptable segment.
-    heard_at: Instant,
-    /// Keep-alive probes since then, and the last of them.
-    probes: u32,
-    probed_at: Instant,
-    probe_due: bool,
-    /// Since when something waits for the peer without progress.
-    waiting_since: Option<Instant>,
-    /// SND.UNA then.
-    una: u64,
-}
-
-impl Liveness {
-    pub(crate) const NEW: Self = Self {
-        heard_at: Instant::ZERO,
-        probes: 0,
-        probed_at: Instant::ZERO,
-        probe_due: false,
-        waiting_since: None,
-        una: 0,
-    };
-
-    /// An acceptable segment arrived.
-    pub(crate) const fn hear(&mut self, now: Instant) {
-        self.heard_at = now;
-        self.probes = 0;
-    }
-}
 
 impl Connection {
     /// When [`Self::check_liveness`] has something to do.

@@ -4,11 +4,10 @@
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
-use crate::acks::is_dsack;
 use crate::cc::CongestionEvent;
 use crate::config::{RecoveryRule, Reduction};
 use crate::connection::Connection;
-use crate::recovery::{Acked, Arrivals, Path, Phase, Prr, Step};
+use crate::recovery::{Acked, Arrivals, Path, Phase, Prr, Step, is_dsack};
 
 /// Duplicate ACKs that make a loss (RFC 5681 §3.2).
 const DUP_THRESH: u32 = 3;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use lowtide_units::{Duration, parse_duration};
+use lowtide_units::parse_duration;
 
 use super::cursor::{Cursor, Result};
-use crate::fields::{self, Field, Kind};
+use crate::fields::{self, Field, Kind, Operand};
 
 /// One comparison.
 #[derive(Clone, Debug)]
@@ -35,19 +35,6 @@ pub enum Operator {
     Greater,
     /// `>=`.
     GreaterOrEqual,
-}
-
-/// The right side of a comparison.
-#[derive(Clone, Debug)]
-pub enum Operand {
-    /// Another field.
-    Field(&'static Field),
-    /// A fraction; a whole number has the denominator one.
-    Number(i128, i128),
-    /// A time.
-    Time(Duration),
-    /// A name: of a state, `infinite`, `true`.
-    Word(&'static str),
 }
 
 const OPERATORS: [(&str, Operator); 6] = [

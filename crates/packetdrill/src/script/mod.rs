@@ -19,7 +19,8 @@ use std::sync::Arc;
 use lowtide_units::Duration;
 use lowtide_wire::Flags;
 
-pub use assertion::{Comparison, Operand, Operator};
+pub use crate::fields::Operand;
+pub use assertion::{Comparison, Operator};
 pub use error::ScriptError;
 
 /// A parsed script.

@@ -9,29 +9,7 @@ use lowtide_wire::SeqNum;
 use siphasher::sip::SipHasher24;
 
 use super::FourTuple;
-use crate::config::Config;
-
-/// How the initial sequence number is chosen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IsnRule {
-    /// `M + F(connection, secret)` with a clock `M` (RFC 6528 §3).
-    Rfc6528,
-    /// Drawn.
-    Random,
-}
-
-/// Where the clock of TSval begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TimestampOffset {
-    /// `F` over addresses and ports, with a secret of its own (RFC 7323 §5.4).
-    PerConnection,
-    /// `F` over the two addresses (Linux 6.18): what comes later from a host has a later stamp.
-    PerHostPair,
-    /// Drawn.
-    Random,
-    /// At zero.
-    Zero,
-}
+use crate::config::{Config, IsnRule, TimestampOffset};
 
 /// The secrets of one endpoint and its random numbers. All follow from the seed: they are as secret
 /// as the seed is.

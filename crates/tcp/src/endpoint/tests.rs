@@ -9,6 +9,7 @@ use lowtide_units::Duration;
 use lowtide_wire::Timestamps;
 
 use super::*;
+use crate::config::IsnRule;
 use crate::defence::TimeWaitReset;
 use crate::event::Event;
 

@@ -1,5 +1,6 @@
 //! Loss recovery: what is lost, what to send again, and when an episode begins and ends.
 
+mod dsack;
 mod episode;
 mod prr;
 mod rack;
@@ -7,6 +8,7 @@ mod scoreboard;
 mod tlp;
 mod undo;
 
+pub(crate) use dsack::is_dsack;
 pub(crate) use episode::{Episode, Phase};
 pub(crate) use prr::{Prr, Step};
 pub(crate) use rack::{Arrivals, Path, Rack, Sending};

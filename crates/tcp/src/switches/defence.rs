@@ -4,8 +4,8 @@ use lowtide_units::Duration;
 
 use super::field::{Names, name_of, names, set_count, set_duration, set_name, span};
 use super::{Side, Switch};
+use crate::config::{IsnRule, TimestampOffset};
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
-use crate::endpoint::{IsnRule, TimestampOffset};
 use crate::value::{Kind, Value};
 
 const ISN: Names<IsnRule> = &[("rfc6528", IsnRule::Rfc6528), ("random", IsnRule::Random)];

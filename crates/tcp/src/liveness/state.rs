@@ -1,0 +1,35 @@
+//! What a connection remembers of its peer being there.
+
+use lowtide_units::Instant;
+
+/// When the peer was heard, and since when we wait for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Liveness {
+    /// The last acceptable segment.
+    pub(crate) heard_at: Instant,
+    /// Keep-alive probes since then, and the last of them.
+    pub(crate) probes: u32,
+    pub(crate) probed_at: Instant,
+    pub(crate) probe_due: bool,
+    /// Since when something waits for the peer without progress.
+    pub(crate) waiting_since: Option<Instant>,
+    /// SND.UNA then.
+    pub(crate) una: u64,
+}
+
+impl Liveness {
+    pub(crate) const NEW: Self = Self {
+        heard_at: Instant::ZERO,
+        probes: 0,
+        probed_at: Instant::ZERO,
+        probe_due: false,
+        waiting_since: None,
+        una: 0,
+    };
+
+    /// An acceptable segment arrived.
+    pub(crate) const fn hear(&mut self, now: Instant) {
+        self.heard_at = now;
+        self.probes = 0;
+    }
+}
