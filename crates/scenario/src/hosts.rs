@@ -4,15 +4,17 @@
 use std::collections::BTreeSet;
 
 use crate::error::suggest;
-use crate::model::HostGroup;
 use crate::range::HostRange;
 use crate::reader::Complaints;
 use crate::tree::At;
 
+/// A group of hosts: its name and where it lies.
+pub(crate) type Group<'a> = (&'a str, HostRange);
+
 /// The hosts that the references name, in their order; complains and gives `None` when one is wrong.
 pub(crate) fn resolve(
     names: &[(String, At)],
-    groups: &[HostGroup],
+    groups: &[Group<'_>],
     complaints: &mut Complaints<'_>,
 ) -> Option<Vec<u32>> {
     let mut hosts = Vec::new();
@@ -38,16 +40,16 @@ pub(crate) fn resolve(
     good.then_some(hosts)
 }
 
-fn resolve_one(text: &str, groups: &[HostGroup]) -> Result<HostRange, (String, Option<String>)> {
+fn resolve_one(text: &str, groups: &[Group<'_>]) -> Result<HostRange, (String, Option<String>)> {
     let (name, part) = match text.split_once(['.', '[']) {
         Some((name, part)) => (name, Some(part)),
         None => (text, None),
     };
-    let Some(group) = groups.iter().find(|g| g.name == name) else {
-        let names: Vec<&str> = groups.iter().map(|g| g.name.as_str()).collect();
+    let Some(&(_, group)) = groups.iter().find(|(n, _)| *n == name) else {
+        let names: Vec<&str> = groups.iter().map(|(n, _)| *n).collect();
         return Err((format!("no host group `{name}`"), suggest(name, &names)));
     };
-    let Some(part) = part else { return Ok(group.range) };
+    let Some(part) = part else { return Ok(group) };
     let malformed = || {
         let message = format!("`{text}` names no hosts");
         let help = format!("write `{name}`, `{name}.0`, or `{name}[0..2]` for the first two");
@@ -69,11 +71,11 @@ fn resolve_one(text: &str, groups: &[HostGroup]) -> Result<HostRange, (String, O
     if start >= end {
         return Err(malformed());
     }
-    if end > group.range.count {
-        let count = group.range.count;
+    if end > group.count {
+        let count = group.count;
         let message = format!("`{text}` goes beyond the {count} hosts of [hosts.{name}]");
         let help = format!("they are numbered 0 to {}", count - 1);
         return Err((message, Some(help)));
     }
-    Ok(HostRange { first: group.range.first + start, count: end - start })
+    Ok(HostRange { first: group.first + start, count: end - start })
 }

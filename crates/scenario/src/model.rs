@@ -378,6 +378,7 @@ impl<'a, 's> File<'a, '_, 's> {
 
     fn traffic(&mut self, hosts: &[HostGroup]) -> Vec<TrafficGroup> {
         let Some(found) = section(&["traffic", "*"]) else { return Vec::new() };
+        let groups: Vec<_> = hosts.iter().map(|g| (g.name.as_str(), g.range)).collect();
         let mut out = Vec::new();
         for (index, (name, at, node)) in self.groups(&["traffic"], "long").into_iter().enumerate() {
             let path = format!("traffic.{name}");
@@ -392,7 +393,7 @@ impl<'a, 's> File<'a, '_, 's> {
             let values = workload.params.iter().map(|p| (p.name, param(&mut r, p))).collect();
             let (to_at, start_at) = (r.at("to"), r.at("start"));
             let mut list = |names: Option<Vec<(String, At)>>| {
-                let hosts = resolve(&names.unwrap_or_default(), hosts, self.complaints);
+                let hosts = resolve(&names.unwrap_or_default(), &groups, self.complaints);
                 hosts.unwrap_or_default()
             };
             let (sources, destinations) = (list(from), list(to));
