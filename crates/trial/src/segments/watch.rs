@@ -26,6 +26,8 @@ pub(super) struct Watch {
     pub(super) readable: u64,
     /// One past the last stream offset sent, FIN included.
     sent: u64,
+    /// Tail loss probes so far: they do not ask the window (RFC 8985 §7.3).
+    probes: u64,
     ack_out: i64,
     edge_out: i64,
     board: Board,
@@ -171,6 +173,8 @@ impl Watch {
         // Below 2^32 bytes in all, so that offsets are sequence numbers.
         let start = u64::from(h.seq.diff(isn.add(1)).cast_unsigned());
         let end = start + occupied;
+        let probes = info.counters.loss_probes;
+        let probe = probes > std::mem::replace(&mut self.probes, probes);
         assert!(
             start >= self.board.acked(),
             "sends {start} again, {} is acknowledged",
@@ -190,7 +194,7 @@ impl Watch {
         }
         if end > self.board.end() {
             assert!(end <= edge, "sends up to {end}, the window ends at {edge}");
-            if occupied > 1 && !info.in_recovery {
+            if occupied > 1 && !info.in_recovery && !probe {
                 // Limited transmit may add two segments, and a FIN is no byte.
                 let most = info.snd_cwnd + 2 * u64::from(t.mss) + 1;
                 assert!(info.in_flight <= most, "{} B in flight of {most}", info.in_flight);
