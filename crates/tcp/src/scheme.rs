@@ -54,7 +54,7 @@ pub static SCHEMES: &[Scheme] = &[
     },
     Scheme {
         name: "sack",
-        summary: "NewReno with SACK recovery, no ECN",
+        summary: "NewReno with SACK, losses found as the profile does, no ECN",
         settings: &[
             set("cc", "newreno", "RFC 5681"),
             set("ecn", "off", "RFC 3168 §6.1.1: not asked for"),

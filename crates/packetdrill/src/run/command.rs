@@ -90,7 +90,7 @@ mod tests {
         let mut config = Config::default();
         let text = "sysctl -q net.ipv4.tcp_ecn=1 net.ipv4.tcp_rmem=\"4096 131072 500000\";
                     sysctl -w net.ipv4.tcp_timestamps=0 && sysctl net.ipv4.tcp_fwmark=1
-                    rm -rf /tmp/x";
+                    rm -rf x";
         let notes = apply(&mut config, text).unwrap();
         assert_eq!((config.ecn, config.timestamps), (EcnWish::Rfc3168, false));
         assert_eq!(config.receive_buffer.as_u64(), 500_000);

@@ -32,6 +32,16 @@ pub struct CeFeedback {
     pub congested: bool,
 }
 
+impl CeFeedback {
+    /// ECE speaks for all that its ACK delivers, and for nothing else.
+    pub(crate) fn whole_ack(ack: &AckView) -> Self {
+        if !ack.ece {
+            return Self::default();
+        }
+        Self { bytes: ack.delivered_bytes, segments: ack.delivered_segments, congested: true }
+    }
+}
+
 /// One registered decoder.
 #[derive(Debug)]
 pub struct Entry {

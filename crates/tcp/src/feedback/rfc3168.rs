@@ -37,10 +37,7 @@ struct Latched;
 
 impl FeedbackDecoder for Latched {
     fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
-        if !ack.ece {
-            return CeFeedback::default();
-        }
-        CeFeedback { bytes: ack.delivered_bytes, segments: ack.delivered_segments, congested: true }
+        CeFeedback::whole_ack(ack)
     }
 }
 
