@@ -297,8 +297,10 @@ impl Connection {
         let board = &self.snd.board;
         let recover_fs = board.flight_size() - board.sacked() + acked.delivered_bytes;
         if let Some(extras) = &mut self.snd.extras {
-            let prr = extras.prr.get_or_insert(Prr::begin(recover_fs, None));
-            prr.extend(until);
+            extras.prr = Some(match &extras.prr {
+                Some(prr) => prr.again(recover_fs, until, u64::from(self.snd.mss)),
+                None => Prr::begin(recover_fs, Some(until)),
+            });
         }
     }
 

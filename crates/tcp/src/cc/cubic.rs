@@ -11,7 +11,8 @@
 //! ## Deviations
 //! Integers throughout: time in microseconds, windows in bytes. A loss takes FlightSize, an ECN cut
 //! takes cwnd (§4.6 allows it where cwnd cannot grow while it is not the limit). In the Reno-friendly
-//! region cwnd is raised to the estimate and never lowered to it. The floor of both reactions is the
+//! region cwnd is raised to the estimate and never lowered to it, and an ACK for more than a window counts
+//! as one for a window (after a timeout one may be for many). The floor of both reactions is the
 //! switch `window-floor` (§4.6 has two segments for a loss and one for ECN). No HyStart++ (§4.10).
 //!
 //! ## Kernel twin
@@ -144,6 +145,8 @@ impl Cubic {
     /// RFC 9438 §4.3 to §4.5 for `acked` bytes in congestion avoidance.
     fn avoid(&mut self, now: Instant, acked: u64) {
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        // The retransmission that fills a hole after a timeout is answered for many windows at once.
+        let acked = acked.min(cwnd);
         let mut stage = match self.curve.stage {
             Some(stage) => stage,
             None => self.begin_stage(now),

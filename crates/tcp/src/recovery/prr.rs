@@ -6,7 +6,8 @@
 //!
 //! Deviation from RFC 9937 §6.2: what may have been sent by now is rounded up to whole segments, as
 //! in the figures of RFC 6937 §3.1 and in Linux, which count segments. In bytes the first half
-//! segment that may go would wait for the second half.
+//! segment that may go would wait for the second half. And it does not know a cut before the last one is
+//! through; see [`Prr::again`].
 
 /// One reduction under way.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +18,14 @@ pub(crate) struct Prr {
     delivered: u64,
     /// `prr_out`.
     out: u64,
+    /// Bytes of this round's share that the rounding of the last cut let go already.
+    owed: u64,
+    /// This round's share so far, before rounding.
+    share: u64,
     /// What is left of `SndCnt`.
     budget: u64,
+    /// Something left since the first cut: nothing is forced out any more.
+    sent: bool,
     /// Without SACK: bytes that duplicate ACKs have counted as delivered already.
     duplicated: u64,
     /// The reduction ends when SND.UNA reaches this; `None` for the end of fast recovery.
@@ -48,7 +55,10 @@ impl Prr {
             recover_fs: recover_fs.max(1),
             delivered: 0,
             out: 0,
+            owed: 0,
+            share: 0,
             budget: 0,
+            sent: false,
             duplicated: 0,
             until,
         }
@@ -60,10 +70,15 @@ impl Prr {
         self
     }
 
-    /// It is a cut for ECN, the first or another before the last one was through: its window of data
-    /// ends here.
-    pub(crate) const fn extend(&mut self, until: u64) {
-        self.until = Some(until);
+    /// Another cut for ECN before this one was through, as with a cut for every marked ACK: a new round
+    /// from here. What was not used is forfeited, it belonged to a wider target; what went out ahead by
+    /// rounding is owed, or each cut would let a segment go.
+    pub(crate) fn again(&self, recover_fs: u64, until: u64, mss: u64) -> Self {
+        Self {
+            owed: (self.owed + self.out).saturating_sub(self.share).min(mss),
+            sent: self.sent,
+            ..Self::begin(recover_fs, Some(until))
+        }
     }
 
     /// Of a cut for ECN: its window of data is acknowledged.
@@ -107,10 +122,12 @@ impl Prr {
         self.delivered = self.delivered.saturating_add(step.delivered);
         self.budget = if step.in_flight > step.target {
             let share = u128::from(self.delivered) * u128::from(step.target);
-            let segments = share.div_ceil(u128::from(self.recover_fs) * u128::from(mss));
-            let out = u64::try_from(segments * u128::from(mss)).unwrap_or(u64::MAX);
-            out.saturating_sub(self.out)
+            let share = share.div_ceil(u128::from(self.recover_fs));
+            self.share = u64::try_from(share).unwrap_or(u64::MAX);
+            let segments = self.share.saturating_sub(self.owed).div_ceil(mss);
+            segments.saturating_mul(mss).saturating_sub(self.out)
         } else {
+            self.share = self.owed + self.out;
             // The reduction bound: conservative, and one segment more when recovery goes well.
             let limit = self.delivered.saturating_sub(self.out).max(step.delivered);
             let limit = if step.safe { limit.saturating_add(mss) } else { limit };
@@ -121,7 +138,7 @@ impl Prr {
 
     /// Nothing was sent yet and nothing may go: one segment goes, the fast retransmission.
     fn force(&mut self, mss: u64) {
-        if self.out == 0 && self.budget == 0 {
+        if !self.sent && self.budget == 0 {
             self.budget = mss;
         }
     }
@@ -136,6 +153,7 @@ impl Prr {
 
     /// Data left, new or again.
     pub(crate) const fn on_sent(&mut self, bytes: u64) {
+        self.sent = true;
         self.out = self.out.saturating_add(bytes);
         self.budget = self.budget.saturating_sub(bytes);
     }

@@ -36,7 +36,10 @@ impl Cuts {
         let spreads = config.reduction == Reduction::Prr;
         // Where it comes down in proportion, the cwnd that shows stays near what is in flight.
         let least = if spreads { info.snd_ssthresh.unwrap_or(0) / 2 } else { before / 2 };
-        let here = Cut { point: sent, least, flight: spreads.then_some(self.flight) };
+        // After a timeout it starts slowly again, and comes down in one step.
+        let slow = self.loss.is_some_and(|cut| cut.flight.is_none() && open(&cut));
+        let flight = (spreads && !slow).then_some(self.flight);
+        let here = Cut { point: sent, least, flight };
         let marks = c.ecn_reductions - std::mem::replace(&mut self.reductions, c.ecn_reductions);
         let losses = c.fast_retransmits - std::mem::replace(&mut self.losses, c.fast_retransmits);
         let timeouts = c.rto_count - std::mem::replace(&mut self.timeouts, c.rto_count);
@@ -68,7 +71,6 @@ impl Cuts {
         if timeouts > 0 && info.snd_cwnd > 0 {
             let mss = u64::from(info.mss);
             assert!(info.snd_cwnd <= mss, "cwnd {} after a timeout", info.snd_cwnd);
-            // From one segment it starts slowly again.
             (self.mark, self.loss) = (None, Some(Cut { flight: None, ..here }));
         }
     }

@@ -192,12 +192,35 @@ fn a_timer_lets_one_segment_go_where_there_is_room() {
 
 #[test]
 fn a_cut_for_ecn_ends_with_its_window_and_a_loss_with_recovery() {
-    let mut prr = Prr::begin(1, Some(5000));
+    let prr = Prr::begin(1, Some(5000));
     assert!(!prr.is_over(4999));
     assert!(prr.is_over(5000));
-    prr.extend(7000);
-    assert!(!prr.is_over(5000));
+    assert!(!prr.again(1, 7000, 1000).is_over(5000));
     assert!(!Prr::begin(1, None).is_over(u64::MAX));
+}
+
+#[test]
+fn a_cut_for_each_ack_sends_what_the_targets_allow_and_keeps_no_bank() {
+    // Ten segments in flight, each ACK delivers one and is marked: the target halves each time.
+    let mut prr = Prr::begin(10_000, Some(10_000));
+    let mut sent = 0;
+    for target in [5000, 2500, 1250, 1000, 1000] {
+        prr.on_ack(&Step { target, ..step(1000, 9000) });
+        if prr.budget() > 0 {
+            sent += 1;
+            prr.on_sent(1000);
+        }
+        prr = prr.again(10_000, 10_000, 1000);
+    }
+    // 0.5 + 0.25 + 0.125 + 0.1 + 0.1 segments: one, and by rounding a second.
+    assert_eq!(sent, 2);
+    // What the wide target granted and was not used is gone with the narrow one.
+    let mut prr = Prr::begin(10_000, Some(10_000));
+    prr.on_ack(&Step { target: 5000, ..step(8000, 9000) });
+    assert_eq!(prr.budget(), 4000);
+    prr = prr.again(9000, 10_000, 1000);
+    prr.on_ack(&Step { target: 1000, ..step(1000, 8000) });
+    assert_eq!(prr.budget(), 1000);
 }
 
 #[test]
