@@ -61,6 +61,8 @@ pub(crate) enum Command {
         /// The run directory
         dir: PathBuf,
     },
+    /// Run experiments of the papers and judge what the papers claim
+    Reproduce(ReproduceArgs),
     /// Measure the simulator's speed
     Bench {
         /// Which benchmarks; all of them without a name
@@ -110,6 +112,28 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    /// Experiments (`dctcp-fig1`) or papers (`od`); all of them without a name
+    #[arg(value_name = "PAPER[/ROW]")]
+    pub(crate) rows: Vec<String>,
+    /// The reduced form of each: it may leave a claim undecided
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Number of seeds
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// Runs at a time; all processors without it
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) jobs: Option<u32>,
+    /// Where to write; `runs/papers` without it
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Forget finished runs instead of continuing
+    #[arg(long)]
+    pub(crate) afresh: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct PacketdrillArgs {
     /// Scripts, and directories that are searched for `*.pkt`
     #[arg(required = true, value_name = "FILE")]
@@ -130,6 +154,8 @@ pub(crate) struct PacketdrillArgs {
 pub(crate) enum ListKind {
     /// Embedded scenarios.
     Scenarios,
+    /// Experiments of the papers.
+    Experiments,
     /// Bundles to compare.
     Schemes,
     /// Settings of known stacks.

@@ -1,5 +1,6 @@
 //! Everything that has a name, read from the registries; nothing is listed twice by hand.
 
+use lowtide_lab::claims::Expected;
 use lowtide_net::registry::Entry as NetEntry;
 use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
 use serde::Serialize;
@@ -105,6 +106,15 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
             .iter()
             .map(|s| registered("scenario", s.name, &s.title(), "", &[]))
             .collect(),
+        ListKind::Experiments => lowtide_lab::claims::rows()
+            .iter()
+            .map(|r| {
+                let expected = Expected::parse(r.expected, &r.id());
+                let (title, paper) = expected
+                    .map_or_else(|_| (String::new(), String::new()), |e| (e.title, e.paper));
+                registered("experiment", &r.id(), &title, &paper, &[])
+            })
+            .collect(),
         ListKind::Schemes => scheme::SCHEMES
             .iter()
             .map(|s| Item {
@@ -150,8 +160,9 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
 }
 
 /// Every kind, in the order in which they are listed.
-pub(crate) const KINDS: [ListKind; 11] = [
+pub(crate) const KINDS: [ListKind; 12] = [
     ListKind::Scenarios,
+    ListKind::Experiments,
     ListKind::Schemes,
     ListKind::Profiles,
     ListKind::Cc,

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Schema => cmd::new::schema(out),
         Command::Table { dir, table, csv } => cmd::table::table(dir, table, *csv, out),
         Command::Report { dir } => cmd::report::report(dir, out),
+        Command::Reproduce(args) => cmd::reproduce::reproduce(args, out),
         Command::Bench { names, runs } => cmd::bench::bench(names, *runs, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),

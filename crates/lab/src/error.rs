@@ -6,6 +6,8 @@ use lowtide_host::RunError;
 use lowtide_record::{RecordError, RunKey};
 use lowtide_scenario::ScenarioErrors;
 
+use crate::claims::ClaimError;
+
 /// What stopped an experiment, or the making of its report.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
@@ -15,6 +17,9 @@ pub enum LabError {
     /// A run could not be set up.
     #[error(transparent)]
     Scenario(#[from] ScenarioErrors),
+    /// A file of claims is wrong, or does not fit the results.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
     /// A run failed.
     #[error("the run {key} failed: {error}")]
     Run {

@@ -5,6 +5,7 @@
 //! and a flow that did not complete never leaves a statistic in silence.
 
 pub mod bench;
+pub mod claims;
 mod error;
 mod facts;
 mod figure;

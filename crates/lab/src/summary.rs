@@ -44,6 +44,13 @@ pub(crate) struct Metric<F> {
     read: fn(&F) -> Option<f64>,
 }
 
+impl<F> Metric<F> {
+    /// Its value in one run.
+    pub(crate) fn of(&self, facts: &F) -> Option<f64> {
+        (self.read)(facts)
+    }
+}
+
 macro_rules! metrics {
     ($($name:literal, $unit:literal, $read:expr;)*) => {
         &[$(Metric { name: $name, unit: $unit, read: $read }),*]

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::WriterProperties;
 use parquet::file::statistics::Statistics;
+use parquet::schema::types::SchemaDescriptor;
 
 use crate::error::RecordError;
 use crate::files::{rename, temporary};
@@ -70,6 +71,18 @@ pub(crate) fn batches(
         builder = builder.with_row_groups(wanted);
     }
     builder.build().map_err(|e| RecordError::table(path, &e))
+}
+
+/// Opens the columns of a table that `mask` picks.
+pub(crate) fn projected(
+    path: &Path,
+    mask: impl Fn(&SchemaDescriptor) -> ProjectionMask,
+) -> Result<ParquetRecordBatchReader, RecordError> {
+    let file = File::open(path).map_err(RecordError::io("open", path))?;
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
+    let mask = mask(builder.parquet_schema());
+    builder.with_projection(mask).build().map_err(|e| RecordError::table(path, &e))
 }
 
 /// Whether the bounds of the column `run` leave room for one of `runs`.

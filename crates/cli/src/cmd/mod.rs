@@ -7,6 +7,7 @@ pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod packetdrill;
 pub(crate) mod report;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod table;
 

@@ -45,12 +45,12 @@ pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn processors() -> usize {
+pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
 /// What was typed, so that the report can say how to get it again.
-fn command() -> String {
+pub(crate) fn command() -> String {
     let quoted = std::env::args().skip(1).map(|a| {
         let plain = a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c));
         if plain { a } else { format!("'{}'", a.replace('\'', r"'\''")) }
@@ -58,7 +58,7 @@ fn command() -> String {
     std::iter::once("lowtide".to_string()).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
-fn failure(error: LabError) -> Failure {
+pub(crate) fn failure(error: LabError) -> Failure {
     match error {
         LabError::Scenario(errors) => errors.into(),
         LabError::Interrupted { .. } => Failure::Interrupted(error.to_string()),

@@ -1,0 +1,240 @@
+//! A file of claims: what a paper reports of one experiment, and how we measure the same.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::ClaimError;
+use super::measure::Measure;
+
+/// Which band a claim has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// An order, or zero against many: within the bounds that the claim states.
+    Ordering,
+    /// How many times more: 25 % around the reported value.
+    Ratio,
+    /// A value from a simulation: 15 %.
+    Simulation,
+    /// A value from a testbed: 30 %.
+    Testbed,
+    /// A share of events: the reported value in our 95 % binomial interval, or within a factor of 3.
+    Rate,
+    /// A difference: the stated band on both sides, not narrower than our interval.
+    Difference,
+}
+
+/// What is claimed.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Claim {
+    /// Its name in the experiment.
+    pub id: String,
+    /// One sentence of what the paper says.
+    pub says: String,
+    /// Its kind, which decides the band.
+    pub kind: Kind,
+    /// Where the paper says so.
+    pub source: String,
+    /// The unit of the reported and the measured value.
+    #[serde(default)]
+    pub unit: String,
+    /// The paper's value; an ordering may have none.
+    #[serde(default)]
+    pub reported: Option<f64>,
+    /// What is measured.
+    pub measure: Measure,
+    /// Of a [`Kind::Rate`]: how often it could have happened. `measure` counts how often it did.
+    #[serde(default)]
+    pub trials: Option<Measure>,
+    /// Of a [`Kind::Ordering`]: where it holds.
+    #[serde(default)]
+    pub at_least: Option<f64>,
+    /// See `at_least`.
+    #[serde(default)]
+    pub at_most: Option<f64>,
+    /// Of a [`Kind::Difference`]: half the width of its band.
+    #[serde(default)]
+    pub band: Option<f64>,
+    /// Where the order at least is the paper's, for an absolute value outside its band.
+    #[serde(default)]
+    pub direction: Option<Bound>,
+    /// Why it does not come out, if it does not: found out, not guessed.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// A free parameter was fitted to it, so it does not count.
+    #[serde(default)]
+    pub calibrated: bool,
+}
+
+/// A half-open range or an interval.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Bound {
+    /// Not below.
+    #[serde(default)]
+    pub at_least: Option<f64>,
+    /// Not above.
+    #[serde(default)]
+    pub at_most: Option<f64>,
+}
+
+/// A file of claims.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expected {
+    /// The paper, in words.
+    pub paper: String,
+    /// What the experiment shows.
+    pub title: String,
+    /// Overrides of the reduced form, as `-s key=value`.
+    pub quick: Vec<(String, String)>,
+    /// The claims, in the order of the file.
+    pub claims: Vec<Claim>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    paper: String,
+    title: String,
+    #[serde(default)]
+    quick: Table,
+    claim: Vec<Claim>,
+}
+
+impl Expected {
+    /// Reads a file; `name` stands for it in errors.
+    pub fn parse(text: &str, name: &str) -> Result<Self, ClaimError> {
+        let fail = |message: String| ClaimError { file: name.to_owned(), message };
+        let file: File = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
+        for (i, claim) in file.claim.iter().enumerate() {
+            let wrong = claim.wrong().or_else(|| {
+                let twice = file.claim[..i].iter().any(|c| c.id == claim.id);
+                twice.then_some("there are two claims of this name")
+            });
+            if let Some(wrong) = wrong {
+                return Err(fail(format!("claim `{}`: {wrong}", claim.id)));
+            }
+        }
+        let text = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
+        Ok(Self {
+            paper: file.paper,
+            title: file.title,
+            quick: file.quick.iter().map(|(k, v)| (k.clone(), text(v))).collect(),
+            claims: file.claim,
+        })
+    }
+}
+
+impl Claim {
+    /// What contradicts the kind of the claim.
+    fn wrong(&self) -> Option<&'static str> {
+        let bounds = self.at_least.is_some() || self.at_most.is_some();
+        let ordering = self.kind == Kind::Ordering;
+        if ordering && !bounds {
+            Some("an ordering needs `at-least` or `at-most`")
+        } else if !ordering && bounds {
+            Some(
+                "`at-least` and `at-most` are for orderings; `direction` takes them for the others",
+            )
+        } else if !ordering && self.reported.is_none() {
+            Some("it needs what the paper reports, `reported`")
+        } else if (self.kind == Kind::Rate) != self.trials.is_some() {
+            Some("`trials` belongs to a rate, and a rate needs it")
+        } else if (self.kind == Kind::Difference) != self.band.is_some() {
+            Some("`band` belongs to a difference, and a difference needs it")
+        } else if ordering && self.direction.is_some() {
+            Some("an ordering has no `direction` of its own")
+        } else {
+            None
+        }
+    }
+
+    /// Where the claim holds; of a rate, what counts as near without its interval.
+    pub fn band(&self) -> [f64; 2] {
+        let reported = self.reported.unwrap_or_default();
+        let around = |share: f64| {
+            let width = (reported * share).abs();
+            [reported - width, reported + width]
+        };
+        match self.kind {
+            Kind::Ordering => {
+                [self.at_least.unwrap_or(f64::NEG_INFINITY), self.at_most.unwrap_or(f64::INFINITY)]
+            }
+            Kind::Ratio => around(0.25),
+            Kind::Simulation => around(0.15),
+            Kind::Testbed => around(0.30),
+            Kind::Rate => [reported / 3.0, reported * 3.0],
+            Kind::Difference => {
+                let half = self.band.unwrap_or_default();
+                [reported - half, reported + half]
+            }
+        }
+    }
+
+    /// Where at least the direction is the paper's; `None` when the claim cannot tell.
+    pub fn direction(&self) -> Option<[f64; 2]> {
+        let reported = self.reported?;
+        match (self.kind, self.direction) {
+            (Kind::Ordering, _) => None,
+            (_, Some(b)) => {
+                Some([b.at_least.unwrap_or(f64::NEG_INFINITY), b.at_most.unwrap_or(f64::INFINITY)])
+            }
+            (Kind::Ratio, None) if reported > 1.0 => Some([1.0, f64::INFINITY]),
+            (Kind::Ratio, None) if reported < 1.0 => Some([0.0, 1.0]),
+            (Kind::Difference, None) if reported > 0.0 => Some([0.0, f64::INFINITY]),
+            (Kind::Difference, None) if reported < 0.0 => Some([f64::NEG_INFINITY, 0.0]),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(rest: &str) -> Result<Expected, ClaimError> {
+        let text = format!(
+            "paper = \"P\"\ntitle = \"T\"\n[[claim]]\nid = \"a\"\nsays = \"b\"\nsource = \"fig. 1\"\n\
+             measure = {{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }}\n{rest}"
+        );
+        Expected::parse(&text, "x")
+    }
+
+    #[test]
+    fn each_kind_has_its_band() {
+        let band = |rest: &str| claim(rest).unwrap().claims[0].band();
+        assert_eq!(band("kind = \"ratio\"\nreported = 4.0"), [3.0, 5.0]);
+        assert_eq!(band("kind = \"simulation\"\nreported = 100.0"), [85.0, 115.0]);
+        assert_eq!(band("kind = \"testbed\"\nreported = 100.0"), [70.0, 130.0]);
+        assert_eq!(band("kind = \"difference\"\nreported = -1.0\nband = 0.5"), [-1.5, -0.5]);
+        assert_eq!(band("kind = \"ordering\"\nat-most = 2.0"), [f64::NEG_INFINITY, 2.0]);
+    }
+
+    #[test]
+    fn the_direction_is_that_of_the_reported_value() {
+        let direction = |rest: &str| claim(rest).unwrap().claims[0].direction();
+        assert_eq!(direction("kind = \"ratio\"\nreported = 2.4"), Some([1.0, f64::INFINITY]));
+        assert_eq!(direction("kind = \"ratio\"\nreported = 0.5"), Some([0.0, 1.0]));
+        assert_eq!(direction("kind = \"testbed\"\nreported = 5.0"), None);
+        let given = "kind = \"testbed\"\nreported = 5.0\ndirection = { at-most = 8.0 }";
+        assert_eq!(direction(given), Some([f64::NEG_INFINITY, 8.0]));
+        assert_eq!(direction("kind = \"ordering\"\nat-most = 2.0"), None);
+    }
+
+    #[test]
+    fn a_claim_that_contradicts_its_kind_is_refused() {
+        for (rest, says) in [
+            ("kind = \"ordering\"", "needs `at-least`"),
+            ("kind = \"ratio\"", "needs what the paper reports"),
+            ("kind = \"ratio\"\nreported = 1.0\nat-most = 1.0", "are for orderings"),
+            ("kind = \"rate\"\nreported = 1.0", "`trials`"),
+            ("kind = \"difference\"\nreported = 1.0", "`band`"),
+            ("kind = \"guess\"\nreported = 1.0", "unknown variant"),
+            ("kind = \"ratio\"\nreported = 1.0\nverdict = \"reproduced\"", "unknown field"),
+        ] {
+            let error = claim(rest).unwrap_err().to_string();
+            assert!(error.contains(says), "{rest}: {error}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! A measured value against a band.
+
+use serde::Serialize;
+use statrs::distribution::{Beta, ContinuousCDF};
+
+use super::expected::{Claim, Kind};
+use crate::interval::OverSeeds;
+
+/// What a claim came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Inside its band, with its whole interval.
+    Reproduced,
+    /// The paper's order, outside the band.
+    Direction,
+    /// The interval straddles the edge of the band, or there is none to judge by.
+    Undecided,
+    /// Neither.
+    NotReproduced,
+}
+
+impl Verdict {
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::Direction => "direction",
+            Self::Undecided => "undecided",
+            Self::NotReproduced => "not-reproduced",
+        }
+    }
+}
+
+/// A claim with its verdict; an element of `claims` in the answer of `reproduce --json`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Judged {
+    /// `od-fig5.1/window`.
+    pub id: String,
+    /// What the paper says.
+    pub says: String,
+    /// The kind of the claim.
+    pub kind: Kind,
+    /// The paper's value.
+    pub reported: Option<f64>,
+    /// Where the paper says so.
+    pub source: String,
+    /// The unit of all values.
+    pub unit: String,
+    /// Where the claim holds; null where it is open.
+    pub band: [Option<f64>; 2],
+    /// Our value: the mean over seeds.
+    pub measured: Option<f64>,
+    /// Its 95 % interval; null when all seeds agree.
+    pub ci95: Option<[f64; 2]>,
+    /// Seeds behind it.
+    pub seeds: usize,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why it is not `reproduced`; null where nobody knows yet, or it is.
+    pub reason: Option<String>,
+    /// Whether a parameter was fitted to it, so that it does not count.
+    pub calibrated: bool,
+}
+
+/// Judges `claim` by one value per seed; `trials` goes with a rate.
+pub(crate) fn judge(
+    row: &str,
+    claim: &Claim,
+    values: &[Option<f64>],
+    trials: Option<&[Option<f64>]>,
+) -> Judged {
+    let mut band = claim.band();
+    let over = OverSeeds::new(values);
+    let mut own = None;
+    let (measured, ci95, verdict) = match trials {
+        Some(trials) => {
+            let total = |v: &[Option<f64>]| v.iter().copied().sum::<Option<f64>>();
+            match total(values).zip(total(trials)).filter(|(_, n)| *n > 0.0) {
+                Some((k, n)) => {
+                    let interval = binomial(k, n);
+                    (Some(k / n), Some(interval), rate(claim, k / n, interval))
+                }
+                None => (None, None, Verdict::Undecided),
+            }
+        }
+        None => {
+            if let (Kind::Difference, Some([low, high])) = (claim.kind, over.ci95) {
+                let (middle, half) = ((band[0] + band[1]) / 2.0, (high - low) / 2.0);
+                band = [band[0].min(middle - half), band[1].max(middle + half)];
+            }
+            let alone = over.ci95.is_none() && !over.seed_independent;
+            let interval = over.ci95.or_else(|| over.mean.map(|m| [m, m]));
+            let verdict = match interval {
+                None => {
+                    own = Some(format!("{} of {} seeds have a value", over.values, over.seeds));
+                    Verdict::Undecided
+                }
+                Some(_) if alone => {
+                    own = Some("one seed has no interval".to_owned());
+                    Verdict::Undecided
+                }
+                Some(i) => place(i, band, claim.direction()),
+            };
+            (over.mean, over.ci95, verdict)
+        }
+    };
+    let reason = match verdict {
+        Verdict::Reproduced => None,
+        _ => own.or_else(|| claim.reason.clone()),
+    };
+    Judged {
+        id: format!("{row}/{}", claim.id),
+        says: claim.says.clone(),
+        kind: claim.kind,
+        reported: claim.reported,
+        source: claim.source.clone(),
+        unit: claim.unit.clone(),
+        band: band.map(|b| b.is_finite().then_some(b)),
+        measured,
+        ci95,
+        seeds: values.len(),
+        verdict,
+        reason,
+        calibrated: claim.calibrated,
+    }
+}
+
+fn inside(interval: [f64; 2], band: [f64; 2]) -> bool {
+    band[0] <= interval[0] && interval[1] <= band[1]
+}
+
+fn place(interval: [f64; 2], band: [f64; 2], direction: Option<[f64; 2]>) -> Verdict {
+    if inside(interval, band) {
+        Verdict::Reproduced
+    } else if interval[1] >= band[0] && interval[0] <= band[1] {
+        Verdict::Undecided
+    } else if direction.is_some_and(|d| inside(interval, d)) {
+        Verdict::Direction
+    } else {
+        Verdict::NotReproduced
+    }
+}
+
+fn rate(claim: &Claim, measured: f64, interval: [f64; 2]) -> Verdict {
+    let reported = claim.reported.unwrap_or_default();
+    if inside([reported; 2], interval) || inside([measured; 2], claim.band()) {
+        Verdict::Reproduced
+    } else {
+        place(interval, claim.band(), claim.direction())
+    }
+}
+
+/// Clopper and Pearson's interval of `k` in `n` at 95 %.
+fn binomial(k: f64, n: f64) -> [f64; 2] {
+    let quantile = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(f64::NAN, |d| d.inverse_cdf(p));
+    let low = if k > 0.0 { quantile(k, n - k + 1.0, 0.025) } else { 0.0 };
+    let high = if k < n { quantile(k + 1.0, n - k, 0.975) } else { 1.0 };
+    [low, high]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Expected;
+
+    fn claim(rest: &str) -> Claim {
+        let text = format!(
+            "paper = \"P\"\ntitle = \"T\"\n[[claim]]\nid = \"a\"\nsays = \"b\"\nsource = \"fig. 1\"\n\
+             measure = {{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }}\n\
+             reason = \"known\"\n{rest}"
+        );
+        Expected::parse(&text, "x").unwrap().claims.remove(0)
+    }
+
+    fn verdict(claim: &Claim, values: &[f64]) -> Verdict {
+        let values: Vec<_> = values.iter().copied().map(Some).collect();
+        judge("p-fig1", claim, &values, None).verdict
+    }
+
+    #[test]
+    fn the_whole_interval_must_be_inside() {
+        let ratio = claim("kind = \"ratio\"\nreported = 4.0");
+        assert_eq!(verdict(&ratio, &[4.0, 4.1, 4.05]), Verdict::Reproduced);
+        assert_eq!(verdict(&ratio, &[3.0, 3.2, 2.9]), Verdict::Undecided);
+        assert_eq!(verdict(&ratio, &[2.0, 2.1, 2.05]), Verdict::Direction);
+        assert_eq!(verdict(&ratio, &[0.5, 0.51, 0.5]), Verdict::NotReproduced);
+        assert_eq!(verdict(&ratio, &[4.0; 3]), Verdict::Reproduced, "seeds agree");
+        assert_eq!(verdict(&ratio, &[4.0]), Verdict::Undecided, "one seed");
+    }
+
+    #[test]
+    fn a_seed_without_a_value_leaves_it_undecided() {
+        let ratio = claim("kind = \"ratio\"\nreported = 4.0");
+        let judged = judge("p-fig1", &ratio, &[Some(4.0), None], None);
+        assert_eq!(judged.verdict, Verdict::Undecided);
+        assert_eq!(judged.reason.as_deref(), Some("1 of 2 seeds have a value"));
+        assert_eq!(judged.id, "p-fig1/a");
+    }
+
+    #[test]
+    fn the_reason_stands_only_where_it_is_needed() {
+        let zero = claim("kind = \"ordering\"\nat-most = 0.0");
+        let of = |v: f64| judge("p-fig1", &zero, &[Some(v); 2], None);
+        assert_eq!((of(0.0).verdict, of(0.0).reason), (Verdict::Reproduced, None));
+        assert_eq!(
+            (of(1.0).verdict, of(1.0).reason),
+            (Verdict::NotReproduced, Some("known".into()))
+        );
+        assert_eq!(of(1.0).band, [None, Some(0.0)]);
+    }
+
+    #[test]
+    fn a_rate_is_judged_by_its_counts() {
+        let rate = claim(
+            "kind = \"rate\"\nreported = 0.07\n\
+             trials = { table = \"flows\", column = \"fct_ps\", reduce = \"count\" }",
+        );
+        let of = |k: f64, n: f64| judge("p-fig1", &rate, &[Some(k)], Some(&[Some(n)]));
+        assert_eq!(of(7.0, 100.0).verdict, Verdict::Reproduced);
+        assert_eq!(of(20.0, 100.0).verdict, Verdict::Reproduced, "within a factor of three");
+        assert_eq!(of(0.0, 1000.0).verdict, Verdict::NotReproduced);
+        assert_eq!(of(0.0, 3.0).verdict, Verdict::Reproduced, "three trials exclude nothing");
+        assert_eq!(of(0.0, 0.0).verdict, Verdict::Undecided);
+        let [low, high] = binomial(7.0, 100.0);
+        assert!((low - 0.028_605).abs() < 1e-4 && (high - 0.138_92).abs() < 1e-4, "{low} {high}");
+    }
+
+    #[test]
+    fn a_difference_is_not_held_to_less_than_the_noise() {
+        let near = claim("kind = \"difference\"\nreported = 0.0\nband = 0.1");
+        assert_eq!(verdict(&near, &[0.5, -0.5, 0.4, -0.4]), Verdict::Reproduced);
+        assert_eq!(verdict(&near, &[0.5, 0.5, 0.51, 0.5]), Verdict::NotReproduced);
+    }
+}

@@ -1,0 +1,402 @@
+//! What a claim measures: a metric of the summary, or a column of a result table, the rows that count
+//! and what becomes of them.
+//!
+//! Contract: one value per seed. Rows of two runs of one seed never mix in silence: the filters must
+//! leave one scheme and one point of the sweep. A seed without rows has no value.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{Frame, FrameValues, RunDir, read_frame};
+use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+use toml::{Table, Value};
+
+use crate::facts::RunFacts;
+use crate::summary::{GROUP, QUEUE};
+
+/// A value per seed.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Measure {
+    /// A metric that the summary has.
+    Metric(Metric),
+    /// Rows of a table.
+    Rows(Rows),
+    /// The first over the second.
+    Ratio(Box<[Measure; 2]>),
+    /// The first less the second.
+    Difference(Box<[Measure; 2]>),
+    /// The sum.
+    Sum(Vec<Measure>),
+}
+
+/// A metric of a traffic group or of a queue, as `summary.json` names it.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// Its name, as `fct_ms.mean`.
+    pub metric: String,
+    /// The traffic group.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// Or the queue.
+    #[serde(default)]
+    pub queue: Option<String>,
+    /// The scheme; may be left out where there is one.
+    #[serde(default)]
+    pub scheme: Option<String>,
+    /// Values of swept keys.
+    #[serde(default)]
+    pub at: BTreeMap<String, String>,
+}
+
+/// What a run directory says.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) dir: &'a RunDir,
+    pub(crate) runs: &'a [RunFacts],
+    pub(crate) seeds: &'a [u64],
+}
+
+/// Rows of a table and one number of them.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    /// The table, as `flows`.
+    pub table: String,
+    /// The column; of `count` any.
+    pub column: String,
+    /// The rows that count: a value, or from and to (exclusive), with units as in scenarios.
+    #[serde(default)]
+    pub r#where: BTreeMap<String, Filter>,
+    /// What becomes of them.
+    pub reduce: Reduce,
+    /// Factor into the claim's unit.
+    #[serde(default = "one")]
+    pub scale: f64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+/// Which values of a column count.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Filter {
+    /// Text, or a number with its unit.
+    Text(String),
+    /// Yes or no.
+    Flag(bool),
+    /// A number in the column's unit.
+    Number(f64),
+    /// From and to (exclusive).
+    Range {
+        /// Not before.
+        #[serde(default)]
+        from: Option<Box<Filter>>,
+        /// Before.
+        #[serde(default)]
+        to: Option<Box<Filter>>,
+    },
+}
+
+/// What becomes of many values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduce {
+    /// Mean.
+    Mean,
+    /// Median.
+    Median,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    P999,
+    /// Smallest.
+    Min,
+    /// Largest.
+    Max,
+    /// Sum.
+    Sum,
+    /// How many; zero where there are none.
+    Count,
+    /// Standard deviation (n - 1).
+    Sd,
+    /// Largest less smallest.
+    Span,
+    /// The first in the order of the table.
+    First,
+    /// The last in the order of the table.
+    Last,
+    /// Jain's index.
+    Jain,
+}
+
+impl<'de> Deserialize<'de> for Measure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let table = Table::deserialize(deserializer)?;
+        of_table(table).map_err(D::Error::custom)
+    }
+}
+
+fn of_table(mut table: Table) -> Result<Measure, String> {
+    let parts = |value: Value| -> Result<Vec<Measure>, String> {
+        let Value::Array(items) = value else { return Err("expected a list of measures".into()) };
+        let part = |item| match item {
+            Value::Table(table) => of_table(table),
+            _ => Err("a part of a measure is a table".to_owned()),
+        };
+        items.into_iter().map(part).collect()
+    };
+    let pair = |value: Value| -> Result<Box<[Measure; 2]>, String> {
+        let pair: [Measure; 2] =
+            parts(value)?.try_into().map_err(|_| "expected two measures".to_owned())?;
+        Ok(Box::new(pair))
+    };
+    for (name, of) in
+        [("ratio", Measure::Ratio as fn(_) -> _), ("difference", Measure::Difference as fn(_) -> _)]
+    {
+        if let Some(value) = table.remove(name) {
+            return alone(name, &table).and_then(|()| pair(value)).map(of);
+        }
+    }
+    if let Some(value) = table.remove("sum") {
+        return alone("sum", &table).and_then(|()| parts(value)).map(Measure::Sum);
+    }
+    if table.contains_key("metric") {
+        let metric: Metric =
+            Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
+        return metric.check().map(|()| Measure::Metric(metric));
+    }
+    Value::Table(table).try_into().map(Measure::Rows).map_err(|e: toml::de::Error| e.to_string())
+}
+
+fn alone(name: &str, rest: &Table) -> Result<(), String> {
+    rest.keys().next().map_or(Ok(()), |key| Err(format!("`{key}` does not go with `{name}`")))
+}
+
+impl Measure {
+    /// One value per seed of `seeds`.
+    pub(crate) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+        let two = |pair: &[Self; 2], with: fn(f64, f64) -> Option<f64>| {
+            let (a, b) = (pair[0].values(of)?, pair[1].values(of)?);
+            Ok(a.into_iter().zip(b).map(|(a, b)| with(a?, b?)).collect())
+        };
+        match self {
+            Self::Metric(metric) => metric.values(of),
+            Self::Rows(rows) => rows.values(of),
+            Self::Ratio(pair) => two(pair, |a, b| (b != 0.0).then(|| a / b)),
+            Self::Difference(pair) => two(pair, |a, b| Some(a - b)),
+            Self::Sum(parts) => {
+                let mut sum = vec![Some(0.0); of.seeds.len()];
+                for part in parts {
+                    for (sum, value) in sum.iter_mut().zip(part.values(of)?) {
+                        *sum = sum.zip(value).map(|(a, b)| a + b);
+                    }
+                }
+                Ok(sum)
+            }
+        }
+    }
+}
+
+impl Metric {
+    fn check(&self) -> Result<(), String> {
+        let known: Vec<&str> = match (&self.group, &self.queue) {
+            (Some(_), None) => GROUP.iter().map(|m| m.name).collect(),
+            (None, Some(_)) => QUEUE.iter().map(|m| m.name).collect(),
+            _ => return Err(format!("`{}` is of a `group` or of a `queue`", self.metric)),
+        };
+        if known.contains(&self.metric.as_str()) {
+            return Ok(());
+        }
+        Err(format!("there is no metric `{}`; there are {}", self.metric, known.join(", ")))
+    }
+
+    fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+        let picked = |run: &&RunFacts| {
+            self.scheme.as_ref().is_none_or(|s| *s == run.key.scheme)
+                && self.at.iter().all(|(key, value)| run.key.point.get(key) == Some(value))
+        };
+        let runs: Vec<&RunFacts> = of.runs.iter().filter(picked).collect();
+        let value = |seed: &u64| {
+            let mut found = runs.iter().filter(|r| r.key.seed == *seed);
+            let run = match (found.next(), found.next()) {
+                (Some(run), None) => run,
+                (None, _) => return Err(format!("no run is what `{}` is of", self.metric)),
+                _ => return Err(format!("`{}` needs a scheme and a point", self.metric)),
+            };
+            match (&self.group, &self.queue) {
+                (Some(name), _) => {
+                    let group = run.group(name).ok_or_else(|| format!("no group `{name}`"))?;
+                    Ok(GROUP.iter().find(|m| m.name == self.metric).and_then(|m| m.of(group)))
+                }
+                (None, name) => {
+                    let name = name.as_deref().unwrap_or_default();
+                    let queue = run.queue(name).ok_or_else(|| format!("no queue `{name}`"))?;
+                    Ok(QUEUE.iter().find(|m| m.name == self.metric).and_then(|m| m.of(queue)))
+                }
+            }
+        };
+        of.seeds.iter().map(value).collect()
+    }
+}
+
+impl Rows {
+    fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+        let path = of.dir.table(&self.table).map_err(|e| e.to_string())?;
+        let mut names: Vec<&str> = vec!["run", "seed", &self.column];
+        names.extend(self.r#where.keys().map(String::as_str));
+        let frame = read_frame(&path, &names).map_err(|e| e.to_string())?;
+        self.of_frame(&frame, of.seeds)
+    }
+
+    fn of_frame(&self, frame: &Frame, seeds: &[u64]) -> Result<Vec<Option<f64>>, String> {
+        let keep = self.kept(frame)?;
+        let numbers = |name: &str| match &self.column(frame, name)?.values {
+            FrameValues::Numbers(values) => Ok(values),
+            FrameValues::Texts(_) => Err(format!("the column `{name}` holds no numbers")),
+        };
+        let (runs, of_seed) = (numbers("run")?, numbers("seed")?);
+        let values = match self.reduce {
+            Reduce::Count => runs,
+            _ => numbers(&self.column)?,
+        };
+        let value = |seed: &u64| {
+            let mut run = None;
+            let mut found = Vec::new();
+            for i in (0..frame.rows()).filter(|&i| keep[i] && of_seed[i] == Some(*seed as f64)) {
+                if run.is_some_and(|r| r != runs[i]) {
+                    return Err(format!(
+                        "its rows of `{}` are of several runs: say which scheme and which point",
+                        self.table
+                    ));
+                }
+                run = Some(runs[i]);
+                found.extend(values[i]);
+            }
+            Ok(self.reduce.of(found).map(|v| v * self.scale))
+        };
+        seeds.iter().map(value).collect()
+    }
+
+    fn column<'a>(
+        &self,
+        frame: &'a Frame,
+        name: &str,
+    ) -> Result<&'a lowtide_record::FrameColumn, String> {
+        frame
+            .column(name)
+            .ok_or_else(|| format!("the table `{}` has no column `{name}`", self.table))
+    }
+
+    fn kept(&self, frame: &Frame) -> Result<Vec<bool>, String> {
+        let mut keep = vec![true; frame.rows()];
+        for (name, filter) in &self.r#where {
+            let column = self.column(frame, name)?;
+            match &column.values {
+                FrameValues::Texts(texts) => {
+                    let Filter::Text(wanted) = filter else {
+                        return Err(format!("the column `{name}` is text"));
+                    };
+                    for (keep, text) in keep.iter_mut().zip(texts) {
+                        *keep &= text.as_ref() == Some(wanted);
+                    }
+                }
+                FrameValues::Numbers(numbers) => {
+                    let (from, to) =
+                        filter.range(&column.unit).map_err(|e| format!("`{name}`: {e}"))?;
+                    for (keep, number) in keep.iter_mut().zip(numbers) {
+                        *keep &= number
+                            .is_some_and(|n| from <= n && (n < to || n == from && from == to));
+                    }
+                }
+            }
+        }
+        Ok(keep)
+    }
+}
+
+impl Filter {
+    /// From and to, in the column's unit; both the same for one value.
+    fn range(&self, unit: &str) -> Result<(f64, f64), String> {
+        match self {
+            Self::Range { from, to } => {
+                let end = |end: &Option<Box<Self>>, none| {
+                    end.as_ref().map_or(Ok(none), |e| e.number(unit))
+                };
+                Ok((end(from, f64::NEG_INFINITY)?, end(to, f64::INFINITY)?))
+            }
+            one => one.number(unit).map(|n| (n, n)),
+        }
+    }
+
+    fn number(&self, unit: &str) -> Result<f64, String> {
+        match self {
+            Self::Number(n) => Ok(*n),
+            Self::Flag(yes) => Ok(f64::from(u8::from(*yes))),
+            Self::Range { .. } => Err("a range within a range".to_owned()),
+            Self::Text(text) => {
+                let read = match unit {
+                    "ps" => parse_duration(text).map(|d| d.as_ps() as f64).ok(),
+                    "ns" => parse_duration(text).map(|d| d.as_ps() as f64 / 1e3).ok(),
+                    "bytes" => parse_bytes(text).map(|b| b.as_u64() as f64).ok(),
+                    "packets" => parse_packets(text).map(|n| n as f64).ok(),
+                    "bit/s" => parse_rate(text).map(|r| r.as_bps() as f64).ok(),
+                    _ => text.parse().ok(),
+                };
+                read.ok_or_else(|| format!("`{text}` is no value of a column in `{unit}`"))
+            }
+        }
+    }
+}
+
+impl Reduce {
+    /// `None` where there is nothing to reduce; a count is zero then.
+    fn of(self, mut values: Vec<f64>) -> Option<f64> {
+        let n = values.len() as f64;
+        if self == Self::Count {
+            return Some(n);
+        }
+        let (first, last) = (*values.first()?, *values.last()?);
+        let sum: f64 = values.iter().sum();
+        Some(match self {
+            Self::Mean => sum / n,
+            Self::Sum => sum,
+            Self::First => first,
+            Self::Last => last,
+            Self::Jain => sum * sum / (n * values.iter().map(|v| v * v).sum::<f64>()),
+            Self::Sd => {
+                let mean = sum / n;
+                let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+                (squares / (n - 1.0).max(1.0)).sqrt()
+            }
+            Self::Count => n,
+            Self::Min
+            | Self::Max
+            | Self::Span
+            | Self::Median
+            | Self::P95
+            | Self::P99
+            | Self::P999 => {
+                values.sort_by(f64::total_cmp);
+                let rank = |q: f64| values[((q * n).ceil() as usize).clamp(1, values.len()) - 1];
+                match self {
+                    Self::Min => rank(0.0),
+                    Self::Max => rank(1.0),
+                    Self::Span => rank(1.0) - rank(0.0),
+                    Self::P95 => rank(0.95),
+                    Self::P99 => rank(0.99),
+                    Self::P999 => rank(0.999),
+                    _ => rank(0.5),
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

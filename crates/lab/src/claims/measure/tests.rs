@@ -1,0 +1,101 @@
+use lowtide_record::FrameColumn;
+
+use super::*;
+
+fn frame() -> Frame {
+    let numbers = |name: &str, unit: &str, values: &[f64]| FrameColumn {
+        name: name.into(),
+        unit: unit.into(),
+        values: FrameValues::Numbers(values.iter().copied().map(Some).collect()),
+    };
+    let schemes = ["a", "a", "a", "b", "b", "a"];
+    Frame::new(vec![
+        numbers("run", "", &[0.0, 0.0, 0.0, 1.0, 1.0, 2.0]),
+        FrameColumn {
+            name: "scheme".into(),
+            unit: String::new(),
+            values: FrameValues::Texts(schemes.map(|s| Some(s.to_owned())).to_vec()),
+        },
+        numbers("seed", "", &[1.0, 1.0, 1.0, 1.0, 1.0, 2.0]),
+        numbers("time_ps", "ps", &[0.0, 1e12, 2e12, 0.0, 1e12, 1e12]),
+        numbers("cwnd", "bytes", &[10.0, 20.0, 60.0, 5.0, 7.0, 40.0]),
+    ])
+}
+
+fn rows(text: &str) -> Rows {
+    let Measure::Rows(rows) = measure(text).unwrap() else { panic!("{text}") };
+    rows
+}
+
+fn measure(text: &str) -> Result<Measure, String> {
+    let table: Table = format!("m = {text}").parse().unwrap();
+    table["m"].clone().try_into().map_err(|e: toml::de::Error| e.to_string())
+}
+
+#[test]
+fn rows_are_picked_by_text_value_and_range() {
+    let of = |filter: &str, reduce: &str| {
+        let text = format!(
+            "{{ table = \"probes\", column = \"cwnd\", reduce = \"{reduce}\", where = {{ {filter} }} }}"
+        );
+        rows(&text).of_frame(&frame(), &[1, 2]).unwrap()
+    };
+    assert_eq!(of("scheme = \"a\"", "mean"), [Some(30.0), Some(40.0)]);
+    assert_eq!(of("scheme = \"b\"", "last"), [Some(7.0), None]);
+    assert_eq!(of("scheme = \"b\"", "count"), [Some(2.0), Some(0.0)]);
+    assert_eq!(of("scheme = \"a\", time_ps = { from = \"1 s\" }", "min"), [Some(20.0), Some(40.0)]);
+    assert_eq!(of("scheme = \"a\", time_ps = { to = \"1 s\" }", "sum"), [Some(10.0), None]);
+    assert_eq!(of("scheme = \"a\", cwnd = \"60 B\"", "count"), [Some(1.0), Some(0.0)]);
+    assert_eq!(of("scheme = \"a\", cwnd = 20", "first"), [Some(20.0), None]);
+}
+
+#[test]
+fn rows_of_two_runs_do_not_mix() {
+    let all = rows("{ table = \"probes\", column = \"cwnd\", reduce = \"mean\" }");
+    assert!(all.of_frame(&frame(), &[1]).unwrap_err().contains("several runs"));
+}
+
+#[test]
+fn what_cannot_be_measured_says_why() {
+    let error = |text: &str| rows(text).of_frame(&frame(), &[1]).unwrap_err();
+    let base = "table = \"probes\", reduce = \"mean\"";
+    assert!(error(&format!("{{ {base}, column = \"none\" }}")).contains("no column `none`"));
+    assert!(error(&format!("{{ {base}, column = \"scheme\" }}")).contains("no numbers"));
+    let unit = format!("{{ {base}, column = \"cwnd\", where = {{ time_ps = \"3 kB\" }} }}");
+    assert!(error(&unit).contains("`3 kB` is no value of a column in `ps`"));
+    assert!(measure("{ ratio = [], scheme = 1 }").unwrap_err().contains("does not go with"));
+    assert!(measure("{ ratio = [ { table = \"a\" } ] }").is_err());
+    assert!(measure("{ table = \"a\", column = \"b\", reduce = \"guess\" }").is_err());
+}
+
+#[test]
+fn many_values_become_one() {
+    let of = |reduce: Reduce| reduce.of((1..=10).map(f64::from).collect()).unwrap();
+    assert_eq!(of(Reduce::Mean), 5.5);
+    assert_eq!(of(Reduce::Median), 5.0);
+    assert_eq!(of(Reduce::P95), 10.0);
+    assert_eq!((of(Reduce::Min), of(Reduce::Max), of(Reduce::Span)), (1.0, 10.0, 9.0));
+    assert!((of(Reduce::Sd) - 3.027_650_354).abs() < 1e-8);
+    assert!((of(Reduce::Jain) - 55.0 * 55.0 / (10.0 * 385.0)).abs() < 1e-12);
+    assert_eq!(Reduce::Mean.of(Vec::new()), None);
+}
+
+#[test]
+fn measures_are_combined() {
+    let part = "{ table = \"flows\", column = \"fct_ps\", reduce = \"mean\" }";
+    assert!(matches!(measure(&format!("{{ ratio = [{part}, {part}] }}")), Ok(Measure::Ratio(_))));
+    let nested = format!("{{ difference = [{part}, {{ sum = [{part}, {part}] }}] }}");
+    assert!(matches!(measure(&nested), Ok(Measure::Difference(_))));
+}
+
+#[test]
+fn a_metric_is_one_of_the_summary() {
+    assert!(matches!(
+        measure("{ metric = \"fct_ms.mean\", group = \"short\", scheme = \"dctcp\" }"),
+        Ok(Measure::Metric(_))
+    ));
+    let error = |text: &str| measure(text).unwrap_err();
+    assert!(error("{ metric = \"fct\", group = \"short\" }").contains("there are fct_ms.mean"));
+    assert!(error("{ metric = \"marks\", group = \"short\" }").contains("no metric `marks`"));
+    assert!(error("{ metric = \"marks\" }").contains("of a `group` or of a `queue`"));
+}

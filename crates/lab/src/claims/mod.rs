@@ -1,0 +1,26 @@
+//! The papers' experiments by name, what the papers report of them, and a verdict per claim.
+//!
+//! Contract: an experiment is a scenario file and a file of claims beside it, `papers/<paper>/`. What
+//! a claim measures is data too: rows and columns of the result tables. A verdict follows from the
+//! reported value, the band of the kind of claim and the measured interval; it is never typed in.
+
+mod catalogue;
+mod expected;
+mod judge;
+mod measure;
+mod reproduce;
+
+pub use catalogue::{Row, find, rows};
+pub use expected::{Bound, Claim, Expected, Kind};
+pub use judge::{Judged, Verdict};
+pub use reproduce::{Mode, judge, plan};
+
+/// What is wrong with a file of claims, or with the tables that it is held against.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{file}: {message}")]
+pub struct ClaimError {
+    /// The file of claims.
+    pub file: String,
+    /// What is wrong, and with which claim.
+    pub message: String,
+}

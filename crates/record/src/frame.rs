@@ -1,0 +1,121 @@
+//! Some columns of a table in memory, whatever the table: for analysis that names columns as data.
+
+use std::path::Path;
+
+use arrow_array::{Array, BooleanArray, Float64Array, StringArray, UInt16Array};
+use arrow_array::{UInt32Array, UInt64Array};
+use parquet::arrow::ProjectionMask;
+
+use crate::error::RecordError;
+use crate::parquet::projected;
+
+/// Columns of equal length.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Frame {
+    columns: Vec<FrameColumn>,
+}
+
+/// One column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FrameColumn {
+    /// Its name.
+    pub name: String,
+    /// Its unit; empty for names and counts.
+    pub unit: String,
+    /// Its values.
+    pub values: FrameValues,
+}
+
+/// The values of a column; `None` for a null.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FrameValues {
+    /// Numbers; true is one, false zero. Integers beyond 2^53 are rounded.
+    Numbers(Vec<Option<f64>>),
+    /// Text.
+    Texts(Vec<Option<String>>),
+}
+
+/// Reads the columns `names` of a table file. One that is not there is not in the answer.
+pub fn read_frame(path: &Path, names: &[&str]) -> Result<Frame, RecordError> {
+    let batches = projected(path, |schema| {
+        let fields = schema.root_schema().get_fields().iter().enumerate();
+        let wanted = fields.filter(|(_, f)| names.contains(&f.name())).map(|(i, _)| i);
+        ProjectionMask::roots(schema, wanted.collect::<Vec<_>>())
+    })?;
+    let schema = arrow_array::RecordBatchReader::schema(&batches);
+    let column = |field: &std::sync::Arc<arrow_schema::Field>| FrameColumn {
+        name: field.name().clone(),
+        unit: field.metadata().get("unit").cloned().unwrap_or_default(),
+        values: match field.data_type() {
+            arrow_schema::DataType::Utf8 => FrameValues::Texts(Vec::new()),
+            _ => FrameValues::Numbers(Vec::new()),
+        },
+    };
+    let mut frame = Frame { columns: schema.fields().iter().map(column).collect() };
+    for batch in batches {
+        let batch = batch.map_err(|e| RecordError::table(path, &e))?;
+        for (column, array) in frame.columns.iter_mut().zip(batch.columns()) {
+            let read = match &mut column.values {
+                FrameValues::Texts(texts) => array
+                    .as_any()
+                    .downcast_ref::<StringArray>()
+                    .map(|a| texts.extend(a.iter().map(|v| v.map(str::to_owned)))),
+                FrameValues::Numbers(all) => numbers(array).map(|n| all.extend(n)),
+            };
+            read.ok_or_else(|| {
+                RecordError::table(path, &format!("the column `{}` has no known type", column.name))
+            })?;
+        }
+    }
+    Ok(frame)
+}
+
+fn numbers(array: &dyn Array) -> Option<Vec<Option<f64>>> {
+    let any = array.as_any();
+    if let Some(a) = any.downcast_ref::<UInt64Array>() {
+        return Some(a.iter().map(|v| v.map(|v| v as f64)).collect());
+    }
+    if let Some(a) = any.downcast_ref::<UInt32Array>() {
+        return Some(a.iter().map(|v| v.map(f64::from)).collect());
+    }
+    if let Some(a) = any.downcast_ref::<UInt16Array>() {
+        return Some(a.iter().map(|v| v.map(f64::from)).collect());
+    }
+    if let Some(a) = any.downcast_ref::<Float64Array>() {
+        return Some(a.iter().collect());
+    }
+    let a = any.downcast_ref::<BooleanArray>()?;
+    Some(a.iter().map(|v| v.map(|v| f64::from(u8::from(v)))).collect())
+}
+
+impl Frame {
+    /// From columns of equal length.
+    pub fn new(columns: Vec<FrameColumn>) -> Self {
+        Self { columns }
+    }
+
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&FrameColumn> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |c| c.values.len())
+    }
+}
+
+impl FrameValues {
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(values) => values.len(),
+            Self::Texts(values) => values.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
