@@ -2,12 +2,18 @@
 //!
 //! Contract: a profile is data, a list of switches as people write them. `rfc` is
 //! [`Config::default`] with the sources of its values; `linux` is what a Linux machine does as it
-//! comes, as far as the switches can say it.
+//! comes, as far as the switches can say it. The others are the DCTCP family: each has DCTCP on, with
+//! the switches in which papers and stacks differ. A scheme over a profile replaces what it states, so
+//! they need none; Linux's DCTCP is `linux` with the scheme `dctcp`.
 
+mod freebsd;
 mod linux;
 mod rfc;
+mod rfc8257;
+mod sigcomm10;
 #[cfg(test)]
 mod tests;
+mod thesis;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -38,7 +44,19 @@ pub struct Profile {
 }
 
 /// Every profile, by name.
-pub static PROFILES: &[&Profile] = &[&linux::PROFILE, &rfc::PROFILE];
+pub static PROFILES: &[&Profile] = &[
+    &freebsd::PROFILE,
+    &linux::PROFILE,
+    &rfc::PROFILE,
+    &rfc8257::PROFILE,
+    &sigcomm10::PROFILE,
+    &thesis::MODIFIED,
+    &thesis::ORIGINAL,
+];
+
+const fn set(switch: &'static str, value: &'static str, source: &'static str) -> Assignment {
+    Assignment { switch, value, source }
+}
 
 /// The profile of that name.
 pub fn find_profile(name: &str) -> Option<&'static Profile> {

@@ -3,7 +3,8 @@
 //! Contract: a scheme is data and overrides whatever profile it is laid over, so that two schemes
 //! differ in the same switches whichever profile lies beneath. It states every switch of which the
 //! outcome of the comparison depends by definition, and no other: how losses are found and how the
-//! window comes down are the profile's, the same for all.
+//! window comes down are the profile's, the same for all. One-sided DCTCP is three schemes, because its
+//! halves go to different hosts.
 
 use crate::config::Config;
 use crate::profile::{Assignment, apply as apply_all};
@@ -49,6 +50,51 @@ pub static SCHEMES: &[Scheme] = &[
             set("cwr", "after-reduction", "RFC 3168 §6.1.2"),
             set("cut", "per-window", "RFC 3168 §6.1.2"),
             set("freeze-growth", "ece-acks", "RFC 3168 §6.1.2"),
+            set("sack", "true", "RFC 2018"),
+        ],
+    },
+    Scheme {
+        name: "odctcp",
+        summary: "one-sided DCTCP on both sides: CWR and the latched echo, CWR delayed as usual",
+        settings: &[
+            set("cc", "dctcp", "RFC 8257"),
+            set("ecn", "rfc3168", "ODCTCP §2.1"),
+            set("ack", "odctcp", "ODCTCP §5.2.2"),
+            set("feedback", "one-sided", "ODCTCP §5.1.2"),
+            set("ect", "all", "ODCTCP §4.1: ect_handler"),
+            set("cwr", "after-reduction", "ODCTCP §5.1.2"),
+            set("cut", "per-window", "ODCTCP §3.2: per RTT"),
+            set("freeze-growth", "off", "ODCTCP §4.2.1"),
+            set("sack", "true", "RFC 2018"),
+        ],
+    },
+    Scheme {
+        name: "odctcp-receiver",
+        summary: "one-sided DCTCP receiver; what it sends is classic ECN",
+        settings: &[
+            set("cc", "newreno", "RFC 5681"),
+            set("ecn", "rfc3168", "ODCTCP §2.1"),
+            set("ack", "odctcp", "ODCTCP §5.2.2"),
+            set("feedback", "rfc3168", "RFC 3168 §6.1.2"),
+            set("ect", "data", "RFC 3168 §6.1.4 to §6.1.6"),
+            set("cwr", "after-reduction", "RFC 3168 §6.1.2"),
+            set("cut", "per-window", "RFC 3168 §6.1.2"),
+            set("freeze-growth", "ece-acks", "RFC 3168 §6.1.2"),
+            set("sack", "true", "RFC 2018"),
+        ],
+    },
+    Scheme {
+        name: "odctcp-sender",
+        summary: "one-sided DCTCP sender: CWR after a cut, for receivers of classic ECN",
+        settings: &[
+            set("cc", "dctcp", "RFC 8257"),
+            set("ecn", "rfc3168", "ODCTCP §2.1"),
+            set("ack", "rfc3168", "ODCTCP §5.1: the receiver is standard ECN"),
+            set("feedback", "one-sided", "ODCTCP §5.1.2"),
+            set("ect", "all", "ODCTCP §4.1: ect_handler"),
+            set("cwr", "after-reduction", "ODCTCP §5.1.2"),
+            set("cut", "per-window", "ODCTCP §3.2: per RTT"),
+            set("freeze-growth", "off", "ODCTCP §4.2.1"),
             set("sack", "true", "RFC 2018"),
         ],
     },

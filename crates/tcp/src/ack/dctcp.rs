@@ -11,60 +11,59 @@
 //!
 //! ## Deviations
 //! RFC 8257 §3.2 asks for one immediate ACK at a flip and leaves the split open: with the split no
-//! segment is reported under the wrong bit. A segment that is not ECN-capable (a retransmission,
-//! where only new data carries ECT) says nothing about the queue and leaves the bit alone, and so does
-//! a duplicate (RFC 3168 §6.1.5 has CE on packets outside the window ignored). CWR means nothing to
-//! this receiver.
+//! segment is reported under the wrong bit. `flip = "new-echo"` is the one ACK, which covers a waiting
+//! segment under the wrong bit; the sender's decoder `freebsd` corrects for it. A segment that is not
+//! ECN-capable says nothing about the queue and leaves the bit alone, and so does a duplicate (RFC 3168
+//! §6.1.5 has CE on packets outside the window ignored). CWR means nothing to the echo; whether it
+//! hastens an ACK is `cwr-ack`.
 //!
 //! ## Kernel twin
 //! `tcp_dctcp.c` with the flip handling of `tcp_dctcp.h` in Linux 6.18: same states, same split.
+//! `cc_dctcp.c` in FreeBSD with `flip = "new-echo"`.
 
 use alloc::boxed::Box;
 
 use lowtide_units::Instant;
 
-use super::{AckAction, AckPolicy, DelayedAck, Entry, RxSample, Setup};
+use super::{
+    AckAction, AckPolicy, CWR_ACK, Entry, FLIP, Flips, RxSample, Setup, answers_cwr, hasten,
+};
 use crate::params::Params;
+
+const NAME: &str = "dctcp";
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
-    name: "dctcp",
+    name: NAME,
     summary: "DCTCP receiver: ECE is the CE of the last segment, a flip is acknowledged at once",
     spec: "RFC 8257 §3.2",
-    params: &[],
+    params: &[FLIP, CWR_ACK],
     build,
 };
 
-fn build(_: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
-    Box::new(Dctcp { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false })
+fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
+    let flips = Flips::new(NAME, params, setup);
+    Box::new(Dctcp { flips, answers_cwr: answers_cwr(NAME, params) })
 }
 
-/// The two states.
 #[derive(Debug)]
 struct Dctcp {
-    delayed: DelayedAck,
-    ecn: bool,
-    /// DCTCP.CE of RFC 8257 §3.2.
-    ce: bool,
+    flips: Flips,
+    answers_cwr: bool,
 }
 
 impl AckPolicy for Dctcp {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
-        if self.ecn && rx.ect && !rx.duplicate && rx.ce != self.ce {
-            self.ce = rx.ce;
-            return if rx.ack_pending {
-                AckAction::SplitAt { prior: rx.rcv_nxt_before }
-            } else {
-                AckAction::Now
-            };
+        if self.flips.note(rx) {
+            return self.flips.answer(rx);
         }
-        self.delayed.on_data(rx)
+        hasten(self.flips.delayed.on_data(rx), rx, self.answers_cwr)
     }
     fn on_ack_sent(&mut self, _now: Instant) {
-        self.delayed.on_ack_sent();
+        self.flips.delayed.on_ack_sent();
     }
     fn echo(&self) -> bool {
-        self.ce
+        self.flips.echo()
     }
 }
 
@@ -73,6 +72,7 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
+    use crate::value::Value;
 
     const TIMER: Duration = Duration::from_ms(40);
 
@@ -104,6 +104,32 @@ mod tests {
         p.on_ack_sent(Instant::ZERO);
         assert_eq!(p.on_data(&data(false, false)), AckAction::Now);
         assert!(!p.echo());
+    }
+
+    #[test]
+    fn with_one_ack_at_a_flip_what_waits_is_covered_by_the_new_echo() {
+        let mut params = Params::new();
+        params.set(NAME, "flip", Value::Name("new-echo"));
+        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+        assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
+        assert_eq!(p.on_data(&data(true, true)), AckAction::Now);
+        assert!(p.echo());
+    }
+
+    #[test]
+    fn cwr_hastens_the_ack_where_it_is_set_to() {
+        for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
+            let mut params = Params::new();
+            params.set(NAME, "cwr-ack", Value::Name(set));
+            let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+            assert_eq!(p.on_data(&RxSample { cwr: true, ..data(false, false) }), action, "{set}");
+            p.on_ack_sent(Instant::ZERO);
+            assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER), "no CWR");
+            p.on_ack_sent(Instant::ZERO);
+            // A FIN alone carries no data that the sender waits for.
+            let fin = RxSample { cwr: true, payload: 0, ..data(false, false) };
+            assert_eq!(p.on_data(&fin), AckAction::Delay(TIMER));
+        }
     }
 
     #[test]
@@ -153,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn cwr_does_not_matter() {
+    fn cwr_does_not_change_the_echo() {
         let mut p = policy(2);
         let _ = p.on_data(&data(true, false));
         p.on_ack_sent(Instant::ZERO);

@@ -4,18 +4,23 @@
 //! window that opens): a policy can only ask for sooner, never for later.
 
 mod api;
+mod cwr;
 mod delayed;
+mod flips;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dctcp;
+pub mod odctcp;
 pub mod rfc3168;
 // lowtide:registry end
 
 pub use api::{AckAction, AckPolicy, Entry, RxSample, Setup};
+pub use cwr::{CWR_ACK, answers_cwr, hasten};
 pub use delayed::DelayedAck;
+pub use flips::{FLIP, Flips};
 
 /// Every acknowledgement policy, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&dctcp::ENTRY, &rfc3168::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&dctcp::ENTRY, &odctcp::ENTRY, &rfc3168::ENTRY];
 // lowtide:registry list end
 
 /// The policy of that name.

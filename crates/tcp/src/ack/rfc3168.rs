@@ -8,29 +8,52 @@
 //!
 //! ## Deviations
 //! A segment with both CWR and CE clears the latch and sets it again (erratum 3639). CE on a duplicate
-//! is ignored: §6.1.5 asks for that on packets outside the window, to which old data belongs.
+//! is ignored: §6.1.5 asks for that on packets outside the window, to which old data belongs. The RFC
+//! is silent on haste; `quick-acks` and `cwr-ack` are what stacks do for a sender whose window may be
+//! as small as one segment.
 //!
 //! ## Kernel twin
-//! `tcp_ecn_check_ce` in Linux, which besides acknowledges the next two segments at once.
+//! `tcp_ecn_check_ce` and `tcp_ecn_accept_cwr` in Linux with `quick-acks = 2` and `cwr-ack = "at-once"`.
 
 use alloc::boxed::Box;
 
 use lowtide_units::Instant;
 
-use super::{AckAction, AckPolicy, DelayedAck, Entry, RxSample, Setup};
-use crate::params::Params;
+use super::{
+    AckAction, AckPolicy, CWR_ACK, DelayedAck, Entry, RxSample, Setup, answers_cwr, hasten,
+};
+use crate::params::{Param, Params};
+use crate::value::Kind;
+
+const NAME: &str = "rfc3168";
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
-    name: "rfc3168",
+    name: NAME,
     summary: "standard ECN receiver: ECE from CE until CWR, delayed ACKs",
     spec: "RFC 3168 §6.1.3",
-    params: &[],
+    params: &[
+        CWR_ACK,
+        Param {
+            name: "quick-acks",
+            kind: Kind::Count { min: 0, max: 16 },
+            default: "0",
+            doc: "How many ACKs are not delayed from the mark on that sets the latch.",
+            source: "RFC 3168 §6.1.3 is silent; Linux tcp_ecn_check_ce (2)",
+        },
+    ],
     build,
 };
 
-fn build(_: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
-    Box::new(Rfc3168 { delayed: DelayedAck::new(setup), ecn: setup.ecn, ece: false })
+fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
+    Box::new(Rfc3168 {
+        delayed: DelayedAck::new(setup),
+        ecn: setup.ecn,
+        ece: false,
+        answers_cwr: answers_cwr(NAME, params),
+        quick_acks: params.count(NAME, "quick-acks", 0) as u32,
+        quick: 0,
+    })
 }
 
 /// The latch.
@@ -39,6 +62,10 @@ struct Rfc3168 {
     delayed: DelayedAck,
     ecn: bool,
     ece: bool,
+    answers_cwr: bool,
+    quick_acks: u32,
+    /// ACKs that will not be delayed.
+    quick: u32,
 }
 
 impl AckPolicy for Rfc3168 {
@@ -47,13 +74,16 @@ impl AckPolicy for Rfc3168 {
         if rx.cwr {
             self.ece = false;
         }
-        if rx.ce && !rx.duplicate && self.ecn {
+        if rx.ce && !rx.duplicate && self.ecn && !self.ece {
             self.ece = true;
+            self.quick = self.quick_acks;
         }
-        self.delayed.on_data(rx)
+        let action = self.delayed.on_data(rx);
+        if self.quick > 0 { AckAction::Now } else { hasten(action, rx, self.answers_cwr) }
     }
     fn on_ack_sent(&mut self, _now: Instant) {
         self.delayed.on_ack_sent();
+        self.quick = self.quick.saturating_sub(1);
     }
     fn echo(&self) -> bool {
         self.ece
@@ -65,6 +95,7 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
+    use crate::value::Value;
 
     const TIMER: Duration = Duration::from_ms(40);
 
@@ -117,6 +148,32 @@ mod tests {
         let merged = RxSample { segments: 3, ..data(false, false) };
         p.on_ack_sent(Instant::ZERO);
         assert_eq!(p.on_data(&merged), AckAction::Now);
+    }
+
+    #[test]
+    fn quick_acks_follow_the_mark_that_sets_the_latch_and_no_other() {
+        let mut params = Params::new();
+        params.set(NAME, "quick-acks", Value::Count(2));
+        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+        for (ce, action) in [
+            (false, AckAction::Delay(TIMER)),
+            (true, AckAction::Now),
+            (true, AckAction::Now),
+            (true, AckAction::Delay(TIMER)),
+        ] {
+            assert_eq!(p.on_data(&data(ce, false)), action);
+            p.on_ack_sent(Instant::ZERO);
+        }
+    }
+
+    #[test]
+    fn cwr_hastens_the_ack_where_it_is_set_to() {
+        for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
+            let mut params = Params::new();
+            params.set(NAME, "cwr-ack", Value::Name(set));
+            let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+            assert_eq!(p.on_data(&data(false, true)), action, "{set}");
+        }
     }
 
     #[test]

@@ -7,67 +7,49 @@
 //!
 //! ## Spec
 //! RFC 8257 §3.3 (estimate and cut), §3.4 (growth), §3.5 (loss); the DCTCP paper, SIGCOMM 2010 §3.
+//! The profiles `sigcomm10`, `rfc8257`, `linux`, `freebsd`, `thesis-original` and `thesis-modified`
+//! say how those set the parameters.
 //!
 //! ## Deviations
 //! `arithmetic` chooses between three readings of the estimate:
-//! - `q20`: bytes, 20 fraction bits, SACK ignored, as RFC 8257 §3.3 says; the estimate takes an ACK in
-//!   before the cut uses it. After a timeout the observation window starts again (the RFC is silent).
+//! - `q20`: bytes, 20 fraction bits, SACK ignored, as RFC 8257 §3.3 says. After a timeout the
+//!   observation window starts again (the RFC is silent).
 //! - `linux`: segments delivered, 10 fraction bits, cuts in whole segments. A round in which nothing
 //!   was delivered does not end here; in Linux an ACK on an idle connection decays alpha.
-//! - `freebsd`: bytes acked, 10 fraction bits, cut before the estimate. Rounds end in fast recovery
-//!   too; FreeBSD waits for its end.
+//! - `freebsd`: bytes acked, 10 fraction bits. A round does not end in fast recovery but with it; a
+//!   timeout ends it, and the next one after one more segment.
 //!
 //! A loss after an ECN cut in one window of data takes the window to half of what it was before the
-//! cut, so that the two do not add up (RFC 3168 §6.1.2). The RFC has no floor of its own: `window-floor`.
+//! cut, so that the two do not add up (RFC 3168 §6.1.2); `loss-after-cut = "again"` does as Linux,
+//! from what the cut has left, where Linux is still on its way down. FreeBSD takes the window that
+//! the last ACK with ECE met for the one before the cut. The RFC has no floor of its own:
+//! `window-floor`.
 //!
 //! ## Kernel twin
-//! `tcp_dctcp.c` in Linux 6.18 with `arithmetic = "linux"`; it comes down to ssthresh by PRR over the
-//! round, not in one step.
+//! `tcp_dctcp.c` in Linux 6.18 with the profile `linux`; `cc_dctcp.c` in FreeBSD with `freebsd`, but
+//! for the echo memory of the decoder, which an idle time does not clear.
 
 use alloc::boxed::Box;
 
 use lowtide_units::{Probe, Unit};
 
-use super::alpha::{
-    KERNEL_BITS, Q20_BITS, SHIFT_G_MAX, alpha_freebsd, alpha_linux, alpha_q20, cut,
-};
+use super::alpha::Q20_BITS;
 use super::{
     AckSample, CongestionControl, CongestionEvent, Declares, Entry, Factor, Path, Reaction, Signal,
     Wants, Window,
 };
-use crate::params::{Param, Params};
-use crate::value::{Kind, Value};
+use crate::params::Params;
 
-const NAME: &str = "dctcp";
+mod settings;
+
+use settings::{Arithmetic, NAME, PARAMS, Settings};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
     name: NAME,
     summary: "cut in proportion to the marked share (alpha), loss as NewReno",
     spec: "RFC 8257 §3.3 to §3.5",
-    params: &[
-        Param {
-            name: "shift-g",
-            kind: Kind::Count { min: 0, max: SHIFT_G_MAX as u64 },
-            default: "4",
-            doc: "Gain of alpha as a power of two: g = 2^-shift-g.",
-            source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
-        },
-        Param {
-            name: "initial-alpha",
-            kind: Kind::Count { min: 0, max: 1024 },
-            default: "1024",
-            doc: "Alpha at the start, in 1/1024.",
-            source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
-        },
-        Param {
-            name: "arithmetic",
-            kind: Kind::Name { allowed: || Arithmetic::ALL.map(|(n, _)| n).to_vec(), refused: &[] },
-            default: "q20",
-            doc: "How alpha is counted: bytes in 20 bits, or as Linux or FreeBSD do.",
-            source: "RFC 8257 §4.2 warns of coarse fixed point",
-        },
-    ],
+    params: PARAMS,
     declares: Declares {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
@@ -79,39 +61,16 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
-    let arithmetic = Arithmetic::of(params.get(NAME, "arithmetic"));
-    let initial = params.count(NAME, "initial-alpha", 1024).min(1024) as u32;
+    let set = Settings::read(params);
     Box::new(Dctcp {
-        window: Window::new(path, Factor::HALF),
-        arithmetic,
-        shift_g: params.count(NAME, "shift-g", 4).min(u64::from(SHIFT_G_MAX)) as u32,
-        alpha: initial << (arithmetic.bits() - KERNEL_BITS),
+        window: Window::new(path, Factor::HALF).overshooting(set.overshoots),
+        alpha: set.initial_alpha,
+        set,
         round: Round::default(),
+        una: 0,
+        congested: false,
+        recovery: Recovery::None,
     })
-}
-
-/// Whose integers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Arithmetic {
-    Q20,
-    Linux,
-    FreeBsd,
-}
-
-impl Arithmetic {
-    const ALL: [(&'static str, Self); 3] =
-        [("q20", Self::Q20), ("linux", Self::Linux), ("freebsd", Self::FreeBsd)];
-
-    fn of(value: Option<&Value>) -> Self {
-        let name = value.and_then(Value::name);
-        Self::ALL.iter().find(|(n, _)| Some(*n) == name).map_or(Self::Q20, |(_, a)| *a)
-    }
-    const fn bits(self) -> u32 {
-        match self {
-            Self::Q20 => Q20_BITS,
-            Self::Linux | Self::FreeBsd => KERNEL_BITS,
-        }
-    }
 }
 
 /// One observation window: what was acknowledged since it began, and how much of that was marked.
@@ -121,18 +80,31 @@ struct Round {
     end: u64,
     total: u64,
     marked: u64,
-    /// A timeout voided the window; the next ACK starts a new one.
+    /// The window is void; the next ACK starts a new one.
     restart: bool,
+}
+
+/// Where fast recovery is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Recovery {
+    None,
+    Going,
+    /// Over with the ACK that comes next.
+    JustOver,
 }
 
 #[derive(Debug)]
 struct Dctcp {
     window: Window,
-    arithmetic: Arithmetic,
-    shift_g: u32,
+    set: Settings,
     /// In `arithmetic.bits()` fraction bits.
     alpha: u32,
     round: Round,
+    /// SND.UNA of the last ACK.
+    una: u64,
+    /// There was a mark, a loss or a timeout.
+    congested: bool,
+    recovery: Recovery,
 }
 
 impl Dctcp {
@@ -141,30 +113,35 @@ impl Dctcp {
         if self.round.restart {
             self.round = Round { end: ack.snd_nxt, ..Round::default() };
         }
-        let (total, marked) = match self.arithmetic {
+        let (total, marked) = match self.set.arithmetic {
             Arithmetic::Linux => (u64::from(ack.delivered_segments), u64::from(ack.ce_segments)),
             Arithmetic::Q20 | Arithmetic::FreeBsd => (ack.acked_bytes, marked_of_acked(ack)),
         };
         self.round.total = self.round.total.saturating_add(total);
         self.round.marked = self.round.marked.saturating_add(marked);
-        let ended = match self.arithmetic {
+        self.una = ack.snd_una;
+        let ended = match self.set.arithmetic {
             Arithmetic::Linux => ack.snd_una >= self.round.end && self.round.total > 0,
             // RFC 8257 §3.3: an ACK up to WindowEnd itself does not end it.
-            Arithmetic::Q20 | Arithmetic::FreeBsd => ack.snd_una > self.round.end,
+            Arithmetic::Q20 => ack.snd_una > self.round.end,
+            Arithmetic::FreeBsd => match self.recovery {
+                Recovery::None => ack.snd_una > self.round.end,
+                Recovery::Going => false,
+                Recovery::JustOver => true,
+            },
         };
+        if self.recovery == Recovery::JustOver {
+            self.recovery = Recovery::None;
+        }
         if ended {
-            self.update_alpha();
+            self.estimate();
             self.round = Round { end: ack.snd_nxt, ..Round::default() };
         }
     }
 
-    fn update_alpha(&mut self) {
-        let rule = match self.arithmetic {
-            Arithmetic::Q20 => alpha_q20,
-            Arithmetic::Linux => alpha_linux,
-            Arithmetic::FreeBsd => alpha_freebsd,
-        };
-        self.alpha = rule(self.alpha, self.shift_g, self.round.marked, self.round.total);
+    fn estimate(&mut self) {
+        let (marked, total) = (self.round.marked, self.round.total);
+        self.alpha = self.set.arithmetic.estimate(self.alpha, self.set.shift_g, marked, total);
     }
 
     /// The cut that this ACK allows and reports, else growth.
@@ -173,16 +150,65 @@ impl Dctcp {
             self.window.grow(ack);
             return Reaction::None;
         }
-        let (cwnd, mss) = (self.window.cwnd(), self.window.mss().max(1));
-        let target = match self.arithmetic {
-            Arithmetic::Linux => {
-                let segments = cwnd / mss;
-                cwnd - (segments - cut(segments, self.alpha, KERNEL_BITS, 0)) * mss
-            }
-            _ => cut(cwnd, self.alpha, self.arithmetic.bits(), 0),
-        };
-        self.window.cut_to(target);
+        if self.set.slowstart && !self.congested {
+            self.alpha = 1 << self.set.arithmetic.bits();
+            self.round = Round { end: ack.snd_nxt, ..Round::default() };
+        }
+        self.congested = true;
+        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        self.window.cut_to(self.set.arithmetic.cut(cwnd, self.alpha, mss));
+        if self.set.grow_with_cut {
+            self.window.grow(ack);
+        }
         Reaction::Reduced
+    }
+
+    /// What happens to the estimate; alpha itself knows no loss (RFC 8257 §3.5).
+    fn note(&mut self, event: &CongestionEvent) {
+        match event {
+            CongestionEvent::Loss { .. } => {
+                self.congested = true;
+                self.recovery = Recovery::Going;
+            }
+            CongestionEvent::Recovered { .. } => self.recovery = Recovery::JustOver,
+            CongestionEvent::Undo { .. } => self.recovery = Recovery::None,
+            CongestionEvent::Rto { .. } => {
+                self.congested = true;
+                self.recovery = Recovery::None;
+                match self.set.arithmetic {
+                    Arithmetic::Q20 => self.round.restart = true,
+                    Arithmetic::Linux => {}
+                    Arithmetic::FreeBsd => {
+                        self.estimate();
+                        let end = self.una + self.window.mss();
+                        self.round = Round { end, ..Round::default() };
+                    }
+                }
+            }
+            CongestionEvent::IdleRestart { .. } if self.set.idle_resets => {
+                self.alpha = self.set.initial_alpha;
+                self.round.restart = true;
+            }
+            CongestionEvent::IdleRestart { .. } => {}
+        }
+    }
+
+    /// The event with the window of data that the settings let it count.
+    fn as_set(&self, event: &CongestionEvent) -> CongestionEvent {
+        let mut event = *event;
+        match &mut event {
+            CongestionEvent::Loss { in_flight, already_reduced, .. } => {
+                *already_reduced &= !self.set.loss_again;
+                if self.set.loss_from_cwnd {
+                    *in_flight = self.window.cwnd();
+                }
+            }
+            CongestionEvent::Rto { in_flight, .. } if self.set.loss_from_cwnd => {
+                *in_flight = self.window.cwnd();
+            }
+            _ => {}
+        }
+        event
     }
 }
 
@@ -207,7 +233,7 @@ impl CongestionControl for Dctcp {
             self.window.grow(ack);
             return Reaction::None;
         }
-        if self.arithmetic == Arithmetic::FreeBsd {
+        if self.set.cut_first {
             let reaction = self.react(ack);
             self.observe(ack);
             return reaction;
@@ -216,20 +242,12 @@ impl CongestionControl for Dctcp {
         self.react(ack)
     }
     fn on_event(&mut self, event: &CongestionEvent) {
-        // Alpha itself is untouched: loss is answered as by any other TCP (RFC 8257 §3.5).
-        if let CongestionEvent::Rto { .. } = event {
-            match self.arithmetic {
-                Arithmetic::Q20 => self.round.restart = true,
-                Arithmetic::Linux => {}
-                Arithmetic::FreeBsd => {
-                    if !self.round.restart {
-                        self.update_alpha();
-                    }
-                    self.round.restart = true;
-                }
-            }
+        if !self.window.ecn() {
+            self.window.on_event(event);
+            return;
         }
-        self.window.on_event(event);
+        self.note(event);
+        self.window.on_event(&self.as_set(event));
     }
     fn cwnd(&self) -> u64 {
         self.window.cwnd()
@@ -238,7 +256,7 @@ impl CongestionControl for Dctcp {
         self.window.ssthresh()
     }
     fn probe(&self, out: &mut dyn Probe) {
-        let alpha = u64::from(self.alpha) << (Q20_BITS - self.arithmetic.bits());
+        let alpha = u64::from(self.alpha) << (Q20_BITS - self.set.arithmetic.bits());
         out.value("alpha", Unit::Q20, alpha);
     }
 }

@@ -16,7 +16,7 @@ pub use api::{
     AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Path, Reaction,
     Signal, Wants,
 };
-pub use window::{Factor, Window};
+pub use window::{Factor, SLOW_START_END, Window, overshoots};
 
 /// Every congestion control, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)

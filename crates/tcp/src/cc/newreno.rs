@@ -8,9 +8,10 @@
 //! RFC 5681; byte counting of RFC 3465; end of recovery by RFC 6582 §3.2; ECN by RFC 3168 §6.1.2.
 //!
 //! ## Deviations
-//! Slow start stops exactly at ssthresh; the rest of that ACK counts in congestion avoidance. The
-//! floor of a reaction is the switch `window-floor` (RFC 5681 has two segments, RFC 3168 one). An
-//! ECN cut comes off cwnd, a loss off what was in flight, as their RFCs have it.
+//! Slow start stops exactly at ssthresh, and the rest of that ACK counts in congestion avoidance,
+//! unless `slow-start-end = "overshoot"`. The floor of a reaction is the switch `window-floor` (RFC
+//! 5681 has two segments, RFC 3168 one). An ECN cut comes off cwnd, a loss off what was in flight, as
+//! their RFCs have it.
 //! A mark at a window of one segment does not hold the next one back until the retransmission timer
 //! fires, as RFC 3168 §6.1.2 asks.
 //!
@@ -20,8 +21,8 @@
 use alloc::boxed::Box;
 
 use super::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Factor, Path, Reaction, Signal,
-    Wants, Window,
+    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Factor, Path, Reaction,
+    SLOW_START_END, Signal, Wants, Window, overshoots,
 };
 use crate::params::Params;
 
@@ -30,7 +31,7 @@ pub static ENTRY: Entry = Entry {
     name: "newreno",
     summary: "slow start and additive increase, halve on loss or ECN",
     spec: "RFC 5681, RFC 6582, RFC 3168 §6.1.2",
-    params: &[],
+    params: &[SLOW_START_END],
     declares: Declares {
         reacts_to: &[Signal::Loss, Signal::Ecn],
         floor_segments: 2,
@@ -41,8 +42,9 @@ pub static ENTRY: Entry = Entry {
     build,
 };
 
-fn build(_: &Params, path: &Path) -> Box<dyn CongestionControl> {
-    Box::new(NewReno { window: Window::new(path, Factor::HALF) })
+fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    let window = Window::new(path, Factor::HALF).overshooting(overshoots(ENTRY.name, params));
+    Box::new(NewReno { window })
 }
 
 #[derive(Debug)]

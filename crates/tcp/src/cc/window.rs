@@ -5,6 +5,24 @@
 //! or stays in their own file.
 
 use super::{AckSample, CongestionEvent, Path};
+use crate::params::{Param, Params};
+use crate::value::{Kind, Value};
+
+const ENDS: &[&str] = &["exact", "overshoot"];
+
+/// The parameter of controls that can end slow start in two ways.
+pub const SLOW_START_END: Param = Param {
+    name: "slow-start-end",
+    kind: Kind::Name { allowed: || ENDS.to_vec(), refused: &[] },
+    default: "exact",
+    doc: "Slow start stops at ssthresh, or an ACK that finds cwnd not above it counts wholly.",
+    source: "RFC 5681 §3.1 leaves cwnd = ssthresh open; FreeBSD newreno_ack_received overshoots",
+};
+
+/// How [`SLOW_START_END`] of `owner` was set.
+pub fn overshoots(owner: &str, params: &Params) -> bool {
+    params.get(owner, SLOW_START_END.name).and_then(Value::name) == Some("overshoot")
+}
 
 /// A factor below one, as a fraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +49,7 @@ impl Factor {
 pub struct Window {
     path: Path,
     beta: Factor,
+    overshoots: bool,
     cwnd: u64,
     ssthresh: u64,
     /// Bytes acknowledged since cwnd last grew in congestion avoidance (RFC 3465 §2.1).
@@ -47,12 +66,19 @@ impl Window {
         Self {
             path: *path,
             beta,
+            overshoots: false,
             cwnd: path.initial_window,
             ssthresh: u64::MAX,
             counted: 0,
             cut_from: None,
             undo: None,
         }
+    }
+    /// The same with another end of slow start ([`SLOW_START_END`]).
+    #[must_use]
+    pub const fn overshooting(mut self, overshoots: bool) -> Self {
+        self.overshoots = overshoots;
+        self
     }
     /// Congestion window, bytes.
     pub const fn cwnd(&self) -> u64 {
@@ -95,13 +121,20 @@ impl Window {
     ///
     /// At most L bytes of an ACK count, one segment while a timeout is repaired (RFC 3465 §2.3).
     /// cwnd stops at ssthresh and the rest of the ACK counts beyond it, so that the window after
-    /// slow start does not depend on how the receiver bundles its ACKs.
+    /// slow start does not depend on how the receiver bundles its ACKs; where it overshoots, it does,
+    /// and the first ACK after a cut still counts in slow start.
     pub fn slow_start(&mut self, ack: &AckSample) -> u64 {
-        if self.cwnd >= self.ssthresh {
+        let over =
+            if self.overshoots { self.cwnd > self.ssthresh } else { self.cwnd >= self.ssthresh };
+        if over {
             return ack.acked_bytes;
         }
         let limit = if ack.after_rto { self.mss() } else { self.path.abc_limit };
         let counted = ack.acked_bytes.min(limit);
+        if self.overshoots {
+            self.cwnd = self.cwnd.saturating_add(counted);
+            return 0;
+        }
         let room = self.ssthresh - self.cwnd;
         self.cwnd = self.cwnd.saturating_add(counted.min(room));
         counted.saturating_sub(room)

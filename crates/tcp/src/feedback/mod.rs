@@ -3,6 +3,8 @@
 mod api;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dctcp;
+pub mod freebsd;
+pub mod one_sided;
 pub mod rfc3168;
 // lowtide:registry end
 
@@ -10,7 +12,8 @@ pub use api::{AckView, CeFeedback, Entry, FeedbackDecoder};
 
 /// Every feedback decoder, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&dctcp::ENTRY, &rfc3168::ENTRY];
+pub static REGISTRY: &[&Entry] =
+    &[&dctcp::ENTRY, &freebsd::ENTRY, &one_sided::ENTRY, &rfc3168::ENTRY];
 // lowtide:registry list end
 
 /// The decoder of that name.

@@ -5,7 +5,7 @@
 //! where tuning ends), SYN-ACKs are repeated 5 times and not 6, and slow start after a timeout counts
 //! every acknowledged byte (here one segment per ACK).
 
-use super::{Assignment, Profile};
+use super::{Profile, set};
 
 pub(super) static PROFILE: Profile = Profile {
     name: "linux",
@@ -13,7 +13,6 @@ pub(super) static PROFILE: Profile = Profile {
     settings: &[
         set("cc", "cubic", "Kconfig DEFAULT_TCP_CONG"),
         set("feedback", "rfc3168", "tcp_input.c, ECE in CA_CWR"),
-        set("dctcp.arithmetic", "linux", "tcp_dctcp.c: whole segments, alpha of 10 bits"),
         set("ect", "data", "INET_ECN_xmit on new data only, unless the control needs ECN"),
         set("cwr", "after-reduction", "tcp_ecn_send: with the next new data"),
         set("cut", "per-window", "tcp_enter_cwr: not while in CA_CWR"),
@@ -67,9 +66,17 @@ pub(super) static PROFILE: Profile = Profile {
         set("keep-alive-interval", "75 s", "net.ipv4.tcp_keepalive_intvl = 75"),
         set("keep-alive-count", "9", "net.ipv4.tcp_keepalive_probes = 9"),
         set("user-timeout", "0 s", "TCP_USER_TIMEOUT is not set"),
+        set("dctcp.shift-g", "4", "tcp_dctcp.c: dctcp_shift_g"),
+        set("dctcp.initial-alpha", "1024", "tcp_dctcp.c: dctcp_alpha_on_init"),
+        set("dctcp.arithmetic", "linux", "tcp_dctcp.c: whole segments, alpha of 10 bits"),
+        set("dctcp.order", "estimate-first", "tcp_ack: in_ack_event before tcp_fastretrans_alert"),
+        set("dctcp.after-idle", "keep", "tcp_dctcp.c: nothing on CA_EVENT_TX_START"),
+        set("dctcp.loss-from", "cwnd", "dctcp_react_to_loss: max(cwnd / 2, 2)"),
+        set("dctcp.loss-after-cut", "again", "dctcp_react_to_loss: cwnd as it then is"),
+        set("dctcp.slow-start-end", "exact", "tcp_slow_start: min(cwnd + acked, ssthresh)"),
+        set("dctcp.flip", "split", "dctcp_ece_ack_update: the old ACK first"),
+        set("dctcp.cwr-ack", "at-once", "tcp_ecn_accept_cwr: ICSK_ACK_NOW"),
+        set("rfc3168.cwr-ack", "at-once", "tcp_ecn_accept_cwr: ICSK_ACK_NOW"),
+        set("rfc3168.quick-acks", "2", "tcp_ecn_check_ce: tcp_enter_quickack_mode(sk, 2)"),
     ],
 };
-
-const fn set(switch: &'static str, value: &'static str, source: &'static str) -> Assignment {
-    Assignment { switch, value, source }
-}

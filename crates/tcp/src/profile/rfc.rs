@@ -1,17 +1,12 @@
 //! What the standards say, and where they leave it open the choice and why.
 
-use super::{Assignment, Profile};
+use super::{Profile, set};
 
 pub(super) static PROFILE: Profile = Profile {
     name: "rfc",
     summary: "what the RFCs ask for, data-centre buffers apart",
     settings: &[
         set("cc", "newreno", "RFC 5681"),
-        set(
-            "dctcp.arithmetic",
-            "q20",
-            "RFC 8257 §3.3: alpha is a fraction, not rounded to segments",
-        ),
         set("feedback", "rfc3168", "RFC 3168 §6.1.2"),
         set("ect", "data", "RFC 3168 §6.1.4 to §6.1.6: not on SYN, pure ACKs, retransmissions"),
         set("cwr", "after-reduction", "RFC 3168 §6.1.2"),
@@ -75,9 +70,25 @@ pub(super) static PROFILE: Profile = Profile {
         set("keep-alive-interval", "75 s", "no RFC; 4.4BSD"),
         set("keep-alive-count", "9", "no RFC; as Linux"),
         set("user-timeout", "0 s", "RFC 9293 §3.8.3: R2 decides"),
+        set("newreno.slow-start-end", "exact", "RFC 5681 §3.1 leaves cwnd = ssthresh open"),
+        set("dctcp.shift-g", "4", "RFC 8257 §4.2: g = 1/16"),
+        set("dctcp.initial-alpha", "1024", "RFC 8257 §3.3"),
+        set(
+            "dctcp.arithmetic",
+            "q20",
+            "RFC 8257 §3.3: alpha is a fraction, not rounded to segments",
+        ),
+        set("dctcp.order", "estimate-first", "RFC 8257 §3.3: steps 1 to 9, then the cut"),
+        set("dctcp.after-idle", "keep", "RFC 8257 is silent"),
+        set("dctcp.slowstart", "false", "RFC 8257 §3.3: every mark by alpha"),
+        set("dctcp.grow-with-cut", "false", "RFC 3168 §6.1.2: no increase on an ECN-Echo ACK"),
+        set("dctcp.loss-from", "flight", "RFC 5681 §3.1 eq. 4"),
+        set("dctcp.loss-after-cut", "once", "RFC 3168 §6.1.2: once per window of data"),
+        set("dctcp.slow-start-end", "exact", "RFC 5681 §3.1 leaves cwnd = ssthresh open"),
+        set("dctcp.flip", "split", "DCTCP figure 10; RFC 8257 §3.2 has one ACK"),
+        set("dctcp.cwr-ack", "as-usual", "RFC 8257 §3.2 is silent"),
+        set("rfc3168.cwr-ack", "as-usual", "RFC 3168 §6.1.3 is silent"),
+        set("rfc3168.quick-acks", "0", "RFC 3168 §6.1.3 is silent"),
+        set("odctcp.flip", "split", "as `dctcp.flip`"),
     ],
 };
-
-const fn set(switch: &'static str, value: &'static str, source: &'static str) -> Assignment {
-    Assignment { switch, value, source }
-}

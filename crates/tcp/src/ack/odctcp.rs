@@ -1,0 +1,130 @@
+//! The one-sided DCTCP receiver: a DCTCP receiver that does not hurry a standard sender.
+//!
+//! ## What it does
+//! Echoes as a DCTCP receiver does, the mark of the last segment, and acknowledges a flip at once,
+//! except on a segment that carries CWR: that one is delayed as usual, and its ACK says what is then
+//! the state.
+//!
+//! A standard sender that has cut sends CWR. Its queue has gone, so the segment is clean and the echo
+//! flips: a DCTCP receiver acknowledges it alone, and where the sender counts acknowledged bytes the
+//! first ACK that may grow its window again is worth one segment instead of two.
+//!
+//! ## Spec
+//! ODCTCP thesis §5.2.2; RFC 8257 §3.2 for the rest.
+//!
+//! ## Deviations
+//! The segment that waits when a CWR segment flips the echo is reported under the wrong bit: to a DCTCP
+//! sender, which needs none of this, that is an error of one segment per cut (thesis §5.2.2 accepts it).
+//! A mark on the segment with CWR is delayed as well, as in the thesis.
+//!
+//! ## Kernel twin
+//! `dctcp_ecnpkt_handler` in FreeBSD 11 with `flip = "new-echo"`; later versions acknowledge CWR at
+//! once, the opposite (`dctcp.cwr-ack`).
+
+use alloc::boxed::Box;
+
+use lowtide_units::Instant;
+
+use super::{AckAction, AckPolicy, Entry, FLIP, Flips, RxSample, Setup};
+use crate::params::Params;
+
+const NAME: &str = "odctcp";
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: NAME,
+    summary: "one-sided DCTCP receiver: DCTCP's echo, but a segment with CWR is delayed as usual",
+    spec: "ODCTCP thesis §5.2",
+    params: &[FLIP],
+    build,
+};
+
+fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
+    Box::new(Odctcp { flips: Flips::new(NAME, params, setup) })
+}
+
+#[derive(Debug)]
+struct Odctcp {
+    flips: Flips,
+}
+
+impl AckPolicy for Odctcp {
+    fn on_data(&mut self, rx: &RxSample) -> AckAction {
+        if self.flips.note(rx) && !rx.cwr {
+            return self.flips.answer(rx);
+        }
+        self.flips.delayed.on_data(rx)
+    }
+    fn on_ack_sent(&mut self, _now: Instant) {
+        self.flips.delayed.on_ack_sent();
+    }
+    fn echo(&self) -> bool {
+        self.flips.echo()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_units::Duration;
+
+    use super::*;
+    use crate::value::Value;
+
+    const TIMER: Duration = Duration::from_ms(40);
+
+    fn policy(flip: &'static str) -> Box<dyn AckPolicy> {
+        let mut params = Params::new();
+        params.set(NAME, "flip", Value::Name(flip));
+        build(&params, &Setup { segments: 2, timer: TIMER, ecn: true })
+    }
+
+    fn data(ce: bool, cwr: bool, ack_pending: bool) -> RxSample {
+        RxSample {
+            now: Instant::ZERO,
+            in_order: true,
+            duplicate: false,
+            segments: 1,
+            payload: 1000,
+            ect: true,
+            ce,
+            cwr,
+            ack_pending,
+            rcv_nxt_before: 7000,
+        }
+    }
+
+    #[test]
+    fn a_flip_is_answered_by_its_rule_and_not_on_a_segment_with_cwr() {
+        for (flip, pending) in
+            [("split", AckAction::SplitAt { prior: 7000 }), ("new-echo", AckAction::Now)]
+        {
+            let mut p = policy(flip);
+            assert_eq!(p.on_data(&data(false, false, false)), AckAction::Delay(TIMER));
+            assert_eq!(p.on_data(&data(true, false, true)), pending, "{flip}");
+            p.on_ack_sent(Instant::ZERO);
+            assert_eq!(p.on_data(&data(false, true, false)), AckAction::Delay(TIMER), "{flip}");
+            assert!(!p.echo(), "{flip}: the state follows all the same");
+            // The segment after it completes the pair.
+            assert_eq!(p.on_data(&data(false, false, true)), AckAction::Now, "{flip}");
+            p.on_ack_sent(Instant::ZERO);
+            assert_eq!(p.on_data(&data(true, false, false)), AckAction::Now, "{flip}");
+        }
+    }
+
+    #[test]
+    fn cwr_as_the_second_segment_is_acknowledged_as_usual_too() {
+        let mut p = policy("split");
+        let _ = p.on_data(&data(true, false, false));
+        p.on_ack_sent(Instant::ZERO);
+        assert_eq!(p.on_data(&data(true, false, false)), AckAction::Delay(TIMER));
+        assert_eq!(p.on_data(&data(false, true, true)), AckAction::Now);
+        assert!(!p.echo(), "one ACK for both, with the echo of the later one");
+    }
+
+    #[test]
+    fn a_mark_on_the_segment_with_cwr_waits_too() {
+        let mut p = policy("split");
+        assert_eq!(p.on_data(&data(true, true, false)), AckAction::Delay(TIMER));
+        assert!(p.echo());
+    }
+}

@@ -1,0 +1,165 @@
+//! What may be set of DCTCP, and in what the stacks that have it differ.
+
+use crate::cc::alpha::{
+    KERNEL_BITS, Q20_BITS, SHIFT_G_MAX, alpha_freebsd, alpha_linux, alpha_q20, cut,
+};
+use crate::cc::{SLOW_START_END, overshoots};
+use crate::params::{Param, Params};
+use crate::value::{Kind, Value};
+
+/// The owner of the parameters.
+pub(super) const NAME: &str = "dctcp";
+
+const ARITHMETIC: &[&str] = &["q20", "linux", "freebsd"];
+const ORDER: &[&str] = &["estimate-first", "cut-first"];
+const AFTER_IDLE: &[&str] = &["keep", "reset"];
+const LOSS_FROM: &[&str] = &["flight", "cwnd"];
+const LOSS_AFTER_CUT: &[&str] = &["once", "again"];
+
+/// The parameters as they are registered.
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "shift-g",
+        kind: Kind::Count { min: 0, max: SHIFT_G_MAX as u64 },
+        default: "4",
+        doc: "Gain of alpha as a power of two: g = 2^-shift-g.",
+        source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
+    },
+    Param {
+        name: "initial-alpha",
+        kind: Kind::Count { min: 0, max: 1024 },
+        default: "1024",
+        doc: "Alpha at the start, in 1/1024.",
+        source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
+    },
+    Param {
+        name: "arithmetic",
+        kind: Kind::Name { allowed: || ARITHMETIC.to_vec(), refused: &[] },
+        default: "q20",
+        doc: "How alpha is counted: bytes in 20 bits, or as Linux or FreeBSD do.",
+        source: "RFC 8257 §4.2 warns of coarse fixed point",
+    },
+    Param {
+        name: "order",
+        kind: Kind::Name { allowed: || ORDER.to_vec(), refused: &[] },
+        default: "estimate-first",
+        doc: "Which comes first on an ACK that ends a round and cuts: the new alpha, or the cut.",
+        source: "RFC 8257 §3.3 lists the estimate first",
+    },
+    Param {
+        name: "after-idle",
+        kind: Kind::Name { allowed: || AFTER_IDLE.to_vec(), refused: &[] },
+        default: "keep",
+        doc: "Alpha after an idle time of one RTO: as it was, or as at the start.",
+        source: "RFC 8257 is silent; ODCTCP §4.2.3 resets",
+    },
+    Param {
+        name: "slowstart",
+        kind: Kind::Bool,
+        default: "false",
+        doc: "The first sign of congestion, if it is a mark, halves the window and sets alpha to 1.",
+        source: "FreeBSD net.inet.tcp.cc.dctcp.slowstart",
+    },
+    Param {
+        name: "grow-with-cut",
+        kind: Kind::Bool,
+        default: "false",
+        doc: "The ACK that cuts also grows the window, from where the cut has left it.",
+        source: "FreeBSD dctcp_ack_received, after the cut of the same ACK",
+    },
+    Param {
+        name: "loss-from",
+        kind: Kind::Name { allowed: || LOSS_FROM.to_vec(), refused: &[] },
+        default: "flight",
+        doc: "What a loss or a timeout halves: what was in flight, or cwnd.",
+        source: "RFC 5681 §3.1 eq. 4 (flight); Linux dctcp_react_to_loss (cwnd)",
+    },
+    Param {
+        name: "loss-after-cut",
+        kind: Kind::Name { allowed: || LOSS_AFTER_CUT.to_vec(), refused: &[] },
+        default: "once",
+        doc: "A loss in the window of a cut halves what was before the cut (once), or what it left.",
+        source: "RFC 3168 §6.1.2 (once)",
+    },
+    SLOW_START_END,
+];
+
+/// Whose integers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Arithmetic {
+    Q20,
+    Linux,
+    FreeBsd,
+}
+
+impl Arithmetic {
+    pub(super) const fn bits(self) -> u32 {
+        match self {
+            Self::Q20 => Q20_BITS,
+            Self::Linux | Self::FreeBsd => KERNEL_BITS,
+        }
+    }
+    /// Alpha after a round.
+    pub(super) fn estimate(self, alpha: u32, shift_g: u32, marked: u64, total: u64) -> u32 {
+        let rule = match self {
+            Self::Q20 => alpha_q20,
+            Self::Linux => alpha_linux,
+            Self::FreeBsd => alpha_freebsd,
+        };
+        rule(alpha, shift_g, marked, total)
+    }
+    /// What a cut leaves of `cwnd` bytes, without a floor.
+    pub(super) fn cut(self, cwnd: u64, alpha: u32, mss: u64) -> u64 {
+        if self != Self::Linux {
+            return cut(cwnd, alpha, self.bits(), 0);
+        }
+        let segments = cwnd / mss.max(1);
+        cwnd - (segments - cut(segments, alpha, KERNEL_BITS, 0)) * mss
+    }
+}
+
+/// The parameters of one connection.
+#[expect(clippy::struct_excessive_bools, reason = "independent switches")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) arithmetic: Arithmetic,
+    pub(super) shift_g: u32,
+    /// In `arithmetic.bits()` fraction bits.
+    pub(super) initial_alpha: u32,
+    pub(super) cut_first: bool,
+    pub(super) idle_resets: bool,
+    pub(super) slowstart: bool,
+    pub(super) grow_with_cut: bool,
+    pub(super) loss_from_cwnd: bool,
+    pub(super) loss_again: bool,
+    pub(super) overshoots: bool,
+}
+
+impl Settings {
+    pub(super) fn read(params: &Params) -> Self {
+        let is = |name: &str, value: &str| {
+            params.get(NAME, name).and_then(Value::name).is_some_and(|set| set == value)
+        };
+        let on = |name: &str| params.get(NAME, name) == Some(&Value::Bool(true));
+        let arithmetic = if is("arithmetic", "linux") {
+            Arithmetic::Linux
+        } else if is("arithmetic", "freebsd") {
+            Arithmetic::FreeBsd
+        } else {
+            Arithmetic::Q20
+        };
+        let initial = params.count(NAME, "initial-alpha", 1024).min(1024) as u32;
+        Self {
+            arithmetic,
+            shift_g: params.count(NAME, "shift-g", 4).min(u64::from(SHIFT_G_MAX)) as u32,
+            initial_alpha: initial << (arithmetic.bits() - KERNEL_BITS),
+            cut_first: is("order", "cut-first"),
+            idle_resets: is("after-idle", "reset"),
+            slowstart: on("slowstart"),
+            grow_with_cut: on("grow-with-cut"),
+            loss_from_cwnd: is("loss-from", "cwnd"),
+            loss_again: is("loss-after-cut", "again"),
+            overshoots: overshoots(NAME, params),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The DCTCP echo of a receiver that does not split its ACKs: corrected by one segment at a flip.
+//!
+//! ## What it does
+//! Such a receiver acknowledges a flip at once with the new echo, and the segment that was waiting is
+//! covered by that ACK, under the wrong bit. So the first ACK with ECE after clean ones counts all that
+//! it delivers but one MSS as marked, and the first clean ACK after ECE counts one MSS as marked. An
+//! ACK of one segment or less has nothing to correct.
+//!
+//! ## Spec
+//! RFC 8257 §3.2 allows the receiver; the correction is FreeBSD's (`cc_dctcp.c`), no text has it.
+//!
+//! ## Deviations
+//! Against a receiver that splits (`flip = "split"`) nothing is wrong at a flip, and the correction
+//! miscounts one MSS wherever the ACK after the flip covers more than one segment. FreeBSD forgets
+//! after an idle time what the last echo was; here it is remembered.
+//!
+//! ## Kernel twin
+//! `dctcp_ack_received` in FreeBSD 11 to 15.
+
+use alloc::boxed::Box;
+
+use super::{AckView, CeFeedback, Entry, FeedbackDecoder};
+use crate::params::Params;
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "freebsd",
+    summary: "exact echo, corrected by one MSS at each flip",
+    spec: "FreeBSD cc_dctcp.c",
+    params: &[],
+    understands: &["dctcp", "odctcp"],
+    build,
+};
+
+fn build(_: &Params) -> Box<dyn FeedbackDecoder> {
+    Box::new(Repaired { marked: false })
+}
+
+#[derive(Debug)]
+struct Repaired {
+    /// The last ACK that delivered something carried ECE.
+    marked: bool,
+}
+
+impl FeedbackDecoder for Repaired {
+    fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
+        let mut seen = CeFeedback::whole_ack(ack);
+        if ack.delivered_bytes == 0 {
+            return seen;
+        }
+        let flipped = ack.ece != self.marked;
+        self.marked = ack.ece;
+        let mss = u64::from(ack.mss);
+        if flipped && ack.delivered_bytes > mss {
+            if ack.ece {
+                seen.bytes = ack.delivered_bytes - mss;
+                seen.segments = ack.delivered_segments.saturating_sub(1);
+            } else {
+                seen.bytes = mss;
+                seen.segments = 1;
+            }
+        }
+        seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What ACKs of so many segments with that echo count as marked, in bytes and segments.
+    fn seen(acks: &[(u32, bool)]) -> alloc::vec::Vec<(u64, u32)> {
+        let mut decoder = build(&Params::new());
+        let view = |&(segments, ece): &(u32, bool)| AckView {
+            ece,
+            delivered_bytes: u64::from(segments) * 1000,
+            delivered_segments: segments,
+            acked_bytes: u64::from(segments) * 1000,
+            mss: 1000,
+        };
+        acks.iter()
+            .map(|ack| {
+                let feedback = decoder.on_ack(&view(ack));
+                assert_eq!(feedback.congested, ack.1, "the echo itself is not corrected");
+                (feedback.bytes, feedback.segments)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_flip_is_corrected_by_one_segment_on_both_sides() {
+        let acks = [(2, false), (2, true), (2, true), (2, false), (2, false)];
+        assert_eq!(seen(&acks), [(0, 0), (1000, 1), (2000, 2), (1000, 1), (0, 0)]);
+    }
+
+    #[test]
+    fn an_ack_of_one_segment_is_taken_at_its_word() {
+        let acks = [(1, true), (1, false), (1, true), (2, true), (1, false)];
+        assert_eq!(seen(&acks), [(1000, 1), (0, 0), (1000, 1), (2000, 2), (0, 0)]);
+    }
+
+    #[test]
+    fn an_ack_that_delivers_nothing_is_not_the_one_before() {
+        let acks = [(2, false), (0, true), (2, true)];
+        assert_eq!(seen(&acks), [(0, 0), (0, 0), (1000, 1)]);
+    }
+}

@@ -1,0 +1,135 @@
+//! The one-sided DCTCP sender: what a standard receiver's latched echo can still tell.
+//!
+//! ## What it does
+//! An RFC 3168 receiver sets ECE from the first mark until CWR reaches it, about a round trip whatever
+//! the number of marks. `count` says what of that is taken for marked:
+//! - `latched`: all that ACKs with ECE deliver. Alpha comes near the share of rounds with a mark.
+//! - `first`: what the first ACK with ECE delivers, and then nothing until an ACK covers the segment
+//!   that carried CWR: from there on ECE is news again. Alpha comes out too small instead, because the
+//!   other marks of the round are never seen.
+//!
+//! ## Spec
+//! ODCTCP thesis §5.1.2 for `latched`, which names the over-estimate as the price. `first` is ours.
+//!
+//! ## Deviations
+//! None from the thesis with `latched`. Against a DCTCP receiver `latched` counts exactly.
+//!
+//! ## Kernel twin
+//! `dctcp_ack_received` in FreeBSD 11, which counts every ACK with ECE; its repair of flips by one MSS
+//! is the decoder `freebsd`.
+
+use alloc::boxed::Box;
+
+use super::{AckView, CeFeedback, Entry, FeedbackDecoder};
+use crate::params::{Param, Params};
+use crate::value::{Kind, Value};
+
+const NAME: &str = "one-sided";
+const COUNTS: &[&str] = &["latched", "first"];
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: NAME,
+    summary: "one-sided DCTCP sender: the share of a standard receiver's latched echo",
+    spec: "ODCTCP thesis §5.1",
+    params: &[Param {
+        name: "count",
+        kind: Kind::Name { allowed: || COUNTS.to_vec(), refused: &[] },
+        default: "latched",
+        doc: "What counts as marked: all under a latched ECE, or its first ACK only.",
+        source: "ODCTCP thesis §5.1.2 (latched); first is lowtide's",
+    }],
+    understands: &[],
+    build,
+};
+
+fn build(params: &Params) -> Box<dyn FeedbackDecoder> {
+    let first_only = params.get(NAME, "count").and_then(Value::name) == Some("first");
+    Box::new(OneSided { first_only, told: None, acked: 0 })
+}
+
+#[derive(Debug)]
+struct OneSided {
+    first_only: bool,
+    /// ECE was counted: until where it is no news. `u64::MAX` before CWR is out.
+    told: Option<u64>,
+    /// Bytes acknowledged cumulatively so far.
+    acked: u64,
+}
+
+impl FeedbackDecoder for OneSided {
+    fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
+        let seen = CeFeedback::whole_ack(ack);
+        if !self.first_only {
+            return seen;
+        }
+        self.acked += ack.acked_bytes;
+        if self.told.is_some_and(|until| self.acked >= until) || !ack.ece {
+            self.told = None;
+        }
+        if self.told.is_some() {
+            // Congestion it is, but the same as before.
+            return CeFeedback { bytes: 0, segments: 0, ..seen };
+        }
+        if ack.ece && ack.delivered_bytes > 0 {
+            self.told = Some(u64::MAX);
+        }
+        seen
+    }
+    fn on_cwr_sent(&mut self, snd_nxt: u64) {
+        if let Some(until) = &mut self.told {
+            *until = snd_nxt;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoder(count: &'static str) -> Box<dyn FeedbackDecoder> {
+        let mut params = Params::new();
+        params.set(NAME, "count", Value::Name(count));
+        build(&params)
+    }
+
+    /// Bytes counted for an ACK of one segment.
+    fn ack(decoder: &mut dyn FeedbackDecoder, ece: bool) -> u64 {
+        let feedback = decoder.on_ack(&AckView {
+            ece,
+            delivered_bytes: 1000,
+            delivered_segments: 1,
+            acked_bytes: 1000,
+            mss: 1000,
+        });
+        assert_eq!(feedback.congested, ece);
+        feedback.bytes
+    }
+
+    #[test]
+    fn latched_counts_all_and_first_what_is_news() {
+        // A mark, CWR on the sixth segment, another mark on the seventh.
+        for (count, expected) in [
+            ("latched", [0, 1000, 1000, 1000, 1000, 0, 1000, 1000]),
+            ("first", [0, 1000, 0, 0, 0, 0, 1000, 0]),
+        ] {
+            let mut d = decoder(count);
+            let mut seen = [0; 8];
+            for (i, ece) in [false, true, true, true, true, false, true, true].iter().enumerate() {
+                seen[i] = ack(&mut *d, *ece);
+                if i == 1 {
+                    d.on_cwr_sent(6000);
+                }
+            }
+            assert_eq!(seen, expected, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_mark_on_the_segment_with_cwr_is_news_without_a_clean_ack_between() {
+        let mut d = decoder("first");
+        assert_eq!(ack(&mut *d, true), 1000);
+        d.on_cwr_sent(3000);
+        assert_eq!([ack(&mut *d, true), ack(&mut *d, true), ack(&mut *d, true)], [0, 1000, 0]);
+    }
+}

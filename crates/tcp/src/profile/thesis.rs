@@ -1,0 +1,81 @@
+//! The two implementations that the ODCTCP thesis compares, on the FreeBSD of its time.
+//!
+//! `thesis-original` is its "Linux DCTCP": FreeBSD's arithmetic with the procedures of the first Linux
+//! patch, which keeps the congestion-recovery mode and sends no CWR (§4.2.1, §5.1.1, §7.2).
+//! `thesis-modified` is its "FreeBSD DCTCP": no such mode, alpha begins anew after an idle time, and
+//! CWR. Its initial alpha is 0 as in figures 4.2 and 4.4; figure 4.3 is
+//! `dctcp.initial-alpha = 1024`. The one-sided halves of chapter 5 are the schemes `odctcp`,
+//! `odctcp-sender` and `odctcp-receiver`, laid over it.
+//!
+//! Deviation: the thesis prints no sysctl but those of §6.5; the rest is FreeBSD 10's.
+
+use super::{Assignment, Profile, set};
+
+pub(super) static ORIGINAL: Profile = Profile {
+    name: "thesis-original",
+    summary: "ODCTCP thesis: \"Linux DCTCP\", congestion recovery kept, no CWR",
+    settings: &join(&[
+        set("cwr", "never", "ODCTCP §4.2.1, §5.1.1: DCTCP does not use the CWR flag"),
+        set("freeze-growth", "round", "ODCTCP §4.2.1: the congestion recovery mode is kept"),
+        set("dctcp.after-idle", "keep", "ODCTCP §4.2.3: the reset is the modification"),
+        set("dctcp.grow-with-cut", "false", "ODCTCP §4.2.1: no growth for one RTT"),
+    ]),
+};
+
+pub(super) static MODIFIED: Profile = Profile {
+    name: "thesis-modified",
+    summary: "ODCTCP thesis: \"FreeBSD DCTCP\", no congestion recovery, alpha reset after idle",
+    settings: &join(&[
+        set("cwr", "after-reduction", "ODCTCP §4.2.1: CWR after a reduction"),
+        set("freeze-growth", "off", "ODCTCP §4.2.1: no congestion recovery mode"),
+        set("dctcp.after-idle", "reset", "ODCTCP §4.2.3"),
+        set("dctcp.grow-with-cut", "true", "ODCTCP §4.2.1: the ACK is processed as any other"),
+    ]),
+};
+
+const COMMON: [Assignment; 33] = [
+    set("cc", "dctcp", "ODCTCP §4.1"),
+    set("ecn", "rfc3168", "ODCTCP §2.1"),
+    set("feedback", "freebsd", "cc_dctcp.c of 2014: one MSS less at a flip"),
+    set("ect", "all", "ODCTCP §4.1: ect_handler sets ECT on all outgoing packets"),
+    set("cut", "per-window", "ODCTCP eq. 3.1: per RTT"),
+    set("recut", "past-point", "cc_cong_signal: snd_recover"),
+    set("window-floor", "2", "ODCTCP §5.1.1: two segments at least"),
+    set("initial-window", "4", "ODCTCP fig. 4.4; §6.5: initcwnd10 off in the emulated network"),
+    set("abc-limit", "2", "ODCTCP §5.2.1: RFC 3465"),
+    set("idle-restart", "true", "ODCTCP §4.2.3"),
+    set("recovery", "sack", "ODCTCP §7.1 compares with SACK TCP"),
+    set("reduction", "one-step", "dctcp_cong_signal: cwnd = ssthresh"),
+    set("nagle", "false", "ODCTCP §6.5"),
+    set("rto-min", "200 ms", "net.inet.tcp.rexmit_slop = 200; rexmit_min = 30 is less than that"),
+    set("rto-min-applies", "variance", "TCPT_RANGESET: the slop is added"),
+    set("rto-max", "64 s", "TCPTV_REXMTMAX"),
+    set("retries", "12", "TCP_MAXRXTSHIFT"),
+    set("ack", "dctcp", "ODCTCP §3.3, §4.1: ecnpkt_handler"),
+    set("delack-segments", "2", "ODCTCP §3.3"),
+    set("delack-timer", "100 ms", "net.inet.tcp.delacktime = 100"),
+    set("newreno.slow-start-end", "overshoot", "newreno_ack_received: cwnd <= ssthresh"),
+    set("dctcp.shift-g", "4", "ODCTCP §3.2: g = 1/16"),
+    set("dctcp.initial-alpha", "0", "ODCTCP fig. 4.1, 4.2 and 4.4"),
+    set("dctcp.arithmetic", "freebsd", "cc_dctcp.c: bytes, alpha of 10 bits"),
+    set("dctcp.order", "cut-first", "tcp_do_segment: cc_cong_signal, then cc_ack_received"),
+    set("dctcp.slowstart", "false", "BSD slides: slowstart = 0"),
+    set("dctcp.loss-from", "cwnd", "dctcp_cong_signal: cwnd / 2"),
+    set("dctcp.loss-after-cut", "once", "dctcp_cong_signal: from snd_cwnd_prev"),
+    set("dctcp.slow-start-end", "overshoot", "newreno_ack_received: cwnd <= ssthresh"),
+    set("dctcp.flip", "new-echo", "dctcp_ecnpkt_handler"),
+    set("dctcp.cwr-ack", "as-usual", "cc_dctcp.c of 2014"),
+    set("rfc3168.cwr-ack", "as-usual", "ODCTCP §5.2.1, figure 5.6"),
+    set("odctcp.flip", "new-echo", "dctcp_ecnpkt_handler"),
+];
+
+/// What both have, then what one has.
+const fn join(own: &[Assignment; 4]) -> [Assignment; COMMON.len() + 4] {
+    let mut all = [own[0]; COMMON.len() + 4];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = if i < COMMON.len() { COMMON[i] } else { own[i - COMMON.len()] };
+        i += 1;
+    }
+    all
+}
