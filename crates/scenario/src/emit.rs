@@ -162,6 +162,7 @@ fn hosts(out: &mut Text, case: &Case) {
     );
     for bundle in model.bundles.iter().filter(|b| used.contains(&b.name.as_str())) {
         out.table(&format!("compare.bundles.{}", bundle.name));
+        named(out, "profile", bundle.profile.as_ref());
         named(out, "base", bundle.base.as_ref());
     }
 }
@@ -257,7 +258,9 @@ mod tests {
                 })
                 .collect();
             for key in section.all_keys() {
-                if GONE.contains(&key.name) {
+                if GONE.contains(&key.name)
+                    || (path.first() == Some(&"compare") && key.name == "profile")
+                {
                     assert!(matches!(key.default, Fallback::Unset(_)), "{}", key.name);
                     continue;
                 }

@@ -303,12 +303,20 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         path: &["compare", "bundles", "*"],
         doc: "A scheme of this file's own, which any `scheme` or `schemes` may name.",
-        keys: &[key(
-            "base",
-            Ty::Name(Names::BaseSchemes),
-            Unset("the transport as it is"),
-            "The scheme that it starts from.",
-        )],
+        keys: &[
+            key(
+                "profile",
+                Ty::Name(Names::Profiles),
+                Unset("as `transport.profile`"),
+                "The stack of all hosts whose group names none.",
+            ),
+            key(
+                "base",
+                Ty::Name(Names::BaseSchemes),
+                Unset("the transport as it is"),
+                "The scheme that it starts from.",
+            ),
+        ],
         switches: true,
     },
 ];

@@ -114,6 +114,7 @@ pub(crate) struct Probes {
 #[derive(Clone, Debug)]
 pub(crate) struct Bundle {
     pub(crate) name: String,
+    pub(crate) profile: Option<Named>,
     pub(crate) base: Option<Named>,
     pub(crate) settings: Vec<Setting>,
 }
@@ -468,8 +469,8 @@ impl<'a, 's> File<'a, '_, 's> {
             let path = format!("compare.bundles.{name}");
             let mut r =
                 Reader::new(found, &[], Some(node), at, &path, self.known, &mut *self.complaints);
-            let base = named(&mut r, "base");
-            out.push(Bundle { name: name.to_owned(), base, settings: r.settings() });
+            let (profile, base) = (named(&mut r, "profile"), named(&mut r, "base"));
+            out.push(Bundle { name: name.to_owned(), profile, base, settings: r.settings() });
         }
         out
     }

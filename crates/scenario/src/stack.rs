@@ -1,9 +1,9 @@
 //! From what is said of a transport in several places to one configuration per host group.
 //!
-//! Precedence, the later wins: the profile (the group's, else that of `[transport]`) <
-//! `transport.scheme` < the tables of `[transport]` < the compared scheme < the group's tables <
-//! switches that an override or a sweep sets. A group has one scheme: its own if it names one, so
-//! that it keeps it whatever is compared.
+//! Precedence, the later wins: the profile (the group's, else that of its bundle, else that of
+//! `[transport]`) < `transport.scheme` < the tables of `[transport]` < the compared scheme < the
+//! group's tables < switches that an override or a sweep sets. A group has one scheme: its own if it
+//! names one, so that it keeps it whatever is compared.
 
 use lowtide_tcp::switches::{self, SwitchError};
 use lowtide_tcp::{Config, Param, Params, Value, ack, cc, feedback, profile, scheme};
@@ -23,7 +23,9 @@ pub(crate) fn config(
 ) -> Result<Config, Failed> {
     let general = &model.transport;
     let own = &group.stack;
-    let mut config = match own.profile.as_ref().or(general.profile.as_ref()) {
+    let chosen = own.scheme.as_ref().or(compared).or(general.scheme.as_ref());
+    let bundled = chosen.and_then(|named| model.bundle(&named.name)?.profile.as_ref());
+    let mut config = match own.profile.as_ref().or(bundled).or(general.profile.as_ref()) {
         Some(named) => {
             let found = profile::find_profile(&named.name);
             let found = found.ok_or_else(|| (named.at, format!("no profile `{}`", named.name)))?;

@@ -168,6 +168,20 @@ fn bundles_are_schemes_of_the_file() {
 }
 
 #[test]
+fn a_bundle_may_bring_its_profile_to_hosts_that_name_none() {
+    let text = with(
+        "[compare]\nschemes = [\"ecn\", \"old\"]\n\
+         [compare.bundles.old]\nprofile = \"linux\"\nbase = \"ecn\"\n",
+    )
+    .replace("[hosts.receivers]", "[hosts.receivers]\nprofile = \"rfc\"");
+    let plan = plan(&text);
+    let (ecn, old) = (plan.runs[0].setup().unwrap(), plan.runs[1].setup().unwrap());
+    let receiver = ecn.hosts.len() - 1;
+    assert_ne!(ecn.hosts[0].config.recovery, old.hosts[0].config.recovery);
+    assert_eq!(ecn.hosts[receiver].config, old.hosts[receiver].config);
+}
+
+#[test]
 fn an_override_ends_the_sweep_of_its_key_and_a_new_sweep_takes_its_place() {
     let text = with(
         "[sweep]\ntraffic.short.size = [\"10 kB\", \"20 kB\"]\n\"run.duration\" = [\"3 s\", \"4 s\"]\n",

@@ -2,6 +2,8 @@
 
 use include_dir::{Dir, include_dir};
 
+use super::Expected;
+
 static PAPERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
 
 const EXPECTED: &str = ".expected.toml";
@@ -53,10 +55,11 @@ fn order(name: &str) -> (String, Vec<u32>) {
 /// Empty when there is none.
 pub fn find(name: &str) -> Vec<Row> {
     let means = |r: &Row| {
-        name == "all"
-            || name == r.paper
-            || name == r.id()
-            || name == format!("{}/{}", r.paper, r.name)
+        let also = Expected::parse(r.expected, name).map(|e| e.also).unwrap_or_default();
+        let one = |row: &str| {
+            name.strip_prefix(r.paper).and_then(|n| n.strip_prefix(['-', '/'])) == Some(row)
+        };
+        name == "all" || name == r.paper || one(r.name) || also.iter().any(|row| one(row))
     };
     rows().into_iter().filter(means).collect()
 }
@@ -69,7 +72,6 @@ mod tests {
     use lowtide_scenario::Scenario;
 
     use super::*;
-    use crate::claims::Expected;
 
     #[test]
     fn every_file_on_disk_is_an_experiment_that_can_be_run() {
@@ -99,7 +101,12 @@ mod tests {
         let Some(first) = all.first() else { return };
         assert_eq!(find(&first.id()), [*first]);
         assert_eq!(find("all"), all);
-        assert!(find(first.paper).len() >= 1 && find("nothing").is_empty());
+        assert!(find(first.paper).contains(first) && find("nothing").is_empty());
+        for row in &all {
+            for also in Expected::parse(row.expected, "").unwrap().also {
+                assert_eq!(find(&format!("{}-{also}", row.paper)), [*row]);
+            }
+        }
     }
 
     #[test]

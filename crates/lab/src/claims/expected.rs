@@ -86,6 +86,8 @@ pub struct Expected {
     pub paper: String,
     /// What the experiment shows.
     pub title: String,
+    /// Other rows of the paper that this experiment stands for, as `fig4.2`.
+    pub also: Vec<String>,
     /// Overrides of the reduced form, as `-s key=value`.
     pub quick: Vec<(String, String)>,
     /// The claims, in the order of the file.
@@ -97,6 +99,8 @@ pub struct Expected {
 struct File {
     paper: String,
     title: String,
+    #[serde(default)]
+    also: Vec<String>,
     #[serde(default)]
     quick: Table,
     claim: Vec<Claim>,
@@ -120,6 +124,7 @@ impl Expected {
         Ok(Self {
             paper: file.paper,
             title: file.title,
+            also: file.also,
             quick: file.quick.iter().map(|(k, v)| (k.clone(), text(v))).collect(),
             claims: file.claim,
         })

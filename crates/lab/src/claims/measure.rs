@@ -133,6 +133,8 @@ pub enum Reduce {
     Last,
     /// Jain's index.
     Jain,
+    /// Standard deviation of the differences from row to row: of a counter, how uneven its rate is.
+    StepSd,
 }
 
 impl<'de> Deserialize<'de> for Measure {
@@ -231,18 +233,27 @@ impl Metric {
             };
             match (&self.group, &self.queue) {
                 (Some(name), _) => {
-                    let group = run.group(name).ok_or_else(|| format!("no group `{name}`"))?;
+                    let group = run.group(name).ok_or_else(|| {
+                        missing("group", name, run.groups.iter().map(|g| g.name.as_str()))
+                    })?;
                     Ok(GROUP.iter().find(|m| m.name == self.metric).and_then(|m| m.of(group)))
                 }
                 (None, name) => {
                     let name = name.as_deref().unwrap_or_default();
-                    let queue = run.queue(name).ok_or_else(|| format!("no queue `{name}`"))?;
+                    let queue = run.queue(name).ok_or_else(|| {
+                        missing("queue", name, run.queues.iter().map(|q| q.name.as_str()))
+                    })?;
                     Ok(QUEUE.iter().find(|m| m.name == self.metric).and_then(|m| m.of(queue)))
                 }
             }
         };
         of.seeds.iter().map(value).collect()
     }
+}
+
+fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    format!("there is no {what} `{name}`; there are {}", known.join(", "))
 }
 
 impl Rows {
@@ -369,11 +380,8 @@ impl Reduce {
             Self::First => first,
             Self::Last => last,
             Self::Jain => sum * sum / (n * values.iter().map(|v| v * v).sum::<f64>()),
-            Self::Sd => {
-                let mean = sum / n;
-                let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-                (squares / (n - 1.0).max(1.0)).sqrt()
-            }
+            Self::Sd => deviation(&values),
+            Self::StepSd => deviation(&values.windows(2).map(|w| w[1] - w[0]).collect::<Vec<_>>()),
             Self::Count => n,
             Self::Min
             | Self::Max
@@ -396,6 +404,14 @@ impl Reduce {
             }
         })
     }
+}
+
+/// Standard deviation (n - 1); zero for less than two values.
+fn deviation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n.max(1.0);
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    (squares / (n - 1.0).max(1.0)).sqrt()
 }
 
 #[cfg(test)]

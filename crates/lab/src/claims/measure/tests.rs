@@ -99,3 +99,9 @@ fn a_metric_is_one_of_the_summary() {
     assert!(error("{ metric = \"marks\", group = \"short\" }").contains("no metric `marks`"));
     assert!(error("{ metric = \"marks\" }").contains("of a `group` or of a `queue`"));
 }
+
+#[test]
+fn an_even_rate_has_no_step_deviation() {
+    assert_eq!(Reduce::StepSd.of(vec![0.0, 5.0, 10.0, 15.0]), Some(0.0));
+    assert_eq!(Reduce::StepSd.of(vec![0.0, 4.0, 10.0]), Some(2.0_f64.sqrt()));
+}
