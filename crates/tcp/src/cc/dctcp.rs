@@ -180,7 +180,7 @@ impl Dctcp {
                     Arithmetic::Linux => {}
                     Arithmetic::FreeBsd => {
                         self.estimate();
-                        let end = self.una + self.window.mss();
+                        let end = self.una.saturating_add(self.window.mss());
                         self.round = Round { end, ..Round::default() };
                     }
                 }

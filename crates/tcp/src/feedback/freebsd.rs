@@ -11,8 +11,9 @@
 //!
 //! ## Deviations
 //! Against a receiver that splits (`flip = "split"`) nothing is wrong at a flip, and the correction
-//! miscounts one MSS wherever the ACK after the flip covers more than one segment. FreeBSD forgets
-//! after an idle time what the last echo was; here it is remembered.
+//! miscounts one MSS wherever the ACK after the flip covers more than one segment; so it does against a
+//! standard receiver, whose latch it takes for a run of marks (one-sided deployment is FreeBSD's
+//! default). FreeBSD forgets after an idle time what the last echo was; here it is remembered.
 //!
 //! ## Kernel twin
 //! `dctcp_ack_received` in FreeBSD 11 to 15.
@@ -28,7 +29,7 @@ pub static ENTRY: Entry = Entry {
     summary: "exact echo, corrected by one MSS at each flip",
     spec: "FreeBSD cc_dctcp.c",
     params: &[],
-    understands: &["dctcp", "odctcp"],
+    understands: &["dctcp", "odctcp", "rfc3168"],
     build,
 };
 
