@@ -76,8 +76,8 @@ mod tests {
             ece,
             delivered_bytes: u64::from(segments) * 1000,
             delivered_segments: segments,
-            acked_bytes: u64::from(segments) * 1000,
             mss: 1000,
+            ..AckView::default()
         };
         acks.iter()
             .map(|ack| {
