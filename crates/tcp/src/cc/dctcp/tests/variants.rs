@@ -45,7 +45,7 @@ fn what_was_counted_before_an_idle_time_is_forgotten_with_alpha() {
         flow.alpha()
     });
     // Kept: 8 of 10 marked; reset: a window that begins with the first ACK and has not ended.
-    assert_eq!(alphas, [(8 << 6) / 10 << 10, 0]);
+    assert_eq!(alphas, [((8 << 6) / 10) << 10, 0]);
 }
 
 #[test]
@@ -160,6 +160,18 @@ fn freebsds_rounds_wait_for_the_end_of_fast_recovery_and_end_with_it() {
     assert_eq!(run("freebsd"), (false, 64 << 10));
     assert!(run("q20").0, "RFC 8257 §3.3 does not look at recovery");
     assert!(run("linux").0);
+}
+
+#[test]
+fn a_loss_while_a_timeout_is_repaired_does_not_stop_freebsds_rounds() {
+    let mut flow = with("freebsd", 0, &[]);
+    let _ = flow.ack(false, false);
+    flow.cc.on_event(&RTO);
+    flow.cc.on_event(&loss(10 * MSS, false));
+    let sample = AckSample { after_rto: true, ..flow.sample(true) };
+    let _ = flow.cc.on_ack(&sample);
+    let _ = flow.ack(true, false);
+    assert_eq!(flow.alpha(), 64 << 10, "nothing will tell that recovery is over");
 }
 
 #[test]
