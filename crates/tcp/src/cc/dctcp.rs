@@ -191,7 +191,9 @@ impl Dctcp {
             }
             CongestionEvent::IdleRestart { .. } if self.set.idle_resets => {
                 self.alpha = self.set.initial_alpha;
-                self.round.restart = true;
+                // All that was sent is acknowledged: a round ends with the next ACK.
+                self.round = Round { end: self.una, ..Round::default() };
+                self.congested = false;
             }
             CongestionEvent::IdleRestart { .. } => {}
         }

@@ -64,7 +64,16 @@ fn the_dctcp_family_differs_in_what_is_known_of_it() {
         ),
         (
             "freebsd",
-            ["after-reduction", "off", "new-echo", "cut-first", "freebsd", "1024", "reset", "data"],
+            [
+                "after-reduction",
+                "off",
+                "when-waiting",
+                "cut-first",
+                "freebsd",
+                "1024",
+                "reset",
+                "data",
+            ],
         ),
         (
             "thesis-original",

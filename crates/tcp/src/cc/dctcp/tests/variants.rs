@@ -44,7 +44,7 @@ fn what_was_counted_before_an_idle_time_is_forgotten_with_alpha() {
         }
         flow.alpha()
     });
-    // Kept: 8 of 10 marked; reset: a window that begins with the first ACK and has not ended.
+    // Kept: 8 of 10 marked; reset: the ACKs after it are rounds of their own, without marks.
     assert_eq!(alphas, [((8 << 6) / 10) << 10, 0]);
 }
 
@@ -60,6 +60,14 @@ fn with_slowstart_the_first_sign_of_congestion_halves_if_it_is_a_mark() {
         flow.rounds(1, 10);
         assert_eq!(flow.ack(true, true), Reaction::Reduced);
         assert!(flow.cc.cwnd() <= before / 2 + MSS, "{arithmetic}: {}", flow.cc.cwnd());
+        // After an idle time that resets everything begins anew.
+        let anew = [&slowstart[..], &[("after-idle", Value::Name("reset"))]].concat();
+        let mut flow = with(arithmetic, 0, &anew);
+        assert_eq!(flow.ack(true, true), Reaction::Reduced);
+        flow.cc.on_event(&IDLE);
+        let before = flow.cc.cwnd();
+        assert_eq!(flow.ack(true, true), Reaction::Reduced);
+        assert_eq!(flow.cc.cwnd(), before / 2, "{arithmetic}");
         // After a loss or a timeout the mark is not the first sign any more.
         for event in [loss(100 * MSS, false), RTO] {
             let mut flow = with(arithmetic, 0, &slowstart);
