@@ -26,7 +26,7 @@ pub const SHORT: &[(&str, &str)] = &[
 /// Keys that are no switches of the transport, with what they say.
 pub const HOST_KEYS: &[(&str, &str)] = &[
     ("profile", "settings of a known stack; put it first, it sets everything"),
-    ("scheme", "a bundle of switches over it: sack, ecn, dctcp"),
+    ("scheme", "a bundle of switches over it: sack, ecn, dctcp, odctcp ..."),
     ("mss", "largest segment in bytes, 28 to 65495: the MTU less 40"),
     ("nodelay", "1 turns Nagle's algorithm off"),
     ("seed", "where initial sequence numbers, timestamps and ports come from"),
@@ -216,7 +216,11 @@ mod tests {
     #[test]
     fn what_does_not_exist_is_refused_by_name() {
         for (text, says, word) in [
-            ("profile=solaris", "no profile `solaris`; there are linux, rfc", "profile=solaris"),
+            (
+                "profile=solaris",
+                "no profile `solaris`; there are freebsd, linux, rfc,",
+                "profile=solaris",
+            ),
             ("ecn=1 scheme=bbr", "no scheme `bbr`", "scheme=bbr"),
             ("ecn=accecn", "not available in this version", "ecn=accecn"),
             ("window-flor=1", "did you mean `window-floor`", "window-flor=1"),

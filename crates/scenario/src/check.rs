@@ -2,7 +2,7 @@
 //! something else than was asked for, is refused here.
 
 use lowtide_net::{BufferSpec, Count, MarkSpec};
-use lowtide_tcp::{Config, EcnWish, cc, feedback};
+use lowtide_tcp::{Config, CwrRule, EcnWish, ack, cc, feedback};
 use lowtide_traffic::Flow;
 use lowtide_units::Instant;
 
@@ -157,6 +157,18 @@ fn peers(model: &Model, flows: &[Vec<Flow>], configs: &[Config], complaints: &mu
                     understands.join(" or ")
                 );
                 complaints.add(place_of(model, to, "ack"), message, Some(help));
+            } else if agreed
+                && sender.cwr == CwrRule::Never
+                && receiver.ack == ack::rfc3168::ENTRY.name
+            {
+                let message = format!(
+                    "the receivers [hosts.{}] of [traffic.{}] echo until CWR comes, which [hosts.{}] \
+                     never sends: its window would stay at the floor",
+                    to.name, traffic.name, from.name
+                );
+                let help = "set `cwr = \"after-reduction\"` for the sender; `run.allow-mismatch = true` \
+                            runs it all the same";
+                complaints.add(place_of(model, from, "cwr"), message, Some(help.to_owned()));
             }
         }
     }

@@ -333,6 +333,26 @@ fn receivers_that_cannot_serve_their_senders() {
 }
 
 #[test]
+fn a_latched_echo_needs_a_sender_that_says_cwr() {
+    let mixed = BASE
+        .replace("[hosts.senders]", "[hosts.senders]\nprofile = \"thesis-original\"")
+        .replace("[traffic.long]", "scheme = \"ecn\"\n[traffic.long]");
+    let found = errors(&mixed);
+    let error = found.first();
+    assert!(error.message.contains("[hosts.senders] never sends"), "{found}");
+    assert!(error.help.as_ref().unwrap().contains("after-reduction"), "{found}");
+    let fine = [
+        ("thesis-original", "thesis-modified"),
+        ("[topology]", "allow-mismatch = true\n[topology]"),
+        ("[traffic.long]", "receiver = { ack = \"odctcp\" }\n[traffic.long]"),
+    ];
+    for (from, to) in fine {
+        let text = mixed.replace(from, to);
+        assert!(Scenario::parse(&text, "t.toml").unwrap().expand().is_ok(), "{to}");
+    }
+}
+
+#[test]
 fn controls_that_need_ecn() {
     refused(
         "nagle = false",

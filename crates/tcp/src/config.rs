@@ -62,7 +62,8 @@ pub enum FreezeGrowth {
     Off,
     /// On every ACK that carries ECE (RFC 3168 §6.1.2).
     EceAcks,
-    /// From the cut until its window of data is acknowledged ("congestion recovery").
+    /// From the cut until its window of data is acknowledged ("congestion recovery"), as [`Recut`]
+    /// says it.
     Round,
 }
 

@@ -162,10 +162,14 @@ impl EcnState {
         if self.cut == CutRule::PerMarkedAck {
             return true;
         }
-        match (self.reduced_at, self.recut) {
-            (None, _) => true,
-            (Some(point), Recut::AtPoint) => snd_una >= point,
-            (Some(point), Recut::PastPoint) => snd_una > point,
+        self.reduced_at.is_none_or(|point| self.is_over(point, snd_una))
+    }
+
+    /// The round of a cut at which SND.NXT was `point` is over.
+    const fn is_over(&self, point: u64, snd_una: u64) -> bool {
+        match self.recut {
+            Recut::AtPoint => snd_una >= point,
+            Recut::PastPoint => snd_una > point,
         }
     }
 
@@ -179,7 +183,9 @@ impl EcnState {
         match self.freeze {
             FreezeGrowth::Off => false,
             FreezeGrowth::EceAcks => ece,
-            FreezeGrowth::Round => ece || self.cut_at.is_some_and(|point| snd_una < point),
+            FreezeGrowth::Round => {
+                ece || self.cut_at.is_some_and(|point| !self.is_over(point, snd_una))
+            }
         }
     }
 
@@ -305,7 +311,16 @@ mod tests {
         assert!(make(FreezeGrowth::EceAcks).frozen(50, true));
         assert!(!make(FreezeGrowth::EceAcks).frozen(50, false));
         assert!(make(FreezeGrowth::Round).frozen(50, false));
-        assert!(!make(FreezeGrowth::Round).frozen(100, false));
+        // To the end of the round, which is where the next cut may come.
+        assert!(make(FreezeGrowth::Round).frozen(100, false));
+        assert!(!make(FreezeGrowth::Round).frozen(101, false));
+        let mut at_point = agreed(&Config {
+            freeze_growth: FreezeGrowth::Round,
+            recut: Recut::AtPoint,
+            ..Config::default()
+        });
+        at_point.on_cut(100);
+        assert!(!at_point.frozen(100, false));
         let mut lost =
             EcnState::new(&Config { freeze_growth: FreezeGrowth::Round, ..Config::default() });
         lost.on_reduced(100);

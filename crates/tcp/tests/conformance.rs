@@ -11,12 +11,30 @@ fn every_registered_control_does_what_it_declares() {
     }
 }
 
-#[test]
-fn dctcp_does_so_with_the_integers_of_both_kernels() {
-    for name in ["linux", "freebsd"] {
-        let param = dctcp::ENTRY.params.iter().find(|p| p.name == "arithmetic").unwrap();
-        let mut params = Params::new();
-        params.set("dctcp", param.name, param.kind.parse(name).unwrap());
-        assert_eq!(check_with(&dctcp::ENTRY, &params), [], "{name}");
+/// The rules that DCTCP breaks with these parameters.
+fn broken(set: &[(&str, &str)]) -> Vec<&'static str> {
+    let mut params = Params::new();
+    for (name, value) in set {
+        let param = dctcp::ENTRY.params.iter().find(|p| p.name == *name).expect("a parameter");
+        params.set("dctcp", param.name, param.kind.parse(value).expect("a value"));
     }
+    check_with(&dctcp::ENTRY, &params).into_iter().map(|v| v.rule).collect()
+}
+
+#[test]
+fn dctcp_does_so_with_the_integers_of_both_kernels_and_in_both_orders() {
+    for arithmetic in ["linux", "freebsd"] {
+        for order in ["estimate-first", "cut-first"] {
+            let set = [("arithmetic", arithmetic), ("order", order), ("after-idle", "reset")];
+            assert_eq!(broken(&set), Vec::<&str>::new(), "{set:?}");
+        }
+    }
+}
+
+/// What stacks do otherwise is seen by the kit: the switches are no decoration.
+#[test]
+fn the_kit_sees_where_stacks_leave_the_standards() {
+    assert_eq!(broken(&[("loss-from", "cwnd")]), ["loss-halves"]);
+    let linux = [("loss-from", "cwnd"), ("loss-after-cut", "again")];
+    assert_eq!(broken(&linux), ["loss-halves", "one-reduction"]);
 }

@@ -80,7 +80,9 @@ struct Named {
 
 impl Named {
     fn read(text: &str) -> Result<Self, Failure> {
-        let mut named = Self { config: Config::default(), parts: Vec::new() };
+        // Whatever nobody states has its value, and its reason, from `rfc`.
+        let base = profile::find_profile("rfc").map(|p| p.settings);
+        let mut named = Self { config: Config::default(), parts: base.into_iter().collect() };
         for (i, part) in text.split('+').enumerate() {
             let settings = match (profile::find_profile(part), scheme::find_scheme(part)) {
                 (Some(p), _) if i == 0 => {

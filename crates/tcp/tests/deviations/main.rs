@@ -1,8 +1,6 @@
 //! `docs/deviations.md`: the second half is made of the switches and the profiles, and a test keeps it
 //! so; every file that names a deviation of its own is in the first half.
 
-mod freebsd;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,21 +38,11 @@ fn row(setting: &Setting, profiles: &[&Profile]) -> String {
             let _ = write!(sources, "; {}: {source}", profile.name);
         }
     }
-    let freebsd = freebsd::KNOWN.iter().find(|(switch, _, _)| *switch == name);
-    if let Some((_, _, source)) = freebsd {
-        let _ = write!(sources, "; FreeBSD: {source}");
-    }
-    let known = freebsd.map_or(String::new(), |(_, value, _)| format!("`{value}`"));
-    format!(
-        "| `{name}` | {} | `{}` | {known} | {} |\n",
-        cell(&meaning),
-        values.join("` | `"),
-        cell(&sources)
-    )
+    format!("| `{name}` | {} | `{}` | {} |\n", cell(&meaning), values.join("` | `"), cell(&sources))
 }
 
 fn tables() -> String {
-    let profiles = ["rfc", "linux"].map(|name| find_profile(name).expect("a profile"));
+    let profiles = named(["rfc", "linux", "freebsd"]);
     let mut out = String::new();
     for (title, side, params) in [
         ("Sender", Side::Sender, false),
@@ -71,12 +59,32 @@ fn tables() -> String {
         if rows.is_empty() {
             continue;
         }
-        let head =
-            "| choice | meaning | `rfc` | `linux` | FreeBSD | source |\n|---|---|---|---|---|---|";
+        let head = "| choice | meaning | `rfc` | `linux` | `freebsd` | source |\n|---|---|---|---|---|---|";
         let _ = write!(out, "### {title}\n\n{head}\n{rows}\n");
     }
-    out.truncate(out.trim_end().len());
-    out.push('\n');
+    let _ = write!(out, "### The DCTCP family\n\n{}", family());
+    out
+}
+
+fn named<const N: usize>(names: [&str; N]) -> [&'static Profile; N] {
+    names.map(|name| find_profile(name).expect("a profile"))
+}
+
+/// In what the profiles that have DCTCP on differ from each other.
+fn family() -> String {
+    let profiles = named(["sigcomm10", "rfc8257", "freebsd", "thesis-original", "thesis-modified"]);
+    let configs = profiles.map(|p| p.config().expect("a whole configuration"));
+    let mut out = "| choice |".to_owned();
+    for profile in profiles {
+        let _ = write!(out, " `{}` |", profile.name);
+    }
+    let _ = writeln!(out, "\n|---|---|---|---|---|---|");
+    for setting in switches::all() {
+        let values = configs.each_ref().map(|config| setting.get(config).to_string());
+        if values.iter().any(|v| *v != values[0]) {
+            let _ = writeln!(out, "| `{}` | `{}` |", setting.name(), values.join("` | `"));
+        }
+    }
     out
 }
 
@@ -88,17 +96,6 @@ fn the_page_holds_the_switches_as_they_are() {
         fs::write(&path, format!("{head}{MARK}{}", tables())).unwrap();
     } else {
         assert_eq!(tail, tables(), "write it anew: LOWTIDE_WRITE_DOCS=1 cargo test deviations");
-    }
-}
-
-#[test]
-fn what_is_known_of_freebsd_can_be_set() {
-    for (i, (switch, value, source)) in freebsd::KNOWN.iter().enumerate() {
-        let setting = switches::find(switch).unwrap_or_else(|| panic!("no switch {switch}"));
-        let parsed = setting.kind().parse(value).unwrap_or_else(|e| panic!("{switch}: {e}"));
-        assert_eq!(parsed.to_string(), *value, "{switch}: as it would be shown");
-        assert!(!source.is_empty(), "{switch}");
-        assert!(freebsd::KNOWN[..i].iter().all(|(s, _, _)| s != switch), "{switch} twice");
     }
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::value::Value;
 
 mod variants;
+mod vectors;
 
 const MSS: u64 = 1000;
 const NOW: Instant = Instant::ZERO;
