@@ -128,7 +128,7 @@ pub fn apply(scheme: &Scheme, config: &mut Config) -> Result<(), SwitchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{EcnWish, EctClass, FreezeGrowth};
+    use crate::config::{CwrRule, EcnWish, EctClass, FreezeGrowth};
     use crate::profile::PROFILES;
     use crate::{feedback, switches};
 
@@ -178,6 +178,13 @@ mod tests {
         assert_eq!((dctcp.cc, dctcp.ack, dctcp.feedback), ("dctcp", "dctcp", "dctcp"));
         assert_eq!((dctcp.ecn, dctcp.ect), (EcnWish::Rfc3168, EctClass::All));
         assert_eq!(dctcp.freeze_growth, FreezeGrowth::Off);
+        let [both, sender, receiver] = ["odctcp", "odctcp-sender", "odctcp-receiver"].map(config);
+        for c in [&both, &sender] {
+            assert_eq!((c.cc, c.feedback, c.cwr), ("dctcp", "one-sided", CwrRule::AfterReduction));
+        }
+        assert_eq!((sender.ack, both.ack), ("rfc3168", "odctcp"));
+        // Each half leaves the other direction as it was.
+        assert_eq!(receiver, Config { ack: "odctcp", ..ecn });
         assert!(find_scheme("DCTCP").is_none());
     }
 

@@ -15,8 +15,8 @@ fn every_registered_control_does_what_it_declares() {
 fn broken(set: &[(&str, &str)]) -> Vec<&'static str> {
     let mut params = Params::new();
     for (name, value) in set {
-        let param = dctcp::ENTRY.params.iter().find(|p| p.name == *name).unwrap();
-        params.set("dctcp", param.name, param.kind.parse(value).unwrap());
+        let param = dctcp::ENTRY.params.iter().find(|p| p.name == *name).expect("a parameter");
+        params.set("dctcp", param.name, param.kind.parse(value).expect("a value"));
     }
     check_with(&dctcp::ENTRY, &params).into_iter().map(|v| v.rule).collect()
 }

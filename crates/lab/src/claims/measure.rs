@@ -69,12 +69,18 @@ pub struct Rows {
     /// The rows that count: a value, or from and to (exclusive), with units as in scenarios.
     #[serde(default)]
     pub r#where: BTreeMap<String, Filter>,
+    /// Of a table over time: only rows at whole multiples of this, as a paper samples.
+    #[serde(default)]
+    pub every: Option<String>,
     /// What becomes of them.
     pub reduce: Reduce,
     /// Factor into the claim's unit.
     #[serde(default = "one")]
     pub scale: f64,
 }
+
+/// The column of the time in tables over time.
+const TIME: &str = "time_ps";
 
 const fn one() -> f64 {
     1.0
@@ -261,6 +267,7 @@ impl Rows {
         let path = of.dir.table(&self.table).map_err(|e| e.to_string())?;
         let mut names: Vec<&str> = vec!["run", "seed", &self.column];
         names.extend(self.r#where.keys().map(String::as_str));
+        names.extend(self.every.as_ref().map(|_| TIME));
         let frame = read_frame(&path, &names).map_err(|e| e.to_string())?;
         self.of_frame(&frame, of.seeds)
     }
@@ -325,6 +332,15 @@ impl Rows {
                             .is_some_and(|n| from <= n && (n < to || n == from && from == to));
                     }
                 }
+            }
+        }
+        if let Some(every) = &self.every {
+            let step = parse_duration(every).map_err(|e| format!("`every`: {e}"))?.as_ps() as f64;
+            let FrameValues::Numbers(times) = &self.column(frame, TIME)?.values else {
+                return Err(format!("the column `{TIME}` holds no numbers"));
+            };
+            for (keep, time) in keep.iter_mut().zip(times) {
+                *keep &= time.is_some_and(|t| t % step == 0.0);
             }
         }
         Ok(keep)

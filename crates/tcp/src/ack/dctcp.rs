@@ -12,14 +12,15 @@
 //! ## Deviations
 //! RFC 8257 §3.2 asks for one immediate ACK at a flip and leaves the split open: with the split no
 //! segment is reported under the wrong bit. `flip = "new-echo"` is the one ACK, which covers a waiting
-//! segment under the wrong bit; the sender's decoder `freebsd` corrects for it. A segment that is not
-//! ECN-capable says nothing about the queue and leaves the bit alone, and so does a duplicate (RFC 3168
+//! segment under the wrong bit; the sender's decoder `freebsd` corrects for it. `flip = "when-waiting"`
+//! hastens nothing where no segment waits: then the flip may be covered by the ACK of the next flip, and
+//! a single mark go unseen. A segment that is not ECN-capable says nothing about the queue and leaves the bit alone, and so does a duplicate (RFC 3168
 //! §6.1.5 has CE on packets outside the window ignored). CWR means nothing to the echo; whether it
 //! hastens an ACK is `cwr-ack`.
 //!
 //! ## Kernel twin
 //! `tcp_dctcp.c` with the flip handling of `tcp_dctcp.h` in Linux 6.18: same states, same split.
-//! `cc_dctcp.c` in FreeBSD with `flip = "new-echo"`.
+//! `cc_dctcp.c` in FreeBSD with `flip = "when-waiting"`.
 
 use alloc::boxed::Box;
 
@@ -54,10 +55,12 @@ struct Dctcp {
 
 impl AckPolicy for Dctcp {
     fn on_data(&mut self, rx: &RxSample) -> AckAction {
-        if self.flips.note(rx) {
-            return self.flips.answer(rx);
-        }
-        hasten(self.flips.delayed.on_data(rx), rx, self.answers_cwr)
+        let action = if self.flips.note(rx) {
+            self.flips.answer(rx)
+        } else {
+            self.flips.delayed.on_data(rx)
+        };
+        hasten(action, rx, self.answers_cwr)
     }
     fn on_ack_sent(&mut self, _now: Instant) {
         self.flips.delayed.on_ack_sent();
@@ -114,6 +117,17 @@ mod tests {
         assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
         assert_eq!(p.on_data(&data(true, true)), AckAction::Now);
         assert!(p.echo());
+    }
+
+    #[test]
+    fn a_flip_hastens_nothing_where_nothing_waits_if_so_set() {
+        let mut params = Params::new();
+        params.set(NAME, "flip", Value::Name("when-waiting"));
+        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+        assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
+        assert!(p.echo());
+        assert_eq!(p.on_data(&data(false, true)), AckAction::Now);
+        assert!(!p.echo(), "one ACK without ECE covers the mark");
     }
 
     #[test]

@@ -1,19 +1,27 @@
-//! The two states of a DCTCP receiver, and the two ways to acknowledge a flip.
+//! The two states of a DCTCP receiver, and the ways to acknowledge a flip.
 
 use super::{AckAction, DelayedAck, RxSample, Setup};
 use crate::params::{Param, Params};
 use crate::value::{Kind, Value};
 
-const RULES: &[&str] = &["split", "new-echo"];
+const RULES: &[&str] = &["split", "new-echo", "when-waiting"];
 
-/// How a flip is acknowledged while an older segment waits for its ACK.
+/// How a flip is acknowledged: the old echo for what waits and then the new one at once; one ACK at
+/// once with the new echo; or that only where something waits, else with the usual delay.
 pub const FLIP: Param = Param {
     name: "flip",
     kind: Kind::Name { allowed: || RULES.to_vec(), refused: &[] },
     default: "split",
-    doc: "At a flip: the old echo for what waits and then the new one, or one ACK with the new echo.",
-    source: "DCTCP paper, SIGCOMM 2010, figure 10 (split); RFC 8257 §3.2 (new-echo)",
+    doc: "ACK of a flip: old echo, then new (split); new echo at once; or so only where one waits.",
+    source: "DCTCP paper, SIGCOMM 2010, figure 10 (split); RFC 8257 §3.2 (new-echo); FreeBSD",
 };
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rule {
+    Split,
+    NewEcho,
+    WhenWaiting,
+}
 
 /// DCTCP.CE of RFC 8257 §3.2, and the count of delayed ACKs beside it.
 #[derive(Debug)]
@@ -22,14 +30,18 @@ pub struct Flips {
     pub delayed: DelayedAck,
     ecn: bool,
     ce: bool,
-    split: bool,
+    rule: Rule,
 }
 
 impl Flips {
     /// Clean so far; `owner` is the policy that has the parameter [`FLIP`].
     pub fn new(owner: &str, params: &Params, setup: &Setup) -> Self {
-        let split = params.get(owner, FLIP.name).and_then(Value::name) != Some("new-echo");
-        Self { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false, split }
+        let rule = match params.get(owner, FLIP.name).and_then(Value::name) {
+            Some("new-echo") => Rule::NewEcho,
+            Some("when-waiting") => Rule::WhenWaiting,
+            _ => Rule::Split,
+        };
+        Self { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false, rule }
     }
     /// Takes the mark of a segment in; true when the state flips.
     ///
@@ -40,12 +52,12 @@ impl Flips {
         self.ce ^= flips;
         flips
     }
-    /// The answer to a flip. With nothing owed both rules acknowledge at once with the new echo.
-    pub const fn answer(&self, rx: &RxSample) -> AckAction {
-        if self.split && rx.ack_pending {
-            AckAction::SplitAt { prior: rx.rcv_nxt_before }
-        } else {
-            AckAction::Now
+    /// The answer to a flip.
+    pub fn answer(&mut self, rx: &RxSample) -> AckAction {
+        match self.rule {
+            Rule::Split if rx.ack_pending => AckAction::SplitAt { prior: rx.rcv_nxt_before },
+            Rule::WhenWaiting if !rx.ack_pending => self.delayed.on_data(rx),
+            _ => AckAction::Now,
         }
     }
     /// The ECE flag of the next ACK.

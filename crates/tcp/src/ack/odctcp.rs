@@ -18,7 +18,7 @@
 //! A mark on the segment with CWR is delayed as well, as in the thesis.
 //!
 //! ## Kernel twin
-//! `dctcp_ecnpkt_handler` in FreeBSD 11 with `flip = "new-echo"`; later versions acknowledge CWR at
+//! `dctcp_ecnpkt_handler` in FreeBSD 11 with `flip = "when-waiting"`; later versions acknowledge CWR at
 //! once, the opposite (`dctcp.cwr-ack`).
 
 use alloc::boxed::Box;

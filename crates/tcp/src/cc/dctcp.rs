@@ -110,6 +110,10 @@ struct Dctcp {
 impl Dctcp {
     /// Counts the ACK and updates alpha when it ends the observation window.
     fn observe(&mut self, ack: &AckSample) {
+        if ack.after_rto {
+            // A loss found while a timeout is repaired begins no fast recovery that would end.
+            self.recovery = Recovery::None;
+        }
         if self.round.restart {
             self.round = Round { end: ack.snd_nxt, ..Round::default() };
         }
@@ -187,7 +191,9 @@ impl Dctcp {
             }
             CongestionEvent::IdleRestart { .. } if self.set.idle_resets => {
                 self.alpha = self.set.initial_alpha;
-                self.round.restart = true;
+                // All that was sent is acknowledged: a round ends with the next ACK.
+                self.round = Round { end: self.una, ..Round::default() };
+                self.congested = false;
             }
             CongestionEvent::IdleRestart { .. } => {}
         }

@@ -10,10 +10,11 @@
 //! RFC 8257 §3.2 allows the receiver; the correction is FreeBSD's (`cc_dctcp.c`), no text has it.
 //!
 //! ## Deviations
-//! Against a receiver that splits (`flip = "split"`) nothing is wrong at a flip, and the correction
-//! miscounts one MSS wherever the ACK after the flip covers more than one segment; so it does against a
-//! standard receiver, whose latch it takes for a run of marks (one-sided deployment is FreeBSD's
-//! default). FreeBSD forgets after an idle time what the last echo was; here it is remembered.
+//! Against a receiver that splits (`flip = "split"`) there is nothing to correct, and nothing is: the
+//! ACK after a flip covers one segment. FreeBSD's own receiver (`flip = "when-waiting"`) may cover two
+//! marks with the first ACK that has ECE, or two clean segments with the first that has not: then the
+//! correction itself is wrong by one. A standard receiver's latch is taken
+//! for a run of marks (one-sided deployment is FreeBSD's default). FreeBSD forgets after an idle time what the last echo was; here it is remembered.
 //!
 //! ## Kernel twin
 //! `dctcp_ack_received` in FreeBSD 11 to 15.
@@ -76,8 +77,8 @@ mod tests {
             ece,
             delivered_bytes: u64::from(segments) * 1000,
             delivered_segments: segments,
-            acked_bytes: u64::from(segments) * 1000,
             mss: 1000,
+            ..AckView::default()
         };
         acks.iter()
             .map(|ack| {

@@ -1,6 +1,8 @@
 //! Feedback decoders: what a sender makes of the echoed bits. One file per decoder.
 
 mod api;
+#[cfg(test)]
+mod pairs;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dctcp;
 pub mod freebsd;

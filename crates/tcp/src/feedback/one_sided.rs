@@ -100,7 +100,7 @@ mod tests {
             delivered_bytes: 1000,
             delivered_segments: 1,
             acked_bytes: 1000,
-            mss: 1000,
+            ..AckView::default()
         });
         assert_eq!(feedback.congested, ece);
         feedback.bytes

@@ -4,7 +4,7 @@
 //! or `sack` another control. What the switches cannot say: a fixed slop is added to the timeout (here
 //! it is the least variance term), fast recovery comes down by PRR and an ECN cut in one step (here
 //! both in one step), a spurious timeout is undone by timestamps, buffers are tuned (the values here
-//! are where tuning ends), a flip hastens an ACK only when one waits.
+//! are where tuning ends).
 
 use super::{Assignment, Profile, set};
 
@@ -67,8 +67,8 @@ const SETTINGS: &[Assignment] = &[
     set("dctcp.loss-from", "cwnd", "dctcp_cong_signal: cwnd / 2"),
     set("dctcp.loss-after-cut", "once", "dctcp_cong_signal: from snd_cwnd_prev"),
     set("dctcp.slow-start-end", "overshoot", "newreno_ack_received: cwnd <= ssthresh"),
-    set("dctcp.flip", "new-echo", "dctcp_ecnpkt_handler"),
+    set("dctcp.flip", "when-waiting", "dctcp_ecnpkt_handler: CCF_DELACK"),
     set("dctcp.cwr-ack", "at-once", "tcp_ecn.c since review D22670; delayed before"),
     set("rfc3168.cwr-ack", "at-once", "tcp_ecn.c since review D22670"),
-    set("odctcp.flip", "new-echo", "dctcp_ecnpkt_handler"),
+    set("odctcp.flip", "when-waiting", "dctcp_ecnpkt_handler: CCF_DELACK"),
 ];

@@ -55,6 +55,80 @@ fn the_linux_profile_says_what_is_known_of_linux() {
 }
 
 #[test]
+fn the_dctcp_family_differs_in_what_is_known_of_it() {
+    for (profile, facts) in [
+        ("sigcomm10", ["never", "off", "split", "estimate-first", "q20", "1024", "keep", "data"]),
+        (
+            "rfc8257",
+            ["after-reduction", "off", "new-echo", "estimate-first", "q20", "1024", "keep", "all"],
+        ),
+        (
+            "freebsd",
+            [
+                "after-reduction",
+                "off",
+                "when-waiting",
+                "cut-first",
+                "freebsd",
+                "1024",
+                "reset",
+                "data",
+            ],
+        ),
+        (
+            "thesis-original",
+            ["never", "round", "new-echo", "cut-first", "freebsd", "0", "keep", "all"],
+        ),
+        (
+            "thesis-modified",
+            ["after-reduction", "off", "new-echo", "cut-first", "freebsd", "0", "reset", "all"],
+        ),
+    ] {
+        let config = find_profile(profile).unwrap().config().unwrap();
+        assert_eq!((config.cc, config.ack), ("dctcp", "dctcp"), "{profile}");
+        let switches = [
+            "cwr",
+            "freeze-growth",
+            "dctcp.flip",
+            "dctcp.order",
+            "dctcp.arithmetic",
+            "dctcp.initial-alpha",
+            "dctcp.after-idle",
+            "ect",
+        ];
+        for (switch, value) in switches.iter().zip(facts) {
+            assert_eq!(switches::get_text(&config, switch).unwrap(), value, "{profile} {switch}");
+        }
+    }
+}
+
+#[test]
+fn the_two_of_the_thesis_differ_in_four_switches() {
+    let [original, modified] = ["thesis-original", "thesis-modified"]
+        .map(|name| find_profile(name).unwrap().config().unwrap());
+    let rows = diff(&original, &modified);
+    let names: Vec<&str> = rows.iter().map(|row| row.switch.as_str()).collect();
+    assert_eq!(names, ["cwr", "freeze-growth", "dctcp.after-idle", "dctcp.grow-with-cut"]);
+}
+
+#[test]
+fn linuxs_dctcp_is_a_scheme_over_its_profile() {
+    let mut linux = find_profile("linux").unwrap().config().unwrap();
+    crate::scheme::apply(crate::scheme::find_scheme("dctcp").unwrap(), &mut linux).unwrap();
+    for (switch, value) in [
+        ("ect", "all"),
+        ("reduction", "prr"),
+        ("dctcp.arithmetic", "linux"),
+        ("dctcp.flip", "split"),
+        ("dctcp.loss-from", "cwnd"),
+        ("dctcp.loss-after-cut", "again"),
+        ("dctcp.cwr-ack", "at-once"),
+    ] {
+        assert_eq!(switches::get_text(&linux, switch).unwrap(), value, "{switch}");
+    }
+}
+
+#[test]
 fn diff_lists_exactly_the_settings_that_differ() {
     let rfc = Config::default();
     assert_eq!(diff(&rfc, &rfc), Vec::new());

@@ -63,10 +63,10 @@ const COMMON: [Assignment; 33] = [
     set("dctcp.loss-from", "cwnd", "dctcp_cong_signal: cwnd / 2"),
     set("dctcp.loss-after-cut", "once", "dctcp_cong_signal: from snd_cwnd_prev"),
     set("dctcp.slow-start-end", "overshoot", "newreno_ack_received: cwnd <= ssthresh"),
-    set("dctcp.flip", "new-echo", "dctcp_ecnpkt_handler"),
+    set("dctcp.flip", "new-echo", "ODCTCP §4.1, §5.2.1: no delay for the packet of the flip"),
     set("dctcp.cwr-ack", "as-usual", "cc_dctcp.c of 2014"),
     set("rfc3168.cwr-ack", "as-usual", "ODCTCP §5.2.1, figure 5.6"),
-    set("odctcp.flip", "new-echo", "dctcp_ecnpkt_handler"),
+    set("odctcp.flip", "new-echo", "ODCTCP §5.2.2"),
 ];
 
 /// What both have, then what one has.

@@ -47,6 +47,11 @@ fn rows_are_picked_by_text_value_and_range() {
     assert_eq!(of("scheme = \"a\", time_ps = { to = \"1 s\" }", "sum"), [Some(10.0), None]);
     assert_eq!(of("scheme = \"a\", cwnd = \"60 B\"", "count"), [Some(1.0), Some(0.0)]);
     assert_eq!(of("scheme = \"a\", cwnd = 20", "first"), [Some(20.0), None]);
+    let sampled = rows(
+        "{ table = \"probes\", column = \"cwnd\", reduce = \"count\", every = \"2 s\", \
+         where = { scheme = \"a\" } }",
+    );
+    assert_eq!(sampled.of_frame(&frame(), &[1, 2]).unwrap(), [Some(2.0), Some(0.0)]);
 }
 
 #[test]

@@ -44,8 +44,8 @@ fn what_was_counted_before_an_idle_time_is_forgotten_with_alpha() {
         }
         flow.alpha()
     });
-    // Kept: 8 of 10 marked; reset: a window that begins with the first ACK and has not ended.
-    assert_eq!(alphas, [(8 << 6) / 10 << 10, 0]);
+    // Kept: 8 of 10 marked; reset: the ACKs after it are rounds of their own, without marks.
+    assert_eq!(alphas, [((8 << 6) / 10) << 10, 0]);
 }
 
 #[test]
@@ -60,6 +60,14 @@ fn with_slowstart_the_first_sign_of_congestion_halves_if_it_is_a_mark() {
         flow.rounds(1, 10);
         assert_eq!(flow.ack(true, true), Reaction::Reduced);
         assert!(flow.cc.cwnd() <= before / 2 + MSS, "{arithmetic}: {}", flow.cc.cwnd());
+        // After an idle time that resets everything begins anew.
+        let anew = [&slowstart[..], &[("after-idle", Value::Name("reset"))]].concat();
+        let mut flow = with(arithmetic, 0, &anew);
+        assert_eq!(flow.ack(true, true), Reaction::Reduced);
+        flow.cc.on_event(&IDLE);
+        let before = flow.cc.cwnd();
+        assert_eq!(flow.ack(true, true), Reaction::Reduced);
+        assert_eq!(flow.cc.cwnd(), before / 2, "{arithmetic}");
         // After a loss or a timeout the mark is not the first sign any more.
         for event in [loss(100 * MSS, false), RTO] {
             let mut flow = with(arithmetic, 0, &slowstart);
@@ -160,6 +168,18 @@ fn freebsds_rounds_wait_for_the_end_of_fast_recovery_and_end_with_it() {
     assert_eq!(run("freebsd"), (false, 64 << 10));
     assert!(run("q20").0, "RFC 8257 §3.3 does not look at recovery");
     assert!(run("linux").0);
+}
+
+#[test]
+fn a_loss_while_a_timeout_is_repaired_does_not_stop_freebsds_rounds() {
+    let mut flow = with("freebsd", 0, &[]);
+    let _ = flow.ack(false, false);
+    flow.cc.on_event(&RTO);
+    flow.cc.on_event(&loss(10 * MSS, false));
+    let sample = AckSample { after_rto: true, ..flow.sample(true) };
+    let _ = flow.cc.on_ack(&sample);
+    let _ = flow.ack(true, false);
+    assert_eq!(flow.alpha(), 64 << 10, "nothing will tell that recovery is over");
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn cuts() {
         let linux = windows.map(|w| cut_of("linux", alpha, w));
         assert_eq!(linux, left.map(|w| w * MSS), "alpha {alpha}");
         for w in windows {
-            let bytes = (w * MSS - (w * MSS * alpha >> 11)).max(2 * MSS);
+            let bytes = (w * MSS - ((w * MSS * alpha) >> 11)).max(2 * MSS);
             assert_eq!(cut_of("freebsd", alpha, w), bytes, "alpha {alpha}, {w} segments");
         }
     }

@@ -1,0 +1,99 @@
+//! Receivers and decoders together: which of them count exactly. Every pattern of marks on twelve
+//! segments, an ACK for every second segment, none lost.
+
+use lowtide_units::{Duration, Instant};
+
+use super::{AckView, FeedbackDecoder};
+use crate::ack::{self, AckAction, RxSample, Setup};
+use crate::params::Params;
+use crate::value::Value;
+
+const MSS: u32 = 1000;
+const SEGMENTS: u32 = 12;
+
+/// What the decoder makes of an ACK of so many segments.
+fn tell(decoder: &mut dyn FeedbackDecoder, segments: u32, ece: bool) -> u32 {
+    decoder
+        .on_ack(&AckView {
+            ece,
+            delivered_bytes: u64::from(segments * MSS),
+            delivered_segments: segments,
+            mss: MSS,
+            ..AckView::default()
+        })
+        .segments
+}
+
+/// Marked segments as the sender counts them, for marks at the bits of `pattern`.
+fn counted(flip: &'static str, decoder: &str, pattern: u32) -> u32 {
+    let mut params = Params::new();
+    params.set("dctcp", "flip", Value::Name(flip));
+    let setup = Setup { segments: 2, timer: Duration::from_ms(40), ecn: true };
+    let mut policy = (ack::find("dctcp").unwrap().build)(&params, &setup);
+    let mut decoder = (super::find(decoder).unwrap().build)(&params);
+    let (mut waiting, mut sum) = (0, 0);
+    for i in 0..SEGMENTS {
+        let old = policy.echo();
+        let action = policy.on_data(&RxSample {
+            now: Instant::ZERO,
+            in_order: true,
+            duplicate: false,
+            segments: 1,
+            payload: MSS,
+            ect: true,
+            ce: pattern >> i & 1 == 1,
+            cwr: false,
+            ack_pending: waiting > 0,
+            rcv_nxt_before: u64::from(i * MSS),
+        });
+        match action {
+            AckAction::Delay(_) => waiting += 1,
+            AckAction::Now => {
+                sum += tell(&mut *decoder, waiting + 1, policy.echo());
+                waiting = 0;
+                policy.on_ack_sent(Instant::ZERO);
+            }
+            AckAction::SplitAt { .. } => {
+                sum += tell(&mut *decoder, waiting, old) + tell(&mut *decoder, 1, policy.echo());
+                waiting = 0;
+                policy.on_ack_sent(Instant::ZERO);
+            }
+        }
+    }
+    if waiting > 0 {
+        // The timer.
+        sum += tell(&mut *decoder, waiting, policy.echo());
+    }
+    sum
+}
+
+/// The most that is counted too little and too much.
+fn errors(flip: &'static str, decoder: &str) -> (i64, i64) {
+    let errors = (0..1 << SEGMENTS)
+        .map(|p: u32| i64::from(counted(flip, decoder, p)) - i64::from(p.count_ones()));
+    errors.fold((0, 0), |(low, high), e| (low.min(e), high.max(e)))
+}
+
+#[test]
+fn a_split_is_exact_and_leaves_nothing_to_repair() {
+    assert_eq!(errors("split", "dctcp"), (0, 0));
+    assert_eq!(errors("split", "freebsd"), (0, 0));
+}
+
+#[test]
+fn one_ack_at_a_flip_is_exact_with_the_repair_only() {
+    assert_eq!(errors("new-echo", "freebsd"), (0, 0));
+    let (low, high) = errors("new-echo", "dctcp");
+    assert!(low < 0 && high > 0, "{low} {high}");
+}
+
+#[test]
+fn a_flip_that_hastens_nothing_is_wrong_by_one_in_either_way() {
+    // A mark with nothing waiting, then a clean segment: one ACK without ECE for both.
+    assert_eq!(counted("when-waiting", "freebsd", 0b01), 0);
+    assert_eq!(counted("split", "freebsd", 0b01), 1);
+    // After marks, two clean segments in one ACK: the repair takes one of them for marked.
+    assert_eq!(counted("when-waiting", "freebsd", 0b0011), 2);
+    assert_eq!(counted("when-waiting", "freebsd", 0b00_1111), 4);
+    assert_eq!(errors("when-waiting", "freebsd"), (-6, 5));
+}
