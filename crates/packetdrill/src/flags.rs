@@ -26,7 +26,7 @@ pub const SHORT: &[(&str, &str)] = &[
 /// Keys that are no switches of the transport, with what they say.
 pub const HOST_KEYS: &[(&str, &str)] = &[
     ("profile", "settings of a known stack; put it first, it sets everything"),
-    ("scheme", "a bundle of switches over it: sack, ecn, dctcp"),
+    ("scheme", "a bundle of switches over it: sack, ecn, dctcp, accecn, dctcp-accecn"),
     ("mss", "largest segment in bytes, 28 to 65495: the MTU less 40"),
     ("nodelay", "1 turns Nagle's algorithm off"),
     ("seed", "where initial sequence numbers, timestamps and ports come from"),
@@ -143,6 +143,8 @@ pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), St
         ("ecn", "0") => "off",
         ("ecn", "1") => "rfc3168",
         ("ecn", "2") => "passive",
+        ("ecn", "3") => "accecn",
+        ("ecn", "5") => "accecn-passive",
         _ => value,
     };
     let is_bool = switches::find(name).is_some_and(|s| matches!(s.kind(), lowtide_tcp::Kind::Bool));
@@ -218,7 +220,7 @@ mod tests {
         for (text, says, word) in [
             ("profile=solaris", "no profile `solaris`; there are linux, rfc", "profile=solaris"),
             ("ecn=1 scheme=bbr", "no scheme `bbr`", "scheme=bbr"),
-            ("ecn=accecn", "not available in this version", "ecn=accecn"),
+            ("ecn=accurate", "`accurate` is unknown", "ecn=accurate"),
             ("window-flor=1", "did you mean `window-floor`", "window-flor=1"),
             ("isnn=1", "did you mean `isn`", "isnn=1"),
             ("ts", "write `ts=VALUE`", "ts"),

@@ -6,16 +6,17 @@
 mod api;
 mod delayed;
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod accecn;
 pub mod dctcp;
 pub mod rfc3168;
 // lowtide:registry end
 
-pub use api::{AckAction, AckPolicy, Entry, RxSample, Setup};
+pub use api::{AckAction, AckPolicy, Entry, Marks, RxSample, Setup};
 pub use delayed::DelayedAck;
 
 /// Every acknowledgement policy, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&dctcp::ENTRY, &rfc3168::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&accecn::ENTRY, &dctcp::ENTRY, &rfc3168::ENTRY];
 // lowtide:registry list end
 
 /// The policy of that name.

@@ -2,6 +2,7 @@
 
 mod api;
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod accecn;
 pub mod dctcp;
 pub mod rfc3168;
 // lowtide:registry end
@@ -10,7 +11,7 @@ pub use api::{AckView, CeFeedback, Entry, FeedbackDecoder};
 
 /// Every feedback decoder, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&dctcp::ENTRY, &rfc3168::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&accecn::ENTRY, &dctcp::ENTRY, &rfc3168::ENTRY];
 // lowtide:registry list end
 
 /// The decoder of that name.
