@@ -8,8 +8,9 @@ use lowtide_wire::{Ecn as Codepoint, Flags};
 
 /// What r.cep and s.cep begin with (RFC 9768 §3.2.1).
 const INITIAL: u8 = 5;
-/// With so many marks a counter that began with [`INITIAL`] is at zero modulo 8.
-const MARKS_TO_ZERO: u32 = 3;
+/// Packets of data that can bring a counter from [`INITIAL`] to zero modulo 8, if a packet of the
+/// handshake was marked as well.
+const MARKS_TO_ZERO: u32 = 2;
 
 /// What AE, CWR and ECE of a SYN ask for (RFC 9768 table 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
