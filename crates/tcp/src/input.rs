@@ -81,6 +81,10 @@ impl Connection {
             later = ts.is_newer(option.value);
             ts.update(now, option.value);
         }
+        // What repeats the handshake's last ACK is no counter, and says nothing that an ACK of data does
+        // not say again (RFC 9768 §3.2.2.2 leaves such a test open).
+        let handshake = self.snd.una == 0 || self.handshake.repeated;
+        let later = later && (seg.payload_len > 0 || !handshake);
         self.process_ack(now, seg, later)?;
         self.liveness.hear(now);
         self.our_fin_acknowledged(now);
