@@ -100,9 +100,9 @@ pub(super) struct Accurate {
     reported: u8,
     /// The ECN field of the last SYN or SYN-ACK that arrived.
     arrived: Codepoint,
-    /// Kinds of SYN that arrived.
-    heard_classic: bool,
-    heard_accurate: bool,
+    /// A SYN arrived that asks for classic ECN, and one that asks for this.
+    classic_syn: bool,
+    own_syn: bool,
     /// Our SYN or SYN-ACK left with ECT, and without.
     sent_ect: bool,
     sent_not_ect: bool,
@@ -129,8 +129,8 @@ impl Accurate {
             received: INITIAL as u64,
             reported: INITIAL,
             arrived: Codepoint::NotEct,
-            heard_classic: false,
-            heard_accurate: false,
+            classic_syn: false,
+            own_syn: false,
             sent_ect: false,
             sent_not_ect: false,
             handshake_marked: false,
@@ -154,9 +154,9 @@ impl Accurate {
     /// know what the other believes: it must be reset (RFC 9768 §3.1.5).
     pub(super) fn hear_syn(&mut self, ask: Ask, field: Codepoint) -> bool {
         self.arrived = field;
-        self.heard_classic |= ask == Ask::Classic;
-        self.heard_accurate |= ask == Ask::Accurate;
-        !(self.heard_classic && self.heard_accurate)
+        self.classic_syn |= ask == Ask::Classic;
+        self.own_syn |= ask == Ask::Accurate;
+        !(self.classic_syn && self.own_syn)
     }
 
     /// Flags of a SYN-ACK that agrees: the ECN field of the last SYN.
