@@ -146,10 +146,8 @@ fn peers(model: &Model, flows: &[Vec<Flow>], configs: &[Config], complaints: &mu
                 complaints.add(place_of(model, group, "ecn"), message, Some(help));
                 continue;
             }
-            let mode = match sender.ecn.is_accurate() && receiver.ecn.is_accurate() {
-                true => EcnMode::AccEcn,
-                false => EcnMode::Classic,
-            };
+            let both_accurate = sender.ecn.is_accurate() && receiver.ecn.is_accurate();
+            let mode = if both_accurate { EcnMode::AccEcn } else { EcnMode::Classic };
             let decoder = mode.feedback(sender.feedback).and_then(feedback::find);
             let understands = decoder.map_or(&[][..], |e| e.understands);
             let echo = mode.ack(receiver.ack);
