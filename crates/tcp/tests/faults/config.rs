@@ -140,7 +140,6 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
             Duration::ZERO
         },
         params: accecn(d, patient),
-        ..Config::default()
     }
 }
 

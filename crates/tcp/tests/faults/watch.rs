@@ -7,6 +7,7 @@ use crate::board::Board;
 use crate::cuts::Cuts;
 
 /// Facts that only ever move one way, and the promises of both sides.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     /// A peer lies: its sequence numbers and windows bind nobody.
