@@ -88,6 +88,14 @@ pub struct FlowRecord {
     pub ack: &'static str,
     /// ECN was really agreed.
     pub ecn: bool,
+    /// What the client wished of ECN: the value of the switch.
+    pub ecn_wish: String,
+    /// What was agreed: `off`, `rfc3168` or `accecn`.
+    pub ecn_mode: &'static str,
+    /// The decoder that was really used, none without ECN.
+    pub feedback_used: Option<&'static str>,
+    /// The receiver's policy that was really used.
+    pub ack_used: &'static str,
     /// How it ended.
     pub status: FlowStatus,
     /// Why it failed, when it did.

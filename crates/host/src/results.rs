@@ -1,7 +1,7 @@
 //! From the end of a run to its rows.
 
 use lowtide_sim::Digest;
-use lowtide_tcp::{EcnMode, Info};
+use lowtide_tcp::{EcnMode, Info, switches};
 use lowtide_units::{Bytes, Instant};
 
 use crate::app::{Progress, Side};
@@ -69,6 +69,7 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         (None, None) => FlowStatus::Unfinished,
     };
     let counters = client.map(|c| c.counters).unwrap_or_default();
+    let mode = client.map_or(EcnMode::Off, |c| c.ecn);
     Some(FlowRecord {
         id,
         group: flow.group,
@@ -93,7 +94,11 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         cc: sender.cc,
         feedback: sender.feedback,
         ack: receiver.ack,
-        ecn: client.is_some_and(|c| c.ecn != EcnMode::Off),
+        ecn: mode != EcnMode::Off,
+        ecn_wish: switches::get_text(sender, "ecn").unwrap_or_default(),
+        ecn_mode: mode.name(),
+        feedback_used: mode.feedback(sender.feedback),
+        ack_used: server.map_or(EcnMode::Off, |s| s.ecn).ack(receiver.ack),
         status,
         error: progress.failed.map(lowtide_tcp::CloseReason::name),
     })

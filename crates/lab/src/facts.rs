@@ -298,6 +298,10 @@ mod tests {
             feedback: String::new(),
             ack: String::new(),
             ecn: false,
+            ecn_wish: String::new(),
+            ecn_mode: String::new(),
+            feedback_used: None,
+            ack_used: String::new(),
             status: status.into(),
             error: None,
         }

@@ -102,6 +102,8 @@ const LIMITS: [(LimitedBy, &str); 4] = [
     (LimitedBy::SendBuffer, "send_buffer"),
 ];
 
+const MODES: [EcnMode; 3] = [EcnMode::Off, EcnMode::Classic, EcnMode::AccEcn];
+
 const fn field(
     name: &'static str,
     kind: Kind,
@@ -170,6 +172,19 @@ pub static FIELDS: &[Field] = &[
     field("rejected", Kind::Number, "segments that were not used", |v| n(v.info.counters.rejected)),
     field("recovery", Kind::Name, "in loss recovery: true or false", |v| flag(v.info.in_recovery)),
     field("ecn", Kind::Name, "ECN was agreed: true or false", |v| flag(v.info.ecn != EcnMode::Off)),
+    field("ecn_mode", Kind::Name, "what was agreed: off, rfc3168 or accecn", |v| {
+        Value::Name(v.info.ecn.name())
+    }),
+    field("ect", Kind::Name, "data is sent with ECT: true or false", |v| flag(v.info.ect)),
+    field("delivered_ce_segs", Kind::Number, "segments that the decoder counted as CE", |v| {
+        n(v.info.counters.delivered_ce_segs)
+    }),
+    field(
+        "received_ce_pkts",
+        Kind::Number,
+        "packets that came with CE, payload or none; 0 without AccECN",
+        |v| n(v.info.received_ce_pkts),
+    ),
     field(
         "limited_by",
         Kind::Name,
@@ -224,7 +239,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("tcpi_bytes_acked", "Linux counts the SYN too; assert `bytes_acked`, which does not"),
     ("tcpi_retransmits", "assert `timeouts`, which counts all of the connection"),
     ("tcpi_options", "assert `ecn`, or look at the options of the packets"),
-    ("tcpi_delivered_ce", "Linux counts packets; assert `delivered_ce`, in bytes"),
+    ("tcpi_delivered_ce", "assert `delivered_ce_segs`, or `delivered_ce` in bytes"),
 ];
 
 /// The field of that name.
@@ -279,6 +294,9 @@ pub(crate) fn word(field: &Field, word: &str) -> Option<Operand> {
         (_, "tcpi_state") => state().map(|(.., number)| Operand::Number(i128::from(*number), 1)),
         (_, "limited_by") => {
             LIMITS.iter().find(|(_, name)| *name == word).map(|(_, name)| Operand::Word(name))
+        }
+        (_, "ecn_mode") => {
+            MODES.iter().map(|m| m.name()).find(|name| *name == word).map(Operand::Word)
         }
         (Kind::Name, _) if word == "true" => Some(Operand::Word("true")),
         (Kind::Name, _) if word == "false" => Some(Operand::Word("false")),

@@ -143,6 +143,8 @@ pub fn set_switch(config: &mut Config, name: &str, value: &str) -> Result<(), St
         ("ecn", "0") => "off",
         ("ecn", "1") => "rfc3168",
         ("ecn", "2") => "passive",
+        ("ecn", "3") => "accecn",
+        ("ecn", "5") => "accecn-passive",
         _ => value,
     };
     let is_bool = switches::find(name).is_some_and(|s| matches!(s.kind(), lowtide_tcp::Kind::Bool));
@@ -222,7 +224,7 @@ mod tests {
                 "profile=solaris",
             ),
             ("ecn=1 scheme=bbr", "no scheme `bbr`", "scheme=bbr"),
-            ("ecn=accecn", "not available in this version", "ecn=accecn"),
+            ("ecn=accurate", "`accurate` is unknown", "ecn=accurate"),
             ("window-flor=1", "did you mean `window-floor`", "window-flor=1"),
             ("isnn=1", "did you mean `isn`", "isnn=1"),
             ("ts", "write `ts=VALUE`", "ts"),

@@ -148,6 +148,10 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         feedback: f.feedback.to_owned(),
         ack: f.ack.to_owned(),
         ecn: f.ecn,
+        ecn_wish: f.ecn_wish.clone(),
+        ecn_mode: f.ecn_mode.to_owned(),
+        feedback_used: f.feedback_used.map(str::to_owned),
+        ack_used: f.ack_used.to_owned(),
         status: f.status.name().to_owned(),
         error: f.error.map(str::to_owned),
     }

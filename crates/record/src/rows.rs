@@ -50,9 +50,13 @@ table! {
     received_bytes: u64, "bytes", "Payload bytes that arrived, duplicates included.";
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";
     cc: String, "", "Congestion control of the sender.";
-    feedback: String, "", "Feedback decoder of the sender.";
-    ack: String, "", "Acknowledgement policy of the receiver.";
+    feedback: String, "", "Feedback decoder that was set for the sender.";
+    ack: String, "", "Acknowledgement policy that was set for the receiver.";
     ecn: bool, "", "Whether ECN was agreed.";
+    ecn_wish: String, "", "What the client wished of ECN: the switch `ecn`.";
+    ecn_mode: String, "", "What was agreed: off, rfc3168 or accecn.";
+    feedback_used: Option<String>, "", "Decoder that was really used; null without ECN.";
+    ack_used: String, "", "Acknowledgement policy that was really used.";
     status: String, "", "complete, unfinished or failed.";
     error: Option<String>, "", "Why the connection failed.";
 }

@@ -2,7 +2,7 @@
 //! something else than was asked for, is refused here.
 
 use lowtide_net::{BufferSpec, Count, MarkSpec};
-use lowtide_tcp::{Config, CwrRule, EcnWish, ack, cc, feedback};
+use lowtide_tcp::{Config, CwrRule, EcnMode, EcnWish, ack, cc, feedback};
 use lowtide_traffic::Flow;
 use lowtide_units::Instant;
 
@@ -123,15 +123,17 @@ fn peers(model: &Model, flows: &[Vec<Flow>], configs: &[Config], complaints: &mu
         for (from, to) in pairs(model, flows) {
             let (sender, receiver) = (&configs[from], &configs[to]);
             let (from, to) = (&model.hosts[from], &model.hosts[to]);
-            let agreed = sender.ecn == EcnWish::Rfc3168 && receiver.ecn != EcnWish::Off;
+            let agreed = sender.ecn.asks() && receiver.ecn != EcnWish::Off;
             let wants = cc::find(sender.cc).is_some_and(|e| e.wants.ecn);
             if wants && !agreed {
                 let (group, reason) = match sender.ecn {
                     EcnWish::Off => (from, format!("[hosts.{}] has `ecn = \"off\"`", from.name)),
-                    EcnWish::Passive => {
+                    EcnWish::Passive | EcnWish::AccEcnPassive => {
                         (from, format!("[hosts.{}] only accepts ECN and never asks", from.name))
                     }
-                    EcnWish::Rfc3168 => (to, format!("[hosts.{}] has `ecn = \"off\"`", to.name)),
+                    EcnWish::Rfc3168 | EcnWish::AccEcn => {
+                        (to, format!("[hosts.{}] has `ecn = \"off\"`", to.name))
+                    }
                 };
                 let message = format!(
                     "`{}`, with which [traffic.{}] is sent, needs ECN, but {reason}",
@@ -144,12 +146,16 @@ fn peers(model: &Model, flows: &[Vec<Flow>], configs: &[Config], complaints: &mu
                 complaints.add(place_of(model, group, "ecn"), message, Some(help));
                 continue;
             }
-            let understands = feedback::find(sender.feedback).map_or(&[][..], |e| e.understands);
-            if agreed && !understands.is_empty() && !understands.contains(&receiver.ack) {
+            let both_accurate = sender.ecn.is_accurate() && receiver.ecn.is_accurate();
+            let mode = if both_accurate { EcnMode::AccEcn } else { EcnMode::Classic };
+            let decoder = mode.feedback(sender.feedback).and_then(feedback::find);
+            let understands = decoder.map_or(&[][..], |e| e.understands);
+            let echo = mode.ack(receiver.ack);
+            if agreed && !understands.is_empty() && !understands.contains(&echo) {
                 let message = format!(
                     "the receivers [hosts.{}] of [traffic.{}] echo by `{}`, which the sender's \
                      `{}` does not understand",
-                    to.name, traffic.name, receiver.ack, sender.feedback
+                    to.name, traffic.name, echo, sender.feedback
                 );
                 let help = format!(
                     "set `ack` of the receivers to {}; `run.allow-mismatch = true` runs it all \

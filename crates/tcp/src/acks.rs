@@ -13,8 +13,14 @@ use crate::recovery::{Acked, Answer, is_dsack};
 use crate::sender::LimitedBy;
 
 impl Connection {
-    /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states.
-    pub(crate) fn process_ack(&mut self, now: Instant, seg: &Segment) -> Result<(), SegmentError> {
+    /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `later`: its timestamp is newer
+    /// than all before.
+    pub(crate) fn process_ack(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        later: bool,
+    ) -> Result<(), SegmentError> {
         let ack = self.snd.offset(seg.ack);
         self.take_probe_answer(now, ack);
         if ack > self.snd.nxt as i64 {
@@ -75,8 +81,9 @@ impl Connection {
             if extras || prior_flight_size > 0 { self.recover(now, &acked, &news) } else { (0, 0) };
 
         let rtt = self.measure_round_trip(now, seg, &acked, advanced);
-        let feedback = self.decode(seg, &acked);
+        let feedback = self.decode(seg, &acked, advanced || later);
         self.counters.delivered_ce += feedback.bytes;
+        self.counters.delivered_ce_segs += u64::from(feedback.segments);
         let round_ended = advanced && ack >= self.snd.round_end;
         if round_ended {
             self.snd.round_end = self.snd.nxt;
@@ -194,7 +201,7 @@ impl Connection {
             return;
         }
         let answer = Answer { echo: option.echo, dsack, all: self.snd.board.is_empty() };
-        let marked = self.ecn.is_on() && seg.flags.contains(Flags::ECE);
+        let marked = self.ecn.reports_marks(seg.flags);
         if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
             return;
         }
@@ -244,10 +251,13 @@ impl Connection {
         measured
     }
 
-    fn decode(&mut self, seg: &Segment, acked: &Acked) -> CeFeedback {
+    /// What the ECN flags say. `newest`: the ACK cannot have been sent before one that was read.
+    fn decode(&mut self, seg: &Segment, acked: &Acked, newest: bool) -> CeFeedback {
         let Some(decoder) = self.decoder.as_mut() else { return CeFeedback::default() };
+        let newest = newest || acked.delivered_segments > 0;
         decoder.on_ack(&AckView {
             ece: seg.flags.contains(Flags::ECE),
+            ce_ahead: self.ecn.take_ace(seg.flags, newest, acked.delivered_segments),
             delivered_bytes: acked.delivered_bytes,
             delivered_segments: acked.delivered_segments,
             acked_bytes: acked.acked_bytes,

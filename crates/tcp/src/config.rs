@@ -6,7 +6,7 @@ use lowtide_units::{Bytes, Duration};
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 use crate::params::Params;
 
-/// How ECN is negotiated (RFC 3168 §6.1.1). Accurate ECN is refused by name until its issue.
+/// How ECN is negotiated (RFC 3168 §6.1.1, RFC 9768 §3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnWish {
     /// Neither asked for nor accepted.
@@ -15,6 +15,21 @@ pub enum EcnWish {
     Rfc3168,
     /// Accepted when the peer asks, not asked for.
     Passive,
+    /// Accurate ECN asked for and accepted; RFC 3168 with a peer that has no more.
+    AccEcn,
+    /// Accurate ECN, or RFC 3168, accepted when the peer asks, nothing asked for.
+    AccEcnPassive,
+}
+
+impl EcnWish {
+    /// Our SYN asks for ECN of some kind.
+    pub const fn asks(self) -> bool {
+        matches!(self, Self::Rfc3168 | Self::AccEcn)
+    }
+    /// Accurate ECN is accepted.
+    pub const fn is_accurate(self) -> bool {
+        matches!(self, Self::AccEcn | Self::AccEcnPassive)
+    }
 }
 
 /// Which packets of an ECN connection carry ECT(0).
@@ -220,7 +235,7 @@ pub struct Config {
     pub mtu: u32,
     /// ECN negotiation.
     pub ecn: EcnWish,
-    /// A SYN that is sent again does not ask for ECN any more.
+    /// SYNs that get lost end the wish for ECN.
     pub ecn_fallback: bool,
     /// Offer and use timestamps (RFC 7323).
     pub timestamps: bool,

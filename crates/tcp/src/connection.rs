@@ -264,6 +264,8 @@ impl Connection {
         Info {
             state: self.state,
             ecn: self.ecn.mode(),
+            ect: self.ecn.may_set_ect(),
+            received_ce_pkts: self.ecn.received_ce(),
             snd_cwnd: self.cwnd(),
             snd_ssthresh: ssthresh,
             srtt: self.rtt.srtt(),

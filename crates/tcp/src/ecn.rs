@@ -1,11 +1,28 @@
-//! ECN on one connection: negotiation, ECT, the reaction round and CWR (RFC 3168 §6.1).
+//! ECN on one connection: negotiation, ECT, the reaction round and CWR (RFC 3168 §6.1, RFC 9768 §3.1).
 //!
 //! Who reacts how is the congestion control's; what the bits of an ACK mean is the decoder's; what to
-//! echo is the acknowledgement policy's. This file owns everything else.
+//! echo is the acknowledgement policy's. This file owns everything else; `accurate` has what only
+//! AccECN knows.
+//!
+//! Whatever was wished, what is used follows from the mode ([`EcnMode::feedback`], [`EcnMode::ack`]):
+//! with AccECN its own decoder and policy, because the bits mean nothing else there; over RFC 3168 what
+//! was wished, the standard ones in the place of AccECN's.
+
+mod accurate;
+#[cfg(test)]
+mod tests;
+
+use alloc::boxed::Box;
 
 use lowtide_wire::{Ecn as Codepoint, Flags};
 
 use crate::config::{Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, Recut};
+use crate::{ack, feedback};
+use accurate::{Accurate, Answer, Ask};
+
+/// SYNs or SYN-ACKs that ask for AccECN, or agree to it, before one goes without (RFC 9768 §3.1.4.1,
+/// §3.2.3.2.2).
+const ACCURATE_TRIES: u32 = 2;
 
 /// What was agreed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,6 +32,40 @@ pub enum EcnMode {
     Off,
     /// The ECE and CWR flags of RFC 3168.
     Classic,
+    /// The counter of RFC 9768 in AE, CWR and ECE.
+    AccEcn,
+}
+
+impl EcnMode {
+    /// The mode in tables: the value of the switch `ecn` that asks for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Classic => "rfc3168",
+            Self::AccEcn => "accecn",
+        }
+    }
+
+    /// The feedback decoder that is used where `wish` is set; none without ECN.
+    pub fn feedback(self, wish: &'static str) -> Option<&'static str> {
+        let accurate = feedback::accecn::ENTRY.name;
+        match self {
+            Self::Off => None,
+            Self::Classic if wish == accurate => Some(feedback::rfc3168::ENTRY.name),
+            Self::Classic => Some(wish),
+            Self::AccEcn => Some(accurate),
+        }
+    }
+
+    /// The acknowledgement policy that is used where `wish` is set.
+    pub fn ack(self, wish: &'static str) -> &'static str {
+        let accurate = ack::accecn::ENTRY.name;
+        match self {
+            Self::AccEcn => accurate,
+            Self::Off | Self::Classic if wish == accurate => ack::rfc3168::ENTRY.name,
+            Self::Off | Self::Classic => wish,
+        }
+    }
 }
 
 /// What a packet is, as far as ECT cares.
@@ -33,9 +84,11 @@ pub(crate) enum PacketClass {
 pub(crate) struct EcnState {
     mode: EcnMode,
     wish: EcnWish,
-    /// Our SYN asks for ECN: the wish, until a lost SYN ends it.
-    asks: bool,
+    /// What our SYN asks for: the wish, until lost SYNs end it.
+    asks: Ask,
     fallback: bool,
+    /// SYNs or SYN-ACKs that got lost.
+    lost: u32,
     /// SYN or SYN-ACK that set ECN up, and such that did not; sent and heard.
     sent_setup: bool,
     sent_plain: bool,
@@ -51,6 +104,8 @@ pub(crate) struct EcnState {
     reduced_at: Option<u64>,
     /// SND.NXT at the last reduction for ECN: only that freezes growth, never a loss.
     cut_at: Option<u64>,
+    /// Where AccECN is accepted.
+    accurate: Option<Box<Accurate>>,
 }
 
 impl EcnState {
@@ -58,8 +113,13 @@ impl EcnState {
         Self {
             mode: EcnMode::Off,
             wish: config.ecn,
-            asks: config.ecn == EcnWish::Rfc3168,
+            asks: match config.ecn {
+                EcnWish::Off | EcnWish::Passive | EcnWish::AccEcnPassive => Ask::Nothing,
+                EcnWish::Rfc3168 => Ask::Classic,
+                EcnWish::AccEcn => Ask::Accurate,
+            },
             fallback: config.ecn_fallback,
+            lost: 0,
             sent_setup: false,
             sent_plain: false,
             heard_setup: false,
@@ -72,6 +132,7 @@ impl EcnState {
             cwr_owed: false,
             reduced_at: None,
             cut_at: None,
+            accurate: config.ecn.is_accurate().then(|| Box::new(Accurate::new())),
         }
     }
 
@@ -79,9 +140,28 @@ impl EcnState {
         self.mode
     }
 
-    /// We may set ECT, and the peer's echo means something.
+    /// The peer's feedback means something.
     pub(crate) fn is_on(&self) -> bool {
-        self.mode == EcnMode::Classic
+        self.mode != EcnMode::Off
+    }
+
+    /// AccECN was agreed.
+    pub(crate) fn is_accurate(&self) -> bool {
+        self.mode == EcnMode::AccEcn
+    }
+
+    /// What AccECN keeps, where it was agreed.
+    fn counting(&self) -> Option<&Accurate> {
+        self.accurate.as_deref().filter(|_| self.mode == EcnMode::AccEcn)
+    }
+
+    fn counting_mut(&mut self) -> Option<&mut Accurate> {
+        self.accurate.as_deref_mut().filter(|_| self.mode == EcnMode::AccEcn)
+    }
+
+    /// We may set ECT.
+    pub(crate) fn may_set_ect(&self) -> bool {
+        self.is_on() && self.counting().is_none_or(|a| !a.mute)
     }
 
     /// CE on the peer's data must be echoed (RFC 3168 §6.1.1). Wider than [`Self::is_on`]: a host that
@@ -90,32 +170,65 @@ impl EcnState {
         self.sent_setup && !self.heard_plain
     }
 
-    /// ECN is on when both sides set it up and neither ever said otherwise (RFC 3168 §6.1.1).
+    /// Classic ECN is on when both sides set it up and neither ever said otherwise (RFC 3168 §6.1.1).
     fn settle(&mut self) {
         let on = self.sent_setup && self.heard_setup && !self.sent_plain && !self.heard_plain;
         self.mode = if on { EcnMode::Classic } else { EcnMode::Off };
     }
 
-    /// Flags of the SYN that goes out now: an ECN-setup SYN has ECE and CWR (RFC 3168 §6.1.1).
+    /// Flags of the SYN that goes out now: an ECN-setup SYN has ECE and CWR (RFC 3168 §6.1.1), one
+    /// that asks for AccECN also AE (RFC 9768 §3.1.1).
     pub(crate) fn syn_flags(&mut self) -> Flags {
-        self.sent_setup |= self.asks;
-        self.sent_plain |= !self.asks;
-        if self.asks { Flags::ECE | Flags::CWR } else { Flags::NONE }
+        let field = self.codepoint(PacketClass::Syn);
+        if let Some(accurate) = &mut self.accurate {
+            accurate.sent(field);
+        }
+        let asks = self.asks != Ask::Nothing;
+        self.sent_setup |= asks;
+        self.sent_plain |= !asks;
+        self.asks.flags()
     }
 
-    /// No answer to our SYN: something on the path may drop SYNs that ask for ECN, so the next ones
-    /// do not (RFC 3168 §6.1.1.1).
-    pub(crate) const fn syn_lost(&mut self) {
-        self.asks &= !self.fallback;
+    /// No answer to our SYN or SYN-ACK: something on the path may drop those that speak of ECN, so the
+    /// next ones do not. One SYN is enough for that (RFC 3168 §6.1.1.1), of AccECN it takes two
+    /// (RFC 9768 §3.1.4.1); a SYN-ACK does so with AccECN only (§3.2.3.2.2).
+    pub(crate) fn syn_lost(&mut self) {
+        self.lost += 1;
+        if self.fallback && (self.asks == Ask::Classic || self.lost >= ACCURATE_TRIES) {
+            self.asks = Ask::Nothing;
+        }
     }
 
-    /// The peer's SYN arrived, maybe again. AE must be clear, else it is an AccECN request, which a
-    /// classic server answers as classic (RFC 9768 §3.1.1, last row).
-    pub(crate) fn on_syn(&mut self, flags: Flags) {
+    /// The peer's SYN arrived, maybe again, with that ECN field. False when the connection must be
+    /// reset ([`Accurate::hear_syn`]).
+    ///
+    /// Without AccECN on this host AE does not count: its request is answered as a classic one
+    /// (RFC 9768 §3.1.2). The first SYN decides the mode (§3.1.5).
+    #[must_use]
+    pub(crate) fn on_syn(&mut self, flags: Flags, field: Codepoint) -> bool {
+        let ask = Ask::of_syn(flags);
+        let first = !self.heard_setup && !self.heard_plain;
+        // Who asked for nothing and meets a SYN gave its answer already.
+        let willing = self.asks == Ask::Accurate || self.sent_setup || !self.sent_plain;
+        if let Some(accurate) = &mut self.accurate {
+            if !accurate.hear_syn(ask, field) {
+                return false;
+            }
+            if first && ask == Ask::Accurate && willing {
+                self.mode = EcnMode::AccEcn;
+                self.heard_setup = true;
+                accurate.mute = self.sent_plain;
+            }
+            if self.mode == EcnMode::AccEcn {
+                accurate.mute |= ask == Ask::Nothing;
+                return true;
+            }
+        }
         self.hear(flags.contains(Flags::ECE | Flags::CWR));
+        true
     }
 
-    /// We can say yes to the peer's SYN.
+    /// We can say yes to the peer's classic SYN.
     const fn agrees(&self) -> bool {
         !matches!(self.wish, EcnWish::Off)
             && self.heard_setup
@@ -123,8 +236,22 @@ impl EcnState {
             && !self.sent_plain
     }
 
-    /// Flags of the SYN-ACK that goes out now: an ECN-setup SYN-ACK has ECE and not CWR.
+    /// Our SYN-ACKs that agree to AccECN got no answer, so this one does not (RFC 9768 §3.2.3.2.2).
+    const fn gives_up_answering(&self) -> bool {
+        self.fallback && self.lost >= ACCURATE_TRIES
+    }
+
+    /// Flags of the SYN-ACK that goes out now: an ECN-setup SYN-ACK has ECE and not CWR; one that
+    /// agrees to AccECN tells how the SYN arrived.
     pub(crate) fn syn_ack_flags(&mut self) -> Flags {
+        let field = self.codepoint(PacketClass::SynAck);
+        let plain = self.gives_up_answering();
+        if let Some(accurate) = self.counting_mut() {
+            accurate.sent(field);
+            // It stays in its mode, but the peer may not (RFC 9768 §3.1.5).
+            accurate.mute |= plain;
+            return if plain { Flags::NONE } else { accurate.syn_ack_flags() };
+        }
         let yes = self.agrees();
         self.sent_setup |= yes;
         self.sent_plain |= !yes;
@@ -132,9 +259,33 @@ impl EcnState {
         if yes { Flags::ECE } else { Flags::NONE }
     }
 
-    /// The peer's SYN-ACK arrived. One that reflects our two flags comes from a stack that copies
-    /// reserved bits, not from one that speaks ECN (RFC 3168 §6.1.1).
-    pub(crate) fn on_syn_ack(&mut self, flags: Flags) {
+    /// The peer's SYN-ACK arrived, with that ECN field. One that reflects our flags comes from a stack
+    /// that copies reserved bits, not from one that speaks ECN (RFC 3168 §6.1.1, RFC 9768 table 2).
+    pub(crate) fn on_syn_ack(&mut self, flags: Flags, field: Codepoint) {
+        let unheard = !self.heard_setup && !self.heard_plain;
+        if let Some(accurate) = &mut self.accurate {
+            let answer = Answer::of_syn_ack(flags);
+            if self.mode == EcnMode::AccEcn {
+                // Both opened, and the peer's SYN has decided.
+                accurate.mute |= flags.ace() == 0;
+                let reported =
+                    if let Answer::Accurate(reported) = answer { reported } else { None };
+                accurate.hear_syn_ack(reported, field);
+                return;
+            }
+            if unheard && self.sent_setup {
+                // To a SYN that asked for AccECN, be it not the last one.
+                if let Answer::Accurate(reported) = answer {
+                    self.mode = EcnMode::AccEcn;
+                    self.heard_setup = true;
+                    accurate.hear_syn_ack(reported, field);
+                    accurate.answer_as_client();
+                } else {
+                    self.hear(answer == Answer::Classic);
+                }
+                return;
+            }
+        }
         self.hear(flags.contains(Flags::ECE) && !flags.intersects(Flags::CWR));
     }
 
@@ -144,17 +295,89 @@ impl EcnState {
         self.settle();
     }
 
-    /// The codepoint of an outgoing packet. That of a SYN must be asked for before its flags.
+    /// The codepoint of an outgoing packet. That of a SYN or SYN-ACK must be asked for before its flags.
     pub(crate) fn codepoint(&self, class: PacketClass) -> Codepoint {
         let ect = match (self.ect, class) {
             // Before anything is agreed: where the flags of the packet speak of ECN.
-            (EctClass::All, PacketClass::Syn) => self.asks,
+            (EctClass::All, PacketClass::Syn) => self.asks != Ask::Nothing,
+            (EctClass::All, PacketClass::SynAck) if self.is_accurate() => {
+                self.may_set_ect() && !self.gives_up_answering()
+            }
             (EctClass::All, PacketClass::SynAck) => self.agrees(),
             (_, PacketClass::Syn | PacketClass::SynAck) => false,
-            (_, PacketClass::NewData) | (EctClass::All | EctClass::AllButSyn, _) => self.is_on(),
+            (_, PacketClass::NewData) | (EctClass::All | EctClass::AllButSyn, _) => {
+                self.may_set_ect()
+            }
             (EctClass::Data, _) => false,
         };
         if ect { Codepoint::Ect0 } else { Codepoint::NotEct }
+    }
+
+    /// A pure ACK without SACK blocks ends the handshake: its ACE field is no counter.
+    pub(crate) fn on_handshake_ack(&mut self, flags: Flags) {
+        if let Some(accurate) = self.counting_mut() {
+            accurate.hear_handshake_ack(flags.ace());
+        }
+    }
+
+    /// The SYN-ACK came again and is being answered.
+    pub(crate) fn on_syn_ack_again(&mut self, flags: Flags, field: Codepoint) {
+        if let Some(accurate) = self.counting_mut() {
+            accurate.hear_syn_ack_again(flags, field);
+        }
+    }
+
+    /// Our SYN or SYN-ACK met CE.
+    pub(crate) fn handshake_was_marked(&self) -> bool {
+        self.counting().is_some_and(|a| a.handshake_marked)
+    }
+
+    /// The ACE field that each segment without SYN carries now, where AccECN was agreed.
+    pub(crate) fn ace(&self) -> Option<u8> {
+        self.counting().map(Accurate::ace)
+    }
+
+    /// CE packets that arrived; zero without AccECN.
+    pub(crate) fn received_ce(&self) -> u64 {
+        self.counting().map_or(0, Accurate::received)
+    }
+
+    /// That many packets with CE arrived on a segment that was accepted.
+    pub(crate) fn on_marks(&mut self, marks: u32) {
+        if let Some(accurate) = self.counting_mut() {
+            accurate.receive(marks);
+        }
+    }
+
+    /// An ACK is owed to marked ACKs only.
+    pub(crate) fn owe_bare_ack(&mut self) {
+        if let Some(accurate) = self.counting_mut() {
+            accurate.owe_bare();
+        }
+    }
+
+    /// The next ACK goes alone and without SACK blocks.
+    pub(crate) fn owes_bare_ack(&self) -> bool {
+        self.counting().is_some_and(Accurate::owes_bare)
+    }
+
+    /// It goes out; the ACE field of the handshake's last ACK.
+    pub(crate) fn take_bare_ack(&mut self) -> Option<u8> {
+        self.counting_mut().and_then(Accurate::take_bare)
+    }
+
+    /// The flags of an ACK of new data report congestion. To be asked before [`Self::take_ace`].
+    pub(crate) fn reports_marks(&self, flags: Flags) -> bool {
+        match self.mode {
+            EcnMode::Off => false,
+            EcnMode::Classic => flags.contains(Flags::ECE),
+            EcnMode::AccEcn => self.counting().is_some_and(|a| a.ahead(flags) > 0),
+        }
+    }
+
+    /// How many packets with CE the flags report at least ([`Accurate::take`]).
+    pub(crate) fn take_ace(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
+        self.counting_mut().map_or(0, |a| a.take(flags, fresh, delivered))
     }
 
     /// The cut rule allows a reduction at this SND.UNA.
@@ -199,7 +422,8 @@ impl EcnState {
     /// cut again for the same window of data.
     pub(crate) fn on_reduced(&mut self, snd_nxt: u64) {
         self.reduced_at = Some(snd_nxt);
-        self.cwr_owed = self.is_on() && self.cwr_rule == CwrRule::AfterReduction;
+        // AccECN has no CWR (RFC 9768 §3.1.5).
+        self.cwr_owed = self.mode == EcnMode::Classic && self.cwr_rule == CwrRule::AfterReduction;
     }
 
     /// The last reduction was for a loss that was none: only a cut for ECN before it still counts.
@@ -213,117 +437,5 @@ impl EcnState {
         let owed = self.cwr_owed;
         self.cwr_owed = false;
         owed
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn state(wish: EcnWish, ect: EctClass) -> EcnState {
-        EcnState::new(&Config { ecn: wish, ect, ..Config::default() })
-    }
-
-    /// Both sides said yes.
-    fn agreed(config: &Config) -> EcnState {
-        let mut ecn = EcnState::new(&Config { ecn: EcnWish::Rfc3168, ..config.clone() });
-        ecn.syn_flags();
-        ecn.on_syn_ack(Flags::SYN | Flags::ACK | Flags::ECE);
-        assert!(ecn.is_on());
-        ecn
-    }
-
-    /// RFC 3168 §6.1.1: what was sent and heard, and what follows for ECT and for the echo.
-    #[test]
-    fn one_plain_syn_on_either_side_forbids_ect() {
-        for (sent, heard, on, echo) in [
-            ("s", "s", true, true),
-            ("s", "p", false, false),
-            ("p", "s", false, false),
-            ("p", "p", false, false),
-            ("sp", "s", false, true),
-            ("s", "sp", false, false),
-            ("sp", "sp", false, false),
-        ] {
-            let mut ecn = state(EcnWish::Rfc3168, EctClass::Data);
-            for c in sent.chars() {
-                ecn.asks = c == 's';
-                ecn.syn_flags();
-            }
-            for c in heard.chars() {
-                ecn.on_syn_ack(if c == 's' { Flags::ECE } else { Flags::NONE });
-            }
-            assert_eq!((ecn.is_on(), ecn.must_echo()), (on, echo), "sent {sent} heard {heard}");
-        }
-    }
-
-    #[test]
-    fn ect_classes() {
-        use PacketClass::{Control, NewData, Retransmission, Syn, SynAck};
-        for (ect, expected) in [
-            (EctClass::Data, [false, true, false, false]),
-            (EctClass::AllButSyn, [false, true, true, true]),
-            (EctClass::All, [true, true, true, true]),
-        ] {
-            let ecn = agreed(&Config { ect, ..Config::default() });
-            let got =
-                [Syn, NewData, Retransmission, Control].map(|c| ecn.codepoint(c).is_capable());
-            assert_eq!(got, expected, "{ect:?}");
-        }
-        let mut off = state(EcnWish::Rfc3168, EctClass::All);
-        assert!(!off.codepoint(NewData).is_capable(), "not agreed");
-        assert!(!off.codepoint(SynAck).is_capable(), "not asked");
-        off.on_syn(Flags::ECE | Flags::CWR);
-        assert!(off.codepoint(SynAck).is_capable(), "asked, so its flags agree");
-    }
-
-    #[test]
-    fn one_cut_per_window_at_or_past_the_point() {
-        for (recut, at_point) in [(Recut::AtPoint, true), (Recut::PastPoint, false)] {
-            let mut ecn = agreed(&Config { recut, ..Config::default() });
-            assert!(ecn.may_reduce(0));
-            ecn.on_reduced(10_000);
-            assert!(!ecn.may_reduce(9_999));
-            assert_eq!(ecn.may_reduce(10_000), at_point);
-            assert!(ecn.may_reduce(10_001));
-        }
-    }
-
-    #[test]
-    fn cwr_is_owed_once_and_only_where_agreed() {
-        let mut ecn = state(EcnWish::Rfc3168, EctClass::Data);
-        ecn.on_reduced(1);
-        assert!(!ecn.take_cwr(), "no ECN agreed");
-        let mut ecn = agreed(&Config::default());
-        ecn.on_reduced(2);
-        assert!(ecn.take_cwr());
-        assert!(!ecn.take_cwr());
-    }
-
-    #[test]
-    fn growth_freezes_as_the_switch_says() {
-        let make = |freeze_growth| {
-            let mut e = agreed(&Config { freeze_growth, ..Config::default() });
-            e.on_cut(100);
-            e
-        };
-        assert!(!make(FreezeGrowth::Off).frozen(50, true));
-        assert!(make(FreezeGrowth::EceAcks).frozen(50, true));
-        assert!(!make(FreezeGrowth::EceAcks).frozen(50, false));
-        assert!(make(FreezeGrowth::Round).frozen(50, false));
-        // To the end of the round, which is where the next cut may come.
-        assert!(make(FreezeGrowth::Round).frozen(100, false));
-        assert!(!make(FreezeGrowth::Round).frozen(101, false));
-        let mut at_point = agreed(&Config {
-            freeze_growth: FreezeGrowth::Round,
-            recut: Recut::AtPoint,
-            ..Config::default()
-        });
-        at_point.on_cut(100);
-        assert!(!at_point.frozen(100, false));
-        let mut lost =
-            EcnState::new(&Config { freeze_growth: FreezeGrowth::Round, ..Config::default() });
-        lost.on_reduced(100);
-        assert!(!lost.frozen(50, false), "a timeout must not stop slow start");
     }
 }

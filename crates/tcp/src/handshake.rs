@@ -14,11 +14,13 @@ use crate::ack;
 use crate::cc::{self, Path};
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::ecn::PacketClass;
 use crate::event::{CloseReason, SegmentError};
 use crate::feedback;
 use crate::receiver::{Accepted, Receiver};
 use crate::state::State;
 use crate::timestamps::{TimestampState, tick};
+use crate::transmit::Transmit;
 use state::PeerOptions;
 
 /// Bytes of the timestamps option with its padding.
@@ -55,7 +57,8 @@ impl Connection {
         let mut c = Self::new(config, syn.dst_port, syn.src_port, isn, State::SynReceived);
         c.handshake.syn_due = true;
         c.handshake.ts_base = ts_base;
-        c.ecn.on_syn(syn.flags);
+        // The first SYN cannot contradict itself.
+        let _ = c.ecn.on_syn(syn.flags, syn.ecn);
         c.take_peer_syn(now, syn);
         c
     }
@@ -114,6 +117,38 @@ impl Connection {
         }
     }
 
+    /// Our SYN or SYN-ACK, when one is due.
+    pub(crate) fn syn_segment(&mut self, now: Instant) -> Option<Transmit> {
+        if !core::mem::take(&mut self.handshake.syn_due) {
+            return None;
+        }
+        let answering = self.state == State::SynReceived;
+        let class = if answering { PacketClass::SynAck } else { PacketClass::Syn };
+        let mut header = Segment {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq: self.snd.isn,
+            flags: Flags::SYN,
+            window: self.rcv.offer(true),
+            ecn: self.ecn.codepoint(class),
+            options: self.syn_options(now),
+            ..Segment::default()
+        };
+        if answering {
+            header.ack = self.rcv.seq(0);
+            header.flags |= Flags::ACK | self.ecn.syn_ack_flags();
+        } else {
+            header.flags |= self.ecn.syn_flags();
+        }
+        self.handshake.repeated |= self.handshake.sent_at.is_some();
+        self.handshake.sent_at = Some(now);
+        self.handshake.opened_at.get_or_insert(now);
+        if self.timers.retransmit == Instant::FAR_FUTURE {
+            self.timers.retransmit = now + self.rtt.rto();
+        }
+        Some(self.control(header))
+    }
+
     /// A segment in SYN-SENT (RFC 9293 §3.10.7.3).
     pub(crate) fn segment_in_syn_sent(
         &mut self,
@@ -139,12 +174,12 @@ impl Connection {
         }
         self.take_peer_syn(now, seg);
         if acks {
-            self.ecn.on_syn_ack(seg.flags);
+            self.ecn.on_syn_ack(seg.flags, seg.ecn);
             self.establish(now);
             self.rcv.owe_ack_now();
         } else {
             // Simultaneous open: the peer's SYN is answered as a server would.
-            self.ecn.on_syn(seg.flags);
+            let _ = self.ecn.on_syn(seg.flags, seg.ecn);
             self.state = State::SynReceived;
             self.handshake.syn_due = true;
         }
@@ -167,7 +202,7 @@ impl Connection {
         if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps) {
             ts.update(now, option.value);
         }
-        self.ecn.on_syn_ack(seg.flags);
+        self.ecn.on_syn_ack(seg.flags, seg.ecn);
         self.establish(now);
         self.snd.take_window(u64::from(seg.window), seg.seq, seg.ack);
         self.rcv.owe_ack_now();
@@ -197,12 +232,10 @@ impl Connection {
 
         let mss = self.snd.mss;
         // SYN or SYN-ACK lost more than once: one segment (RFC 5681 §3.1). Once may be a timeout of 1 s
-        // that was too short, and is no reason (RFC 6928 §2; Linux tcp_init_transfer).
-        let initial_window = if self.handshake.retransmissions <= 1 {
-            config.initial_window.bytes(mss)
-        } else {
-            u64::from(mss)
-        };
+        // that was too short, and is no reason (RFC 6928 §2; Linux tcp_init_transfer). One that met CE is
+        // (RFC 5562 §3.1; RFC 9768 §3.2.2.2 asks for a reaction and leaves open which).
+        let well = self.handshake.retransmissions <= 1 && !self.ecn.handshake_was_marked();
+        let initial_window = if well { config.initial_window.bytes(mss) } else { u64::from(mss) };
         let path = Path {
             mss,
             initial_window,
@@ -213,9 +246,12 @@ impl Connection {
         };
         let control = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
         self.cc = Some((control.build)(&config.params, &path));
-        let decoder = feedback::find(config.feedback).unwrap_or(&feedback::rfc3168::ENTRY);
-        self.decoder = self.ecn.is_on().then(|| (decoder.build)(&config.params));
-        let policy = ack::find(config.ack).unwrap_or(&ack::rfc3168::ENTRY);
+        let mode = self.ecn.mode();
+        self.decoder = mode.feedback(config.feedback).map(|name| {
+            let decoder = feedback::find(name).unwrap_or(&feedback::rfc3168::ENTRY);
+            (decoder.build)(&config.params)
+        });
+        let policy = ack::find(mode.ack(config.ack)).unwrap_or(&ack::rfc3168::ENTRY);
         let setup = ack::Setup {
             segments: config.delack_segments.max(1),
             timer: config.delack_timer,

@@ -27,6 +27,8 @@ pub struct Counters {
     pub ecn_reductions: u64,
     /// Payload bytes that the decoder counted as CE.
     pub delivered_ce: u64,
+    /// Segments that the decoder counted as CE; with Accurate ECN packets without payload as well.
+    pub delivered_ce_segs: u64,
     /// Segments that were not used.
     pub rejected: u64,
     /// Challenge ACKs sent (RFC 5961).
@@ -42,6 +44,10 @@ pub struct Info {
     pub state: State,
     /// ECN as agreed.
     pub ecn: EcnMode,
+    /// Data is sent with ECT: ECN was agreed, and nothing spoke against it.
+    pub ect: bool,
+    /// With Accurate ECN: packets that came with CE, with payload or without, SYNs apart.
+    pub received_ce_pkts: u64,
     /// Congestion window, bytes; zero before ESTABLISHED. While PRR brings it down: what is in flight and
     /// what may go.
     pub snd_cwnd: u64,

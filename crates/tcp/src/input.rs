@@ -1,7 +1,7 @@
 //! What happens when a segment arrives (RFC 9293 §3.10.7.4), in the order of its checks.
 
 use lowtide_units::Instant;
-use lowtide_wire::{Flags, Segment};
+use lowtide_wire::{Ecn, Flags, Segment};
 
 use crate::connection::Connection;
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
@@ -25,7 +25,10 @@ impl Connection {
                 return self.crossing_syn_ack_arrives(now, seg);
             }
             // The peer's SYN again: our SYN-ACK was lost.
-            self.ecn.on_syn(seg.flags);
+            if !self.ecn.on_syn(seg.flags, seg.ecn) {
+                self.abort();
+                return Err(SegmentError::BadHandshake);
+            }
             self.handshake.syn_due = true;
             self.handshake.retransmissions = self.handshake.retransmissions.max(1);
             return Err(SegmentError::BadHandshake);
@@ -37,6 +40,7 @@ impl Connection {
         {
             // Whatever its sequence number and its timestamp (RFC 5961 §4.2).
             self.challenge(now);
+            self.answer_syn_ack_again(seg);
             return Err(SegmentError::UnexpectedSyn);
         }
         let offset = self.rcv.offset(seg.seq);
@@ -59,6 +63,9 @@ impl Connection {
                 self.reset = Some(seg.ack);
                 return Err(SegmentError::AckOfUnsent);
             }
+            if seg.seq_len() == 0 && seg.options.sack.is_empty() {
+                self.ecn.on_handshake_ack(seg.flags);
+            }
             self.establish(now);
             self.snd.take_window(u64::from(seg.window) << self.snd.shift, seg.seq, seg.ack);
         }
@@ -66,17 +73,56 @@ impl Connection {
             self.challenge(now);
             return Err(error);
         }
+        let mut later = false;
         // Not before: a timestamp that somebody made up would make PAWS refuse everything else.
         if let (Some(ts), Some(option)) = (self.ts.as_mut(), seg.options.timestamps)
             && offset <= self.rcv.last_ack_sent as i64
         {
+            later = ts.is_newer(option.value);
             ts.update(now, option.value);
         }
-        self.process_ack(now, seg)?;
+        // What repeats the handshake's last ACK is no counter, and says nothing that an ACK of data does
+        // not say again (RFC 9768 §3.2.2.2 leaves such a test open).
+        let handshake = self.snd.una == 0 || self.handshake.repeated;
+        let later = later && (seg.payload_len > 0 || !handshake);
+        self.process_ack(now, seg, later)?;
         self.liveness.hear(now);
         self.our_fin_acknowledged(now);
         let accepted = self.take_payload(now, seg);
+        if self.ecn.is_accurate() {
+            self.count_marks(seg);
+        }
         Ok(accepted)
+    }
+
+    /// Counts the CE of a segment that passed all checks (RFC 9768 §3.2), payload or none.
+    fn count_marks(&mut self, seg: &Segment) {
+        let marks = match seg.rx.coalesced {
+            0 | 1 => u32::from(seg.ecn == Ecn::Ce),
+            _ => u32::from(seg.rx.ce_coalesced),
+        };
+        self.ecn.on_marks(marks);
+        let data = seg.payload_len > 0;
+        let owed = self.rcv.owes_ack();
+        // An answer to nothing but ACKs may not look like a duplicate ACK (RFC 9768 §3.2.2.5.1); where
+        // SACK was agreed, one without news of SACK does not.
+        let may_answer = owed || data || (self.sack_ok && self.state.is_synchronised());
+        if self.rcv.on_marks(marks, data) && may_answer && self.state != State::TimeWait {
+            if !owed {
+                self.ecn.owe_bare_ack();
+            }
+            self.rcv.owe_ack_now();
+        }
+    }
+
+    /// A SYN-ACK that came again is answered: with AccECN the ACK says how it arrived.
+    fn answer_syn_ack_again(&mut self, seg: &Segment) {
+        let again = seg.flags.contains(Flags::SYN | Flags::ACK)
+            && self.rcv.offset(seg.seq) == -1
+            && self.snd.seq(0) == seg.ack;
+        if again && self.rcv.must_ack_now() {
+            self.ecn.on_syn_ack_again(seg.flags, seg.ecn);
+        }
     }
 
     /// PAWS, before the sequence check and not for RST (RFC 7323 §5.3 R1).
@@ -111,6 +157,7 @@ impl Connection {
         // answers until one of them gives up.
         if self.state.is_synchronised() || seg.seq_len() > 0 {
             self.answer_unacceptable(now, seg);
+            self.answer_syn_ack_again(seg);
         }
         if self.state == State::TimeWait
             && seg.flags.contains(Flags::FIN)
@@ -129,7 +176,7 @@ impl Connection {
             && !seg.flags.contains(Flags::SYN)
             && self.check_ack(seg).is_ok();
         if ack_counts {
-            self.process_ack(now, seg)?;
+            self.process_ack(now, seg, false)?;
             self.liveness.hear(now);
             self.our_fin_acknowledged(now);
         }

@@ -44,6 +44,9 @@ impl Connection {
             }
             _ => {}
         }
+        if self.rcv.must_ack_now() && self.ecn.owes_bare_ack() {
+            return Some(self.bare_ack(now));
+        }
         if let Some(split) = self.rcv.take_split() {
             return Some(self.older_ack(now, split.upto, split.echo));
         }
@@ -300,7 +303,14 @@ impl Connection {
         if self.snd.extras.is_some() {
             self.restart_loss_probe(now, true);
         }
-        Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments }
+        Transmit {
+            id: self.new_id(),
+            header,
+            stream: start..end,
+            mss: self.snd.mss,
+            segments,
+            accurate: self.ecn.is_accurate(),
+        }
     }
 
     pub(crate) fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
@@ -328,6 +338,7 @@ impl Connection {
             stream: sent.start..payload_end,
             mss: self.snd.mss,
             segments: 1,
+            accurate: self.ecn.is_accurate(),
         }
     }
 
@@ -348,7 +359,7 @@ impl Connection {
         header.payload_len = 1;
         let end = start + 1;
         self.snd.probe_end = Some(end);
-        Transmit { id: self.new_id(), header, stream: start..end, mss: self.snd.mss, segments: 1 }
+        Transmit { stream: start..end, ..self.control(header) }
     }
 
     /// Data left: the retransmission timer runs (RFC 6298 §5.1) and the pacer moves on.
@@ -381,8 +392,10 @@ impl Connection {
             ecn: self.ecn.codepoint(class),
             ..Segment::default()
         };
-        if self.rcv.echo() {
-            seg.flags |= Flags::ECE;
+        match self.ecn.ace() {
+            Some(ace) => seg.flags = seg.flags.with_ace(ace),
+            None if self.rcv.echo() => seg.flags |= Flags::ECE,
+            None => {}
         }
         seg.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
         self.rcv.on_ack_sent(now);
@@ -403,6 +416,20 @@ impl Connection {
         self.control(header)
     }
 
+    /// An ACK alone and without SACK blocks (RFC 9768 §3.2.2.1, §3.2.2.5.1).
+    fn bare_ack(&mut self, now: Instant) -> Transmit {
+        let blocks = self.sack_ok && self.rcv.has_blocks();
+        let at = self.snd.nxt;
+        let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control);
+        if let Some(ace) = self.ecn.take_bare_ack() {
+            header.flags = header.flags.with_ace(ace);
+            if blocks {
+                self.rcv.owe_ack_now();
+            }
+        }
+        self.control(header)
+    }
+
     /// The ACK that must go first when the echo flips (RFC 8257 §3.2): an older number with the older
     /// echo. What arrived since stays owed.
     fn older_ack(&mut self, now: Instant, upto: u64, echo: bool) -> Transmit {
@@ -418,37 +445,6 @@ impl Connection {
         };
         header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
         self.control(header)
-    }
-
-    fn syn_segment(&mut self, now: Instant) -> Option<Transmit> {
-        if !core::mem::take(&mut self.handshake.syn_due) {
-            return None;
-        }
-        let answering = self.state == State::SynReceived;
-        let class = if answering { PacketClass::SynAck } else { PacketClass::Syn };
-        let mut header = Segment {
-            src_port: self.local_port,
-            dst_port: self.remote_port,
-            seq: self.snd.isn,
-            flags: Flags::SYN,
-            window: self.rcv.offer(true),
-            ecn: self.ecn.codepoint(class),
-            options: self.syn_options(now),
-            ..Segment::default()
-        };
-        if answering {
-            header.ack = self.rcv.seq(0);
-            header.flags |= Flags::ACK | self.ecn.syn_ack_flags();
-        } else {
-            header.flags |= self.ecn.syn_flags();
-        }
-        self.handshake.repeated |= self.handshake.sent_at.is_some();
-        self.handshake.sent_at = Some(now);
-        self.handshake.opened_at.get_or_insert(now);
-        if self.timers.retransmit == Instant::FAR_FUTURE {
-            self.timers.retransmit = now + self.rtt.rto();
-        }
-        Some(self.control(header))
     }
 
     fn reset_segment(&mut self, now: Instant, seq: SeqNum) -> Transmit {
@@ -471,6 +467,13 @@ impl Connection {
     pub(crate) fn control(&mut self, header: Segment) -> Transmit {
         // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
         let at = self.snd.nxt.min(self.snd.end);
-        Transmit { id: self.new_id(), header, stream: at..at, mss: self.snd.mss, segments: 1 }
+        Transmit {
+            id: self.new_id(),
+            header,
+            stream: at..at,
+            mss: self.snd.mss,
+            segments: 1,
+            accurate: self.ecn.is_accurate(),
+        }
     }
 }

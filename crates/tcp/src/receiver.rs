@@ -9,7 +9,7 @@ use core::ops::Range;
 use lowtide_units::Instant;
 use lowtide_wire::{Ecn, Flags, SackBlocks, Segment, SeqNum};
 
-use crate::ack::{AckAction, AckPolicy, RxSample};
+use crate::ack::{AckAction, AckPolicy, Marks, RxSample};
 use crate::reassembly::Reassembly;
 
 /// Which of an arriving segment's bytes are new, and where they belong.
@@ -321,6 +321,18 @@ impl Receiver {
 
     pub(crate) fn unread(&self) -> u64 {
         self.readable_upto().saturating_sub(self.consumed)
+    }
+
+    /// A segment with so many CE packets was accepted under Accurate ECN; true when the policy wants an
+    /// ACK at once.
+    pub(crate) fn on_marks(&mut self, ce: u32, data: bool) -> bool {
+        let marks = Marks { ce, data, ack_owed: self.ack_owed };
+        self.policy.as_mut().is_some_and(|p| p.on_marks(&marks))
+    }
+
+    /// Something that arrived is not acknowledged.
+    pub(crate) const fn owes_ack(&self) -> bool {
+        self.ack_owed
     }
 
     pub(crate) fn echo(&self) -> bool {

@@ -24,6 +24,21 @@ pub struct Scheme {
 /// Every scheme, by name.
 pub static SCHEMES: &[Scheme] = &[
     Scheme {
+        name: "accecn",
+        summary: "NewReno with Accurate ECN: halve once per window of marks, no latch, no CWR",
+        settings: &[
+            set("cc", "newreno", "RFC 5681"),
+            set("ecn", "accecn", "RFC 9768 §3.1.1"),
+            set("ack", "accecn", "RFC 9768 §3.2.2.5.1; over RFC 3168 its own policy"),
+            set("feedback", "accecn", "RFC 9768 §3.2.2; over RFC 3168 its own decoder"),
+            set("ect", "data", "RFC 3168 §6.1.4 to §6.1.6, which RFC 9768 §4 keeps"),
+            set("cwr", "after-reduction", "RFC 3168 §6.1.2, over RFC 3168"),
+            set("cut", "per-window", "RFC 3168 §6.1.2, which RFC 9768 §4 keeps"),
+            set("freeze-growth", "ece-acks", "RFC 3168 §6.1.2"),
+            set("sack", "true", "RFC 9768 §3.1.1: recommended, and so is DSACK"),
+        ],
+    },
+    Scheme {
         name: "dctcp",
         summary: "DCTCP: cut in proportion to the marked share, exact echo",
         settings: &[
@@ -36,6 +51,21 @@ pub static SCHEMES: &[Scheme] = &[
             set("cut", "per-window", "RFC 8257 §3.3"),
             set("freeze-growth", "off", "RFC 8257 §3.4: grows as usual"),
             set("sack", "true", "RFC 2018"),
+        ],
+    },
+    Scheme {
+        name: "dctcp-accecn",
+        summary: "DCTCP over Accurate ECN: its feedback is negotiated; over RFC 3168 it meets the latch",
+        settings: &[
+            set("cc", "dctcp", "RFC 8257"),
+            set("ecn", "accecn", "RFC 9768 §3.1.1"),
+            set("ack", "accecn", "RFC 9768 §3.2.2.5.1; over RFC 3168 its own policy"),
+            set("feedback", "accecn", "RFC 9768 §3.2.2; over RFC 3168 its own decoder"),
+            set("ect", "all", "RFC 8257 §3.6; RFC 9768 §2.5 reports control packets, too"),
+            set("cwr", "after-reduction", "RFC 3168 §6.1.2, over RFC 3168"),
+            set("cut", "per-window", "RFC 8257 §3.3"),
+            set("freeze-growth", "off", "RFC 8257 §3.4: grows as usual"),
+            set("sack", "true", "RFC 9768 §3.1.1: recommended, and so is DSACK"),
         ],
     },
     Scheme {
@@ -185,6 +215,13 @@ mod tests {
         assert_eq!((sender.ack, both.ack), ("rfc3168", "odctcp"));
         // Each half leaves the other direction as it was.
         assert_eq!(receiver, Config { ack: "odctcp", ..ecn });
+        let (accecn, modern) = (config("accecn"), config("dctcp-accecn"));
+        assert_eq!(
+            (accecn.cc, accecn.ecn, accecn.ect),
+            ("newreno", EcnWish::AccEcn, EctClass::Data)
+        );
+        assert_eq!((modern.cc, modern.ecn, modern.ect), ("dctcp", EcnWish::AccEcn, EctClass::All));
+        assert_eq!((modern.ack, modern.feedback), ("accecn", "accecn"));
         assert!(find_scheme("DCTCP").is_none());
     }
 

@@ -21,11 +21,14 @@ pub struct Transmit {
     pub mss: u32,
     /// How many segments: one, or more for segmentation offload.
     pub segments: u32,
+    /// AE, CWR and ECE are a counter, the same on each segment (RFC 9768 §3.3.4).
+    pub accurate: bool,
 }
 
 impl Transmit {
     /// The `i`-th segment as it goes on the wire, `i < segments`, as a NIC that segments makes it:
-    /// CWR on the first only (RFC 3168 §6.1.2), FIN and PSH on the last only.
+    /// CWR on the first only (RFC 3168 §6.1.2) unless it is part of a counter, FIN and PSH on the last
+    /// only.
     pub fn segment(&self, i: u32) -> Segment {
         let mut seg = self.header;
         if self.segments <= 1 {
@@ -35,7 +38,7 @@ impl Transmit {
         seg.seq = seg.seq.add(at);
         let left = u64::from(self.header.payload_len).saturating_sub(at);
         seg.payload_len = left.min(u64::from(self.mss)) as u32;
-        if i > 0 {
+        if i > 0 && !self.accurate {
             seg.flags = seg.flags.without(Flags::CWR);
         }
         if i + 1 < self.segments {

@@ -29,6 +29,9 @@ impl Flags {
     /// Accurate ECN (RFC 9768), once the nonce sum.
     pub const AE: Self = Self(0x100);
 
+    /// The three bits of the ACE field: AE, CWR and ECE (RFC 9768 §3.2.2).
+    pub const ACE: Self = Self(0x1c0);
+
     /// The set with the nine low bits of `bits`.
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits & 0x1ff)
@@ -48,6 +51,14 @@ impl Flags {
     /// The set without the bits of `other`.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
+    }
+    /// AE, CWR and ECE as one number, 0 to 7, ECE the lowest bit (RFC 9768 §3.2.2).
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 6 & 7) as u8
+    }
+    /// The set with the three low bits of `ace` as AE, CWR and ECE.
+    pub const fn with_ace(self, ace: u8) -> Self {
+        Self(self.0 & !Self::ACE.0 | (ace as u16 & 7) << 6)
     }
     /// The union, usable in constants.
     pub const fn with(self, other: Self) -> Self {

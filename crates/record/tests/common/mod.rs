@@ -53,6 +53,10 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
         feedback: "dctcp",
         ack: "dctcp",
         ecn: true,
+        ecn_wish: "rfc3168".to_owned(),
+        ecn_mode: "rfc3168",
+        feedback_used: Some("dctcp"),
+        ack_used: "dctcp",
         status,
         error: (status == FlowStatus::Failed).then_some("reset, \"by\" peer"),
     }

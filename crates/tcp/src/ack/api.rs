@@ -45,6 +45,17 @@ pub struct RxSample {
     pub rcv_nxt_before: u64,
 }
 
+/// With Accurate ECN: an accepted segment, with payload or without, after [`AckPolicy::on_data`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Marks {
+    /// Wire segments with CE that it stands for.
+    pub ce: u32,
+    /// It carried payload.
+    pub data: bool,
+    /// An ACK is owed for data, this segment's included.
+    pub ack_owed: bool,
+}
+
 /// What to do about an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
@@ -80,6 +91,11 @@ pub struct Entry {
 pub trait AckPolicy: fmt::Debug + Send {
     /// A segment with payload arrived and was processed.
     fn on_data(&mut self, rx: &RxSample) -> AckAction;
+    /// A segment was accepted on a connection that agreed on Accurate ECN; true asks for an ACK at once.
+    fn on_marks(&mut self, rx: &Marks) -> bool {
+        let _ = rx;
+        false
+    }
     /// An ACK for everything received so far is going out, alone or with data.
     fn on_ack_sent(&mut self, now: Instant);
     /// The ECE flag of the next ACK.

@@ -8,19 +8,20 @@ mod cwr;
 mod delayed;
 mod flips;
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod accecn;
 pub mod dctcp;
 pub mod odctcp;
 pub mod rfc3168;
 // lowtide:registry end
 
-pub use api::{AckAction, AckPolicy, Entry, RxSample, Setup};
+pub use api::{AckAction, AckPolicy, Entry, Marks, RxSample, Setup};
 pub use cwr::{CWR_ACK, answers_cwr, hasten};
 pub use delayed::DelayedAck;
 pub use flips::{FLIP, Flips};
 
 /// Every acknowledgement policy, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&dctcp::ENTRY, &odctcp::ENTRY, &rfc3168::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&accecn::ENTRY, &dctcp::ENTRY, &odctcp::ENTRY, &rfc3168::ENTRY];
 // lowtide:registry list end
 
 /// The policy of that name.

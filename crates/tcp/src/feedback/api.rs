@@ -11,6 +11,8 @@ use crate::params::{Param, Params};
 pub struct AckView {
     /// The ECE flag.
     pub ece: bool,
+    /// With Accurate ECN: how far the peer's count of CE packets is ahead of what it said last, 0 to 7.
+    pub ce_ahead: u8,
     /// Bytes newly delivered with this ACK, SACKed ones included.
     pub delivered_bytes: u64,
     /// Segments newly delivered with this ACK.

@@ -4,6 +4,7 @@ mod api;
 #[cfg(test)]
 mod pairs;
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod accecn;
 pub mod dctcp;
 pub mod freebsd;
 pub mod one_sided;
@@ -15,7 +16,7 @@ pub use api::{AckView, CeFeedback, Entry, FeedbackDecoder};
 /// Every feedback decoder, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: &[&Entry] =
-    &[&dctcp::ENTRY, &freebsd::ENTRY, &one_sided::ENTRY, &rfc3168::ENTRY];
+    &[&accecn::ENTRY, &dctcp::ENTRY, &freebsd::ENTRY, &one_sided::ENTRY, &rfc3168::ENTRY];
 // lowtide:registry list end
 
 /// The decoder of that name.

@@ -53,6 +53,7 @@ mod tests {
             delivered_segments: 3,
             acked_bytes: 1000,
             mss: 1000,
+            ..AckView::default()
         };
         let mut decoder = build(&Params::new());
         let marked = CeFeedback { bytes: 2500, segments: 3, congested: true };

@@ -9,10 +9,15 @@ use super::{Side, Switch, later};
 use crate::config::EcnWish;
 use crate::value::{Kind, Value};
 
-const ECN: Names<EcnWish> =
-    &[("off", EcnWish::Off), ("rfc3168", EcnWish::Rfc3168), ("passive", EcnWish::Passive)];
+const ECN: Names<EcnWish> = &[
+    ("off", EcnWish::Off),
+    ("rfc3168", EcnWish::Rfc3168),
+    ("passive", EcnWish::Passive),
+    ("accecn", EcnWish::AccEcn),
+    ("accecn-passive", EcnWish::AccEcnPassive),
+];
 
-pub(super) const CONNECTION: [Switch; 9] = [
+pub(super) const CONNECTION: [Switch; 10] = [
     Switch {
         name: "mtu",
         side: Side::Connection,
@@ -25,12 +30,10 @@ pub(super) const CONNECTION: [Switch; 9] = [
     Switch {
         name: "ecn",
         side: Side::Connection,
-        kind: Kind::Name {
-            allowed: || names(ECN),
-            refused: &[("accecn", "Accurate ECN (RFC 9768) comes later")],
-        },
-        doc: "Whether ECN is asked for and accepted, only accepted (passive), or neither.",
-        source: "RFC 3168 §6.1.1",
+        kind: Kind::Name { allowed: || names(ECN), refused: &[] },
+        doc: "Whether ECN is asked for and accepted, only accepted (passive), or neither; accurate or \
+              as in RFC 3168.",
+        source: "RFC 3168 §6.1.1, RFC 9768 §3.1",
         get: |c| name_of(ECN, c.ecn),
         set: |c, v| set_name(&mut c.ecn, ECN, v),
     },
@@ -38,8 +41,9 @@ pub(super) const CONNECTION: [Switch; 9] = [
         name: "ecn-fallback",
         side: Side::Connection,
         kind: Kind::Bool,
-        doc: "A SYN that is sent again does not ask for ECN: a box on the path may have dropped the first.",
-        source: "RFC 3168 §6.1.1.1",
+        doc: "After one lost SYN (two that ask for AccECN, two AccECN SYN-ACKs) the next goes without ECN: a \
+              box on the path may drop them.",
+        source: "RFC 3168 §6.1.1.1, RFC 9768 §3.1.4.1 and §3.2.3.2.2",
         get: |c| Value::Bool(c.ecn_fallback),
         set: |c, v| set_bool(&mut c.ecn_fallback, v),
     },
@@ -88,5 +92,6 @@ pub(super) const CONNECTION: [Switch; 9] = [
         get: |c| Value::Duration(c.time_wait),
         set: |c, v| set_duration(&mut c.time_wait, v),
     },
+    later::ACCECN_OPTION,
     later::BUFFER_TUNING,
 ];

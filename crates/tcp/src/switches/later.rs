@@ -48,6 +48,18 @@ pub(super) const USER_TIMEOUT_OPTION: Switch = later!(
     "RFC 5482 §3"
 );
 
+pub(super) const ACCECN_OPTION: Switch = later!(
+    "accecn-option",
+    Side::Connection,
+    "off",
+    &[(
+        "on",
+        "the options with byte counters (kinds 172 and 174) come later; AccECN counts packets without"
+    )],
+    "Whether Accurate ECN also counts bytes, in an option.",
+    "RFC 9768 §3.2.3"
+);
+
 pub(super) const BUFFER_TUNING: Switch = later!(
     "buffer-tuning",
     Side::Connection,

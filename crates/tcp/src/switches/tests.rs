@@ -129,7 +129,7 @@ fn features_of_a_later_version_are_refused_by_name() {
     for (name, text) in [
         ("keep-alive-probe", "one-byte"),
         ("user-timeout-option", "on"),
-        ("ecn", "accecn"),
+        ("accecn-option", "on"),
         ("buffer-tuning", "auto"),
     ] {
         let mut config = Config::default();

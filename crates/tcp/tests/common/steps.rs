@@ -91,7 +91,7 @@ impl Script {
     }
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
-    /// `received`, `limited`, `ecn`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `probes`,
+    /// `received`, `limited`, `ecn`, `ect`, `ce-segs`, `ce-in`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `probes`,
     /// `probe-repairs`, `ce`, `challenges`,
     /// `throttled`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
@@ -112,6 +112,9 @@ impl Script {
             "received" => info.bytes_received.to_string(),
             "limited" => format!("{:?}", info.limited_by),
             "ecn" => format!("{:?}", info.ecn),
+            "ect" => info.ect.to_string(),
+            "ce-segs" => info.counters.delivered_ce_segs.to_string(),
+            "ce-in" => info.received_ce_pkts.to_string(),
             "recovery" => info.in_recovery.to_string(),
             "rtos" => info.counters.rto_count.to_string(),
             "retransmits" => info.counters.fast_retransmits.to_string(),

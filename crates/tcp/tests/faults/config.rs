@@ -2,8 +2,8 @@
 
 use lowtide_tcp::{
     AckAccept, AckThrottle, Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth,
-    InitialWindow, IsnRule, RecoveryRule, Recut, Reduction, RstAccept, RtoMinApplies, SynAnswer,
-    TimeWaitReset, TimestampOffset, UndoRule, ack, cc, feedback,
+    InitialWindow, IsnRule, Params, RecoveryRule, Recut, Reduction, RstAccept, RtoMinApplies,
+    SynAnswer, TimeWaitReset, TimestampOffset, UndoRule, Value, ack, cc, feedback,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -28,7 +28,16 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         cc: d.pick(&names.0),
         feedback: d.pick(&names.1),
         ack: d.pick(&names.2),
-        ecn: d.pick(&[EcnWish::Off, EcnWish::Rfc3168, EcnWish::Rfc3168, EcnWish::Passive]),
+        ecn: d.pick(&[
+            EcnWish::Off,
+            EcnWish::Rfc3168,
+            EcnWish::Rfc3168,
+            EcnWish::Passive,
+            EcnWish::AccEcn,
+            EcnWish::AccEcn,
+            EcnWish::AccEcn,
+            EcnWish::AccEcnPassive,
+        ]),
         ect: d.pick(&[EctClass::Data, EctClass::All, EctClass::AllButSyn]),
         cwr: d.pick(&[CwrRule::Never, CwrRule::AfterReduction]),
         cut: d.pick(&[CutRule::PerWindow, CutRule::PerWindow, CutRule::PerMarkedAck]),
@@ -130,6 +139,15 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         } else {
             Duration::ZERO
         },
-        ..Config::default()
+        params: accecn(d, patient),
     }
+}
+
+/// Where no ACK gets lost, none is suspected: a long one covers what was folded into one.
+fn accecn(d: &mut Draw, patient: bool) -> Params {
+    let mut params = Params::new();
+    let wrap = d.pick(&["safest", "likely", "least"]);
+    params.set("accecn", "wrap", Value::Name(if patient { "least" } else { wrap }));
+    params.set("accecn", "marks-per-ack", Value::Count(d.range(1, 7)));
+    params
 }

@@ -195,11 +195,15 @@ impl World {
         if info.state.can_receive() {
             e.watch.offers_room(readable, e.inbox.readable(), info.mss, &e.plan.config);
         }
-        if info.ecn == EcnMode::Classic && e.honest {
+        if info.ecn != EcnMode::Off && e.honest {
             let wishes = self.case.pairs[e.pair].ends.each_ref().map(|e| e.config.ecn);
+            let accurate = wishes.iter().all(|w| w.is_accurate());
             assert!(
-                !wishes.contains(&EcnWish::Off) && wishes.contains(&EcnWish::Rfc3168),
-                "ECN out of {wishes:?}"
+                !wishes.contains(&EcnWish::Off)
+                    && wishes.iter().any(|w| w.asks())
+                    && (info.ecn == EcnMode::AccEcn) == accurate,
+                "{:?} out of {wishes:?}",
+                info.ecn
             );
         }
         if let Some(rtt) = info.min_rtt.filter(|_| e.honest) {
@@ -244,6 +248,12 @@ impl World {
         self.tally.loss_probes += counters.loss_probes;
         self.tally.probe_recoveries += counters.loss_probe_recoveries;
         self.tally.ecn_reductions += counters.ecn_reductions;
+        let info = conn.info();
+        if info.ecn == EcnMode::AccEcn {
+            self.tally.accurate += 1;
+            self.tally.ce_packets += info.received_ce_pkts;
+            self.tally.ce_reported += counters.delivered_ce_segs;
+        }
         self.tally.retransmitted_bytes += counters.bytes_retrans;
         self.tally.closed_windows += e.watch.closed_windows;
         self.tally.sequence_wraps += u64::from(e.watch.wrapped());

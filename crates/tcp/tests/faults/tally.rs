@@ -49,6 +49,7 @@ tally! {
     marked, forged, refused_by_wire, undetected, rejected, strays, resets_sent, replies,
     retransmission_timeouts, fast_retransmits, loss_probes, probe_recoveries, ecn_reductions, retransmitted_bytes,
     closed_windows, sequence_wraps, timestamp_wraps, time_waits, ports_in_use, abandoned, endless, backlog_full, aggregated, spotless, vanished,
+    accurate, ce_packets, ce_reported,
     windows_shrunk, sacks_trimmed, acks_divided, acks_repeated, hoards,
 }
 

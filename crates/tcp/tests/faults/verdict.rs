@@ -49,7 +49,12 @@ impl World {
         let sack = |p: &PairPlan| p.ends.iter().all(|e| e.config.sack);
         let all_sack = self.case.pairs.iter().all(sack);
         let t = &mut self.tally;
-        assert!(t.marked > 0 || t.ecn_reductions == 0, "reduced, and nothing was marked");
+        // Where ACKs got lost a counter may have gone round unseen (RFC 9768 §3.2.2.5.2).
+        let guesses = self.case.weather != Weather::Perfect && t.accurate > 0;
+        assert!(
+            t.marked > 0 || t.ecn_reductions == 0 || guesses,
+            "reduced, and nothing was marked"
+        );
         // What a process that dies leaves behind is repeated until somebody answers.
         if self.case.weather == Weather::Perfect && t.vanished == 0 {
             t.spotless += 1;

@@ -1,12 +1,13 @@
 //! What must hold at every step of one end, seen from outside.
 
 use lowtide_tcp::{Config, EcnMode, Info, Transmit};
-use lowtide_wire::{Flags, Segment, SeqNum};
+use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
 use crate::board::Board;
 use crate::cuts::Cuts;
 
 /// Facts that only ever move one way, and the promises of both sides.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     /// A peer lies: its sequence numbers and windows bind nobody.
@@ -18,6 +19,10 @@ pub(crate) struct Watch {
     own_scale: Option<u8>,
     /// Our SYN or SYN-ACK said yes to ECN at least once.
     said_ecn: bool,
+    /// CE packets that were taken, and SYNs.
+    ce_in: u64,
+    /// The last segment that came was a SYN-ACK.
+    answers_syn_ack: bool,
     /// One past the last sequence offset sent.
     pub(crate) sent: u64,
     /// The furthest right edge that the peer offered.
@@ -54,6 +59,10 @@ impl Watch {
     /// The connection was handed a genuine segment, and took it or not.
     pub(crate) fn arrived(&mut self, seg: &Segment, taken: bool) {
         let syn = seg.flags.contains(Flags::SYN);
+        if seg.ecn == Ecn::Ce && (taken || syn) {
+            self.ce_in += u64::from(seg.segments());
+        }
+        self.answers_syn_ack = syn && seg.flags.contains(Flags::ACK);
         if syn && taken && self.irs.is_none() {
             self.irs = Some(seg.seq);
             self.peer_scale = seg.options.window_scale;
@@ -121,11 +130,17 @@ impl Watch {
     pub(crate) fn transmits(&mut self, t: &Transmit, info: &Info, config: &Config, read_upto: u64) {
         let h = &t.header;
         let syn = h.flags.contains(Flags::SYN);
-        let ecn = h.flags.contains(Flags::CWR) || h.ecn.is_capable();
-        assert!(!ecn || syn || info.ecn == EcnMode::Classic, "ECN that was not agreed");
-        // Who said yes and then no, when a SYN was lost, echoes still (RFC 3168 §6.1.1).
-        self.said_ecn |= syn && h.flags.contains(Flags::ECE);
-        assert!(!h.flags.contains(Flags::ECE) || self.said_ecn, "ECE that was not agreed");
+        assert!(!h.ecn.is_capable() || syn || info.ect, "ECT that was not agreed");
+        if info.ecn == EcnMode::AccEcn {
+            self.counts(h, info);
+        } else {
+            let cwr = h.flags.contains(Flags::CWR);
+            assert!(!cwr || syn || info.ecn == EcnMode::Classic, "CWR that was not agreed");
+            // Who said yes and then no, when a SYN was lost, echoes still (RFC 3168 §6.1.1).
+            self.said_ecn |= syn && h.flags.contains(Flags::ECE);
+            assert!(!h.flags.contains(Flags::ECE) || self.said_ecn, "ECE that was not agreed");
+            assert!(!h.flags.contains(Flags::AE) || syn, "AE that was not agreed");
+        }
         if let Some(stamps) = h.options.timestamps {
             // The clock only goes forward, so less than before is the wrap.
             self.stamps_wrapped |= self.stamp.is_some_and(|last| stamps.value < last);
@@ -181,6 +196,29 @@ impl Watch {
             }
         }
         self.promises(h, config, read_upto);
+    }
+
+    /// With Accurate ECN the ACE field is the count of CE packets since five, whatever the segment; on
+    /// pure ACKs of a SYN-ACK it tells how that arrived (RFC 9768 §3.2.2).
+    fn counts(&self, h: &Segment, info: &Info) {
+        if h.flags.intersects(Flags::SYN | Flags::RST) || self.lies {
+            return;
+        }
+        let count = Flags::NONE.with_ace(((info.received_ce_pkts + 5) & 7) as u8).ace();
+        let answers = self.answers_syn_ack && h.payload_len == 0;
+        assert!(
+            h.flags.ace() == count
+                || answers && matches!(h.flags.ace(), 0b010 | 0b011 | 0b100 | 0b110),
+            "{:?} for {} CE packets",
+            h.flags,
+            info.received_ce_pkts
+        );
+        assert!(
+            info.received_ce_pkts <= self.ce_in,
+            "counts {} CE packets, {} came",
+            info.received_ce_pkts,
+            self.ce_in
+        );
     }
 
     /// What our ACK number and window say.

@@ -3,6 +3,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod accecn;
+mod accecn_handshake;
 mod blind;
 mod both_ends;
 mod closing;

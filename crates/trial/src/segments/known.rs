@@ -18,6 +18,8 @@ pub(super) struct Known {
     pub(super) ts_echo: u32,
     /// It uses timestamps.
     pub(super) stamps: bool,
+    /// It agreed on Accurate ECN.
+    pub(super) counts: bool,
 }
 
 impl Known {
@@ -31,6 +33,7 @@ impl Known {
             ts_value: 0,
             ts_echo: 0,
             stamps: false,
+            counts: false,
         }
     }
 

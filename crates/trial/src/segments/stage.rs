@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use lowtide_tcp::{Arrival, Config, ConnId, Connection, Endpoint, FourTuple, State};
+use lowtide_tcp::{Arrival, Config, ConnId, Connection, EcnMode, Endpoint, FourTuple, State};
 use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::{Flags, Segment, SeqNum, Timestamps};
 
@@ -104,6 +104,10 @@ impl Stage {
             window: u16::MAX,
             ..Segment::default()
         };
+        if p.known.counts && !flags.contains(Flags::SYN) {
+            // It has seen no mark.
+            segment.flags = segment.flags.with_ace(5);
+        }
         if p.known.stamps {
             let value = p.known.ts_echo.wrapping_add(1);
             segment.options.timestamps = Some(Timestamps { value, echo: p.known.ts_value });
@@ -151,7 +155,14 @@ impl Stage {
         let stamps = Timestamps { value: 1, echo: self.peers[peer].known.ts_value };
         syn.options.timestamps = (have & 8 == 0).then_some(stamps);
         if have & 16 == 0 {
-            syn.flags |= if waiting { Flags::ECE } else { Flags::ECE | Flags::CWR };
+            // Now and then AccECN where the host knows it: the SYN arrived without ECT.
+            let accurate = have & 32 == 0 && self.config.ecn.is_accurate();
+            syn.flags = syn.flags.with_ace(match (waiting, accurate) {
+                (true, false) => 0b001,
+                (true, true) => 0b010,
+                (false, false) => 0b011,
+                (false, true) => 0b111,
+            });
         }
         self.deliver(peer, &syn);
         self.settle();
@@ -260,6 +271,7 @@ impl Stage {
                 break;
             }
         }
+        p.known.counts = conn.info().ecn == EcnMode::AccEcn;
         p.watch.rests(self.now, conn);
     }
 

@@ -1,7 +1,7 @@
 //! What must hold after every step of one connection, whatever its peer sends.
 
 use lowtide_tcp::{
-    Accepted, CloseReason, Config, Connection, Event, Info, Reduction, State, Transmit,
+    Accepted, CloseReason, Config, Connection, EcnMode, Event, Info, Reduction, State, Transmit,
 };
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
@@ -137,8 +137,23 @@ impl Watch {
         if h.flags.contains(Flags::RST) {
             return;
         }
+        Self::counts(h, &info);
         self.occupies(t, conn, &info);
         self.promises(h, conn.config());
+    }
+
+    /// ECT only where it was agreed, and with Accurate ECN the count of CE packets since five, or the
+    /// handshake's encoding on a pure ACK (RFC 9768 §3.2.2).
+    fn counts(h: &Segment, info: &Info) {
+        assert!(!h.ecn.is_capable() || info.ect, "{h:?}: ECT that was not agreed");
+        if info.ecn == EcnMode::AccEcn {
+            let count = h.flags.ace() == ((info.received_ce_pkts + 5) & 7) as u8;
+            let pure = h.payload_len == 0 && h.options.sack.is_empty();
+            let handshake = pure && matches!(h.flags.ace(), 0b010 | 0b011 | 0b100 | 0b110);
+            assert!(count || handshake, "{h:?} for {} CE packets", info.received_ce_pkts);
+        } else {
+            assert!(!h.flags.contains(Flags::AE), "{h:?}: AE that was not agreed");
+        }
     }
 
     /// The segments of a transmission are what a wire can carry.

@@ -117,6 +117,14 @@ fn codepoints_and_flags() {
     assert_eq!(Flags::from_bits(0xffff).bits(), 0x1ff);
     assert_eq!(format!("{:?}", Flags::SYN | Flags::ACK | Flags::ECE), "S.E");
     assert_eq!(format!("{:?}", Flags::from_bits(0x1ff)), "SFRP.UEWA");
+    // The ACE field: AE is the highest bit, ECE the lowest (RFC 9768 §3.2.2, figure 3).
+    for ace in 0..8_u8 {
+        let flags = Flags::from_bits(0x1ff).with_ace(ace);
+        assert_eq!((flags.ace(), flags.without(Flags::ACE).bits()), (ace, 0x3f));
+        let bits = [Flags::ECE, Flags::CWR, Flags::AE].map(|f| u8::from(flags.contains(f)));
+        assert_eq!(bits[0] | bits[1] << 1 | bits[2] << 2, ace);
+    }
+    assert_eq!(Flags::ACK.with_ace(0xfa), Flags::ACK | Flags::CWR);
     assert_eq!((Flags::SYN | Flags::ACK).without(Flags::SYN), Flags::ACK);
     assert!(!Flags::SYN.contains(Flags::SYN | Flags::ACK));
     assert!(Flags::SYN.intersects(Flags::SYN | Flags::ACK));

@@ -1,0 +1,107 @@
+use super::*;
+
+fn state(wish: EcnWish, ect: EctClass) -> EcnState {
+    EcnState::new(&Config { ecn: wish, ect, ..Config::default() })
+}
+
+/// Both sides said yes.
+fn agreed(config: &Config) -> EcnState {
+    let mut ecn = EcnState::new(&Config { ecn: EcnWish::Rfc3168, ..config.clone() });
+    ecn.syn_flags();
+    ecn.on_syn_ack(Flags::SYN | Flags::ACK | Flags::ECE, Codepoint::NotEct);
+    assert!(ecn.is_on());
+    ecn
+}
+
+/// RFC 3168 §6.1.1: what was sent and heard, and what follows for ECT and for the echo.
+#[test]
+fn one_plain_syn_on_either_side_forbids_ect() {
+    for (sent, heard, on, echo) in [
+        ("s", "s", true, true),
+        ("s", "p", false, false),
+        ("p", "s", false, false),
+        ("p", "p", false, false),
+        ("sp", "s", false, true),
+        ("s", "sp", false, false),
+        ("sp", "sp", false, false),
+    ] {
+        let mut ecn = state(EcnWish::Rfc3168, EctClass::Data);
+        for c in sent.chars() {
+            ecn.asks = if c == 's' { Ask::Classic } else { Ask::Nothing };
+            ecn.syn_flags();
+        }
+        for c in heard.chars() {
+            ecn.on_syn_ack(if c == 's' { Flags::ECE } else { Flags::NONE }, Codepoint::NotEct);
+        }
+        assert_eq!((ecn.is_on(), ecn.must_echo()), (on, echo), "sent {sent} heard {heard}");
+    }
+}
+
+#[test]
+fn ect_classes() {
+    use PacketClass::{Control, NewData, Retransmission, Syn, SynAck};
+    for (ect, expected) in [
+        (EctClass::Data, [false, true, false, false]),
+        (EctClass::AllButSyn, [false, true, true, true]),
+        (EctClass::All, [true, true, true, true]),
+    ] {
+        let ecn = agreed(&Config { ect, ..Config::default() });
+        let got = [Syn, NewData, Retransmission, Control].map(|c| ecn.codepoint(c).is_capable());
+        assert_eq!(got, expected, "{ect:?}");
+    }
+    let mut off = state(EcnWish::Rfc3168, EctClass::All);
+    assert!(!off.codepoint(NewData).is_capable(), "not agreed");
+    assert!(!off.codepoint(SynAck).is_capable(), "not asked");
+    assert!(off.on_syn(Flags::ECE | Flags::CWR, Codepoint::NotEct));
+    assert!(off.codepoint(SynAck).is_capable(), "asked, so its flags agree");
+}
+
+#[test]
+fn one_cut_per_window_at_or_past_the_point() {
+    for (recut, at_point) in [(Recut::AtPoint, true), (Recut::PastPoint, false)] {
+        let mut ecn = agreed(&Config { recut, ..Config::default() });
+        assert!(ecn.may_reduce(0));
+        ecn.on_reduced(10_000);
+        assert!(!ecn.may_reduce(9_999));
+        assert_eq!(ecn.may_reduce(10_000), at_point);
+        assert!(ecn.may_reduce(10_001));
+    }
+}
+
+#[test]
+fn cwr_is_owed_once_and_only_where_agreed() {
+    let mut ecn = state(EcnWish::Rfc3168, EctClass::Data);
+    ecn.on_reduced(1);
+    assert!(!ecn.take_cwr(), "no ECN agreed");
+    let mut ecn = agreed(&Config::default());
+    ecn.on_reduced(2);
+    assert!(ecn.take_cwr());
+    assert!(!ecn.take_cwr());
+}
+
+#[test]
+fn growth_freezes_as_the_switch_says() {
+    let make = |freeze_growth| {
+        let mut e = agreed(&Config { freeze_growth, ..Config::default() });
+        e.on_cut(100);
+        e
+    };
+    assert!(!make(FreezeGrowth::Off).frozen(50, true));
+    assert!(make(FreezeGrowth::EceAcks).frozen(50, true));
+    assert!(!make(FreezeGrowth::EceAcks).frozen(50, false));
+    assert!(make(FreezeGrowth::Round).frozen(50, false));
+    // To the end of the round, which is where the next cut may come.
+    assert!(make(FreezeGrowth::Round).frozen(100, false));
+    assert!(!make(FreezeGrowth::Round).frozen(101, false));
+    let mut at_point = agreed(&Config {
+        freeze_growth: FreezeGrowth::Round,
+        recut: Recut::AtPoint,
+        ..Config::default()
+    });
+    at_point.on_cut(100);
+    assert!(!at_point.frozen(100, false));
+    let mut lost =
+        EcnState::new(&Config { freeze_growth: FreezeGrowth::Round, ..Config::default() });
+    lost.on_reduced(100);
+    assert!(!lost.frozen(50, false), "a timeout must not stop slow start");
+}

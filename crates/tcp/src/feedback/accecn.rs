@@ -1,0 +1,220 @@
+//! The counter of Accurate ECN: how many packets met CE, from three bits.
+//!
+//! ## What it does
+//! Each ACK says how far the peer's count of CE packets is ahead of what it said last, modulo 8. Where
+//! the ACK delivers more packets than that, the count may have gone round unseen while ACKs were lost;
+//! `wrap` says what is assumed then. Bytes are an estimate: the mean size of what the ACK delivers.
+//!
+//! ## Spec
+//! RFC 9768 §3.2.2.5.2, appendix A.2.1 (wraps without the option) and A.3 (bytes).
+//!
+//! What holds when no more packets with CE arrived than the ACK newly delivers: with `wrap = "safest"`
+//! the count is never below the truth, never above what was delivered, equal to the truth while an ACK
+//! delivers less than 8 packets more than it reports, and always equal to it modulo 8.
+//!
+//! ## Deviations
+//! Packets are counted on the scoreboard instead of guessed from bytes. An ACK that reports more marks
+//! than it delivers segments (marks on pure ACKs, or beyond a hole without SACK) counts no bytes for
+//! the rest. An assumption that turns out wrong is not taken back (a MAY). Continuous CE is not looked
+//! for (§3.2.2.3 leaves it open). The options with byte counters (kinds 172 and 174) are neither sent
+//! nor read.
+//!
+//! ## Kernel twin
+//! `tcp_accecn_process` in Linux, `tcp_ecn_input_segment` in FreeBSD; both assume the safest where no
+//! option says otherwise.
+
+use alloc::boxed::Box;
+
+use super::{AckView, CeFeedback, Entry, FeedbackDecoder};
+use crate::params::{Param, Params};
+use crate::value::{Kind, Value};
+
+const NAME: &str = "accecn";
+/// The values of the field.
+const CYCLE: u32 = 8;
+/// The moving mean of packets per ACK has that many fraction bits.
+const MEAN_BITS: u32 = 4;
+/// Gain of the mean: 1/16.
+const GAIN_SHIFT: u32 = 4;
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: NAME,
+    summary: "Accurate ECN: a count of CE packets modulo 8 on each ACK",
+    spec: "RFC 9768 §3.2.2",
+    params: &[Param {
+        name: "wrap",
+        kind: Kind::Name { allowed: || Wrap::ALL.map(|(n, _)| n).to_vec(), refused: &[] },
+        default: "likely",
+        doc: "When the count may have gone round: assume that it did (`safest`), only where ACKs usually \
+              cover less than half a cycle (`likely`), or never (`least`).",
+        source: "RFC 9768 §3.2.2.5.2; appendix A.2.1 has both `safest` and `likely`",
+    }],
+    understands: &[],
+    build,
+};
+
+fn build(params: &Params) -> Box<dyn FeedbackDecoder> {
+    let name = params.get(NAME, "wrap").and_then(Value::name);
+    let wrap = Wrap::ALL.iter().find(|(n, _)| Some(*n) == name).map_or(Wrap::Likely, |(_, w)| *w);
+    Box::new(AccEcn { wrap, mean: CYCLE << MEAN_BITS })
+}
+
+/// What is assumed of a count that may have gone round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wrap {
+    Safest,
+    Likely,
+    Least,
+}
+
+impl Wrap {
+    const ALL: [(&'static str, Self); 3] =
+        [("safest", Self::Safest), ("likely", Self::Likely), ("least", Self::Least)];
+}
+
+#[derive(Debug)]
+struct AccEcn {
+    wrap: Wrap,
+    /// Packets that an ACK of new data delivers, moving mean; a stretch counts as two cycles at most. Long
+    /// until ACKs are seen to be short.
+    mean: u32,
+}
+
+impl AccEcn {
+    /// ACKs of the recent past delivered less than half a cycle each, so a longer one means that some
+    /// are missing. Elsewhere (aggregation, thinned or stretched ACKs) it means nothing.
+    fn stretch_is_rare(&self) -> bool {
+        self.mean < (CYCLE / 2) << MEAN_BITS
+    }
+
+    fn note(&mut self, packets: u32) {
+        let sample = packets.min(2 * CYCLE) << MEAN_BITS;
+        self.mean = self.mean + (sample >> GAIN_SHIFT) - (self.mean >> GAIN_SHIFT);
+    }
+}
+
+/// The most marks that `least` can stand for when `packets` were delivered (RFC 9768 A.2.1).
+const fn safest(least: u32, packets: u32) -> u32 {
+    if packets < least { least } else { packets - (packets - least) % CYCLE }
+}
+
+impl FeedbackDecoder for AccEcn {
+    fn on_ack(&mut self, ack: &AckView) -> CeFeedback {
+        let (least, packets) = (u32::from(ack.ce_ahead), ack.delivered_segments);
+        let assume = match self.wrap {
+            Wrap::Safest => true,
+            Wrap::Likely => self.stretch_is_rare(),
+            Wrap::Least => false,
+        };
+        if packets > 0 {
+            self.note(packets);
+        }
+        let marked = if assume { safest(least, packets) } else { least };
+        let counted = u64::from(marked.min(packets));
+        let bytes = (ack.delivered_bytes * counted).checked_div(u64::from(packets)).unwrap_or(0);
+        CeFeedback { bytes, segments: marked, congested: marked > 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoder(wrap: &'static str) -> Box<dyn FeedbackDecoder> {
+        let mut params = Params::new();
+        params.set(NAME, "wrap", Value::Name(wrap));
+        build(&params)
+    }
+
+    fn view(ce_ahead: u8, packets: u32) -> AckView {
+        AckView {
+            ce_ahead,
+            delivered_segments: packets,
+            delivered_bytes: u64::from(packets) * 1000,
+            acked_bytes: u64::from(packets) * 1000,
+            mss: 1000,
+            ..AckView::default()
+        }
+    }
+
+    #[test]
+    fn the_examples_of_appendix_a_2_1() {
+        let mut d = decoder("safest");
+        for (ahead, packets, marked) in [(2, 9, 2), (2, 10, 10), (0, 7, 0), (0, 8, 8), (7, 14, 7)] {
+            assert_eq!(d.on_ack(&view(ahead, packets)).segments, marked, "{ahead} of {packets}");
+        }
+        // More marks than packets: the count is right, what was delivered is not all.
+        assert_eq!(d.on_ack(&view(3, 1)).segments, 3);
+    }
+
+    /// Every count of marks up to what is delivered, and every count that was lost before.
+    #[test]
+    fn the_safest_count_is_between_the_truth_and_what_was_delivered() {
+        for packets in 0..40_u32 {
+            for truth in 0..=packets {
+                let seen = decoder("safest").on_ack(&view((truth % 8) as u8, packets)).segments;
+                assert!(truth <= seen && seen <= packets, "{truth} of {packets}: {seen}");
+                assert_eq!(seen % 8, truth % 8);
+                if packets < truth % 8 + 8 {
+                    assert_eq!(seen, truth);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_ack_means_lost_ones_only_where_acks_are_short() {
+        let mut d = decoder("likely");
+        assert_eq!(d.on_ack(&view(1, 20)).segments, 1, "nothing is usual yet");
+        let mut d = decoder("likely");
+        for _ in 0..200 {
+            let _ = d.on_ack(&view(0, 2));
+        }
+        assert_eq!(d.on_ack(&view(1, 20)).segments, 17);
+        for _ in 0..200 {
+            let _ = d.on_ack(&view(0, 20));
+        }
+        assert_eq!(d.on_ack(&view(1, 20)).segments, 1);
+        assert_eq!(decoder("least").on_ack(&view(1, 20)).segments, 1);
+    }
+
+    #[test]
+    fn the_mean_settles_and_stays() {
+        let mut d = AccEcn { wrap: Wrap::Likely, mean: 0 };
+        for (packets, settled) in [(2, 2), (44, 16), (1, 1)] {
+            for _ in 0..300 {
+                d.note(packets);
+            }
+            let mean = (d.mean + (1 << MEAN_BITS >> 1)) >> MEAN_BITS;
+            assert!(mean.abs_diff(settled) <= 1, "{packets}: {}", d.mean);
+        }
+    }
+
+    #[test]
+    fn bytes_are_a_share_of_what_was_delivered() {
+        let mut d = decoder("safest");
+        let of = |d: &mut Box<dyn FeedbackDecoder>, ahead, packets, bytes| {
+            let ack = AckView { delivered_bytes: bytes, ..view(ahead, packets) };
+            let f = d.on_ack(&ack);
+            (f.segments, f.bytes, f.congested)
+        };
+        assert_eq!(of(&mut d, 0, 2, 2000), (0, 0, false));
+        assert_eq!(of(&mut d, 1, 2, 2000), (1, 1000, true));
+        assert_eq!(of(&mut d, 1, 3, 2500), (1, 833, true));
+        assert_eq!(of(&mut d, 2, 2, 1500), (2, 1500, true));
+        // Marks on something else than this data.
+        assert_eq!(of(&mut d, 3, 2, 1500), (3, 1500, true));
+        assert_eq!(of(&mut d, 1, 0, 0), (1, 0, true));
+    }
+
+    #[test]
+    fn without_marks_nothing_is_reported() {
+        let mut d = build(&Params::new());
+        for packets in [0, 1, 2, 3, 7] {
+            assert_eq!(d.on_ack(&view(0, packets)), CeFeedback::default());
+        }
+        // The flag alone means nothing here.
+        assert!(!d.on_ack(&AckView { ece: true, ..view(0, 2) }).congested);
+    }
+}

@@ -1,0 +1,226 @@
+//! What the counter of Accurate ECN does once it was agreed: it is sent, acknowledged in time, read.
+
+use lowtide_tcp::{Config, EcnMode, EcnWish, EctClass};
+use lowtide_units::Duration;
+
+use crate::common::{Fate, Origin, Pair, Script, Side, everywhere, ms, plain};
+
+fn accurate() -> Config {
+    Config { ecn: EcnWish::AccEcn, ack: "accecn", feedback: "accecn", sack: true, ..plain() }
+}
+
+/// Opened actively: the peer counts from 5.
+fn client(o: Origin, config: &Config) -> Script {
+    Script::opened(o, config, "S.W 0:0(0) ack 1 <mss 1000,sackOK>")
+}
+
+#[test]
+fn the_counter_goes_round() {
+    everywhere(|o| {
+        let one = Config { delack_segments: 1, ..accurate() };
+        let mut t = client(o, &one);
+        let letters = ["AW", "AWE", "", "E", "W", "WE", "A", "AE", "AW"];
+        for (i, letters) in letters.into_iter().enumerate() {
+            let (at, end) = (1 + 1000 * i, 1001 + 1000 * i);
+            t.run(&format!(
+                "+10ms < [ce] .AE {at}:{end}(1000) ack 1
+                 > .{letters} 1:1(0) ack {end}"
+            ));
+        }
+        t.run("is ce-in 9");
+    });
+}
+
+#[test]
+fn the_counter_is_on_every_segment_and_there_is_no_cwr() {
+    everywhere(|o| {
+        let mut t = client(o, &Config { nagle: false, ..accurate() });
+        t.run(
+            "< [ce] .AE 1:1001(1000) ack 1
+             > .AW 1:1(0) ack 1001
+             send 2500
+             > [ect0] .AW 1:1001(1000) ack 1001
+             > [ect0] .AW 1001:2001(1000) ack 1001
+             > [ect0] P.AW 2001:2501(500) ack 1001
+             // One mark: the window is halved, and new data carries the counter, no CWR.
+             +10ms < .AW 1001:1001(0) ack 2501
+             is cuts 1
+             is ce-segs 1
+             send 1000
+             > [ect0] P.AW 2501:3501(1000) ack 1001
+             // A retransmission carries the counter as it is then (§3.2).
+             +10ms < [ce] .AE 1001:2001(1000) ack 2501
+             > .AWE 3501:3501(0) ack 2001",
+        );
+    });
+}
+
+#[test]
+fn what_is_outside_the_window_is_not_counted_and_what_is_inside_is() {
+    everywhere(|o| {
+        let mut t = client(o, &Config { dsack: false, ..accurate() });
+        t.run(
+            "< [ce] .AE 1:1001(1000) ack 1
+             > .AW 1:1(0) ack 1001
+             // Old data, beyond the window, an ACK of what was never sent, a RST that is not exact.
+             < [ce] .AE 1:1001(1000) ack 1 -> OutOfWindow
+             > .AW 1:1(0) ack 1001
+             < [ce] .AE 90001:91001(1000) ack 1 -> OutOfWindow
+             > .AW 1:1(0) ack 1001
+             < [ce] .AE 1001:1001(0) ack 5001 -> AckOfUnsent
+             > .AW 1:1(0) ack 1001
+             < [ce] R.AE 1002:1002(0) ack 1 -> BadReset
+             > .AW 1:1(0) ack 1001
+             is ce-in 1
+             // A pure ACK, a FIN without data, data that comes early and again.
+             < [ce] .AE 2001:3001(1000) ack 1
+             > .AWE 1:1(0) ack 1001 <sack 2001:3001>
+             < [ce] .AE 2001:3001(1000) ack 1
+             > . 1:1(0) ack 1001 <sack 2001:3001>
+             < [ce] .AE 1001:2001(1000) ack 1
+             > .E 1:1(0) ack 3001
+             < [ce] .AE 3001:3001(0) ack 1
+             < [ce] F.AE 3001:3001(0) ack 1
+             > .WE 1:1(0) ack 3002
+             is ce-in 6",
+        );
+    });
+}
+
+#[test]
+fn marked_acks_are_answered_by_every_third_and_only_where_sack_tells_them_apart() {
+    everywhere(|o| {
+        let mut t = client(o, &accurate());
+        t.run(
+            "< [ce] .AE 1:1(0) ack 1
+             +1ms < [ce] .AE 1:1(0) ack 1
+             +1ms < [ce] .AE 1:1(0) ack 1
+             > . 1:1(0) ack 1
+             +1ms < [ce] .AE 1:1(0) ack 1
+             is ce-in 4",
+        );
+        let mut t =
+            Script::opened(o, &Config { sack: false, ..accurate() }, "S.W 0:0(0) ack 1 <mss 1000>");
+        t.run(
+            "< [ce] .AE 1:1(0) ack 1 * 7
+             is ce-in 7
+             is recovery false",
+        );
+    });
+}
+
+#[test]
+fn an_answer_to_acks_has_no_sack_blocks() {
+    everywhere(|o| {
+        let mut t = client(o, &accurate());
+        t.run(
+            "< .AE 1001:2001(1000) ack 1
+             > .AE 1:1(0) ack 1 <sack 1001:2001>
+             < [ce] .AE 2001:2001(0) ack 1 * 3
+             > . 1:1(0) ack 1",
+        );
+    });
+}
+
+#[test]
+fn offloaded_segments_keep_the_counter() {
+    everywhere(|o| {
+        let mut t = client(o, &Config { tso_segments: 4, ..accurate() });
+        t.run(
+            "< [ce] .AE 1:1001(1000) ack 1
+             > .AW 1:1(0) ack 1001
+             send 4000
+             > .AW 1:1001(1000) ack 1001
+             > .AW 1001:2001(1000) ack 1001
+             > .AW 2001:3001(1000) ack 1001
+             > P.AW 3001:4001(1000) ack 1001",
+        );
+    });
+}
+
+#[test]
+fn over_a_classic_peer_the_sender_obeys_the_latch() {
+    everywhere(|o| {
+        let config = Config { cc: "dctcp", ect: EctClass::All, ..accurate() };
+        let mut t = Script::opened(o, &config, "[ect0] S.E 0:0(0) ack 1 <mss 1000,sackOK>");
+        t.run(
+            "is ecn Classic
+             send 2000
+             > [ect0] .  1:1001(1000) ack 1
+             > [ect0] P. 1001:2001(1000) ack 1
+             +10ms < .E 1:1(0) ack 2001
+             is cuts 1
+             is ce-segs 2
+             send 1000
+             > [ect0] P.W 2001:3001(1000) ack 1
+             // And its receiver latches until CWR.
+             < [ce] . 1:1001(1000) ack 2001
+             > .E 3001:3001(0) ack 1001
+             < [ect0] . 1001:2001(1000) ack 2001
+             > .E 3001:3001(0) ack 2001
+             < [ect0] .W 2001:3001(1000) ack 2001
+             > . 3001:3001(0) ack 3001",
+        );
+    });
+}
+
+/// A generator of the test's own: xorshift.
+fn random(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |below| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x >> 16) % below
+    }
+}
+
+/// Marks at random, and ACKs that are lost, late or twice: the sender's count is the truth where all
+/// ACKs arrive; else, assuming the safest, never less and equal modulo 8.
+#[test]
+fn the_count_is_never_below_the_truth() {
+    let mut exact = 0;
+    let mut above = 0;
+    for seed in 0..150 {
+        everywhere(|o| {
+            let mut draw = random(seed);
+            let (marked, lost) =
+                ([0, 30, 300, 1000][draw(4) as usize], [0, 0, 300, 700][draw(4) as usize]);
+            let config = Config {
+                tail_loss_probe: false,
+                initial_window: lowtide_tcp::InitialWindow::Segments(40),
+                rto_min: ms(500),
+                ..accurate()
+            };
+            let mut sender = config.clone();
+            sender.params.set("accecn", "wrap", lowtide_tcp::Value::Name("safest"));
+            let mut pair = Pair::new(o, &sender, &config, ms(5));
+            let mut dice = random(seed + 1000);
+            pair.link(move |t| {
+                if t.has_data() && t.from == Side::A {
+                    return if dice(1000) < marked { Fate::Mark } else { Fate::Pass };
+                }
+                // The handshake and what comes late arrives.
+                let fate = if (2..60).contains(&t.index) { dice(1000) } else { 1000 };
+                match fate {
+                    f if f < lost => Fate::Drop,
+                    f if f < lost + lost / 10 => Fate::Late(Duration::from_ms(3)),
+                    f if f < lost + lost / 5 => Fate::Twice,
+                    _ => Fate::Pass,
+                }
+            });
+            pair.a.send(300_000);
+            pair.run_until(ms(600_000), |p| p.a.acked_upto() == 300_000);
+            let (a, b) = (pair.a.info(), pair.conn(Side::B).info());
+            assert_eq!([a.ecn, b.ecn], [EcnMode::AccEcn; 2]);
+            let (seen, truth) = (a.counters.delivered_ce_segs, b.received_ce_pkts);
+            let what = format!("seed {seed}: {seen} for {truth}\n{}", pair.tail());
+            assert!(seen >= truth && (seen - truth).is_multiple_of(8), "{what}");
+            assert!(lost > 0 || seen == truth, "{what}");
+            assert!(seen <= a.counters.data_segs_out, "{what}");
+            exact += u32::from(seen == truth && truth > 0);
+            above += u32::from(seen > truth);
+        });
+    }
+    assert!(exact > 100 && above > 10, "{exact} exact, {above} above");
+}
