@@ -38,6 +38,7 @@ mod liveness;
 mod loss_probe;
 mod losses;
 mod output;
+mod pacing;
 mod params;
 mod reassembly;
 mod receiver;
@@ -52,7 +53,7 @@ mod transmit;
 mod value;
 
 pub use config::{
-    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, IsnRule,
+    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, IsnRule, PacingRule,
     RecoveryRule, Recut, Reduction, RtoMinApplies, TimestampOffset, UndoRule,
 };
 pub use connection::Connection;

@@ -49,6 +49,8 @@ pub(crate) struct Receiver {
     policy: Option<Box<dyn AckPolicy>>,
     ack_owed: bool,
     ack_now: bool,
+    /// The delayed-ACK timer has fired and the ACK is not out yet.
+    timer_fired: bool,
     ack_deadline: Instant,
     split: Option<SplitAck>,
     /// Payload bytes that came with CE; all payload bytes that came, duplicates included.
@@ -74,6 +76,7 @@ impl Receiver {
             policy: None,
             ack_owed: false,
             ack_now: false,
+            timer_fired: false,
             ack_deadline: Instant::FAR_FUTURE,
             split: None,
             marked_bytes: 0,
@@ -286,6 +289,7 @@ impl Receiver {
     pub(crate) const fn owe_nothing(&mut self) {
         self.ack_owed = false;
         self.ack_now = false;
+        self.timer_fired = false;
         self.ack_deadline = Instant::FAR_FUTURE;
         self.split = None;
     }
@@ -342,8 +346,14 @@ impl Receiver {
     /// The delayed-ACK timer fired.
     pub(crate) fn on_ack_timer(&mut self, now: Instant) {
         if self.ack_owed && self.ack_deadline <= now {
+            self.timer_fired |= !self.ack_now;
             self.ack_now = true;
         }
+    }
+
+    /// The delayed-ACK timer, and nothing else, is why an ACK is due.
+    pub(crate) const fn released_by_timer(&self) -> bool {
+        self.timer_fired
     }
 
     /// A segment that acknowledges everything up to RCV.NXT is going out.

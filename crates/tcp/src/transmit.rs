@@ -21,6 +21,9 @@ pub struct Transmit {
     pub mss: u32,
     /// How many segments: one, or more for segmentation offload.
     pub segments: u32,
+    /// The delayed-ACK timer released this acknowledgement. For simulators, which may tell the other end
+    /// ([`lowtide_wire::RxMeta::delack_timeout`]); nothing on the wire says so.
+    pub delack_timeout: bool,
 }
 
 impl Transmit {

@@ -36,16 +36,22 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn build(_: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
-    Box::new(Dctcp { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false })
+    Box::new(Dctcp::new(setup))
 }
 
-/// The two states.
+/// The two states; other policies build on them.
 #[derive(Debug)]
-struct Dctcp {
+pub(super) struct Dctcp {
     delayed: DelayedAck,
     ecn: bool,
     /// DCTCP.CE of RFC 8257 §3.2.
     ce: bool,
+}
+
+impl Dctcp {
+    pub(super) const fn new(setup: &Setup) -> Self {
+        Self { delayed: DelayedAck::new(setup), ecn: setup.ecn, ce: false }
+    }
 }
 
 impl AckPolicy for Dctcp {
@@ -77,7 +83,7 @@ mod tests {
     const TIMER: Duration = Duration::from_ms(40);
 
     fn policy(segments: u32) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &Setup { segments, timer: TIMER, ecn: true })
+        build(&Params::new(), &Setup { segments, timer: TIMER, mss: 1000, ecn: true })
     }
 
     fn data(ce: bool, ack_pending: bool) -> RxSample {
@@ -171,7 +177,8 @@ mod tests {
 
     #[test]
     fn without_ecn_agreed_there_is_no_echo() {
-        let mut p = build(&Params::new(), &Setup { segments: 2, timer: TIMER, ecn: false });
+        let mut p =
+            build(&Params::new(), &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: false });
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
         assert!(!p.echo());
     }

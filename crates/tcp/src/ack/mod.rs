@@ -8,6 +8,7 @@ mod delayed;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dctcp;
 pub mod rfc3168;
+pub mod tdctcp;
 // lowtide:registry end
 
 pub use api::{AckAction, AckPolicy, Entry, RxSample, Setup};
@@ -17,7 +18,7 @@ use crate::registered::{Added, NameTaken};
 
 /// Every acknowledgement policy, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&dctcp::ENTRY, &rfc3168::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&dctcp::ENTRY, &rfc3168::ENTRY, &tdctcp::ENTRY];
 // lowtide:registry list end
 
 /// Those that other crates added.

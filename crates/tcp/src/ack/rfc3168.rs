@@ -69,7 +69,7 @@ mod tests {
     const TIMER: Duration = Duration::from_ms(40);
 
     fn policy(ecn: bool) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &Setup { segments: 2, timer: TIMER, ecn })
+        build(&Params::new(), &Setup { segments: 2, timer: TIMER, mss: 1000, ecn })
     }
 
     fn data(ce: bool, cwr: bool) -> RxSample {

@@ -40,26 +40,32 @@ use crate::value::{Kind, Value};
 
 const NAME: &str = "dctcp";
 
+/// The gain of alpha, for every control that has one.
+pub(super) const SHIFT_G: Param = Param {
+    name: "shift-g",
+    kind: Kind::Count { min: 0, max: SHIFT_G_MAX as u64 },
+    default: "4",
+    doc: "Gain of alpha as a power of two: g = 2^-shift-g.",
+    source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
+};
+
+/// Where alpha begins.
+pub(super) const INITIAL_ALPHA: Param = Param {
+    name: "initial-alpha",
+    kind: Kind::Count { min: 0, max: 1024 },
+    default: "1024",
+    doc: "Alpha at the start, in 1/1024.",
+    source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
+};
+
 /// Registration.
 pub static ENTRY: Entry = Entry {
     name: NAME,
     summary: "cut in proportion to the marked share (alpha), loss as NewReno",
     spec: "RFC 8257 §3.3 to §3.5",
     params: &[
-        Param {
-            name: "shift-g",
-            kind: Kind::Count { min: 0, max: SHIFT_G_MAX as u64 },
-            default: "4",
-            doc: "Gain of alpha as a power of two: g = 2^-shift-g.",
-            source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
-        },
-        Param {
-            name: "initial-alpha",
-            kind: Kind::Count { min: 0, max: 1024 },
-            default: "1024",
-            doc: "Alpha at the start, in 1/1024.",
-            source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
-        },
+        SHIFT_G,
+        INITIAL_ALPHA,
         Param {
             name: "arithmetic",
             kind: Kind::Name { allowed: || Arithmetic::ALL.map(|(n, _)| n).to_vec(), refused: &[] },
@@ -79,15 +85,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
-    let arithmetic = Arithmetic::of(params.get(NAME, "arithmetic"));
-    let initial = params.count(NAME, "initial-alpha", 1024).min(1024) as u32;
-    Box::new(Dctcp {
-        window: Window::new(path, Factor::HALF),
-        arithmetic,
-        shift_g: params.count(NAME, "shift-g", 4).min(u64::from(SHIFT_G_MAX)) as u32,
-        alpha: initial << (arithmetic.bits() - KERNEL_BITS),
-        round: Round::default(),
-    })
+    Box::new(Dctcp::of(NAME, params, path))
 }
 
 /// Whose integers.
@@ -125,9 +123,10 @@ struct Round {
     restart: bool,
 }
 
+/// The control; others build on it.
 #[derive(Debug)]
-struct Dctcp {
-    window: Window,
+pub(super) struct Dctcp {
+    pub(super) window: Window,
     arithmetic: Arithmetic,
     shift_g: u32,
     /// In `arithmetic.bits()` fraction bits.
@@ -136,8 +135,33 @@ struct Dctcp {
 }
 
 impl Dctcp {
+    /// With the parameters that stand under `owner`.
+    pub(super) fn of(owner: &str, params: &Params, path: &Path) -> Self {
+        let arithmetic = Arithmetic::of(params.get(owner, "arithmetic"));
+        let initial = params.count(owner, INITIAL_ALPHA.name, 1024).min(1024) as u32;
+        let shift_g = params.count(owner, SHIFT_G.name, 4).min(u64::from(SHIFT_G_MAX)) as u32;
+        Self {
+            window: Window::new(path, Factor::HALF),
+            arithmetic,
+            shift_g,
+            alpha: initial << (arithmetic.bits() - KERNEL_BITS),
+            round: Round::default(),
+        }
+    }
+
+    /// Alpha, 2^20 being one.
+    pub(super) fn alpha_q20(&self) -> u32 {
+        self.alpha << (Q20_BITS - self.arithmetic.bits())
+    }
+
+    /// Alpha is zero and its observation window begins anew.
+    pub(super) fn forget(&mut self) {
+        self.alpha = 0;
+        self.round.restart = true;
+    }
+
     /// Counts the ACK and updates alpha when it ends the observation window.
-    fn observe(&mut self, ack: &AckSample) {
+    pub(super) fn observe(&mut self, ack: &AckSample) {
         if self.round.restart {
             self.round = Round { end: ack.snd_nxt, ..Round::default() };
         }
@@ -169,10 +193,15 @@ impl Dctcp {
 
     /// The cut that this ACK allows and reports, else growth.
     fn react(&mut self, ack: &AckSample) -> Reaction {
-        if !(ack.ece && ack.may_reduce) {
-            self.window.grow(ack);
-            return Reaction::None;
+        if ack.ece && ack.may_reduce {
+            return self.cut();
         }
+        self.window.grow(ack);
+        Reaction::None
+    }
+
+    /// Half of alpha comes off the window.
+    pub(super) fn cut(&mut self) -> Reaction {
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss().max(1));
         let target = match self.arithmetic {
             Arithmetic::Linux => {
@@ -238,8 +267,7 @@ impl CongestionControl for Dctcp {
         self.window.ssthresh()
     }
     fn probe(&self, out: &mut dyn Probe) {
-        let alpha = u64::from(self.alpha) << (Q20_BITS - self.arithmetic.bits());
-        out.value("alpha", Unit::Q20, alpha);
+        out.value("alpha", Unit::Q20, u64::from(self.alpha_q20()));
     }
 }
 

@@ -9,12 +9,15 @@ mod window;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod cubic;
 pub mod dctcp;
+pub mod hull;
 pub mod newreno;
+pub mod tdctcp;
+pub mod vegas;
 // lowtide:registry end
 
 pub use api::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Path, Reaction,
-    Signal, Wants,
+    AckSample, CongestionControl, CongestionEvent, Declares, DelackTally, Entry, Exemption, Path,
+    Reaction, Signal, Wants,
 };
 pub use window::{Factor, Window};
 
@@ -22,7 +25,8 @@ use crate::registered::{Added, NameTaken};
 
 /// Every congestion control, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&cubic::ENTRY, &dctcp::ENTRY, &newreno::ENTRY];
+pub static REGISTRY: &[&Entry] =
+    &[&cubic::ENTRY, &dctcp::ENTRY, &hull::ENTRY, &newreno::ENTRY, &tdctcp::ENTRY, &vegas::ENTRY];
 // lowtide:registry list end
 
 /// Those that other crates added.
