@@ -285,6 +285,8 @@ impl Connection {
             pacing_rate: self.pacing_rate(),
             in_recovery: self.snd.episode.repairing(),
             last_departure: self.last_departure,
+            delack_timeouts: self.rcv.delack_timeouts,
+            delack_time: self.rcv.delack_time,
             delack: self.cc.as_ref().map_or_else(Default::default, |c| c.delack_tally()),
             counters: self.counters,
         }

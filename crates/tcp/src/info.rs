@@ -78,6 +78,10 @@ pub struct Info {
     pub in_recovery: bool,
     /// The host's clock when the last segment really left, where the driver stamps.
     pub last_departure: Option<HostStamp>,
+    /// ACKs of this end that its delayed-ACK timer released.
+    pub delack_timeouts: u32,
+    /// How long the data that they acknowledge had waited, all together.
+    pub delack_time: Duration,
     /// How often the control guessed right at delayed-ACK timeouts.
     pub delack: DelackTally,
     /// Counters.
