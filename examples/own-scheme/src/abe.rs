@@ -38,7 +38,7 @@ pub static ENTRY: Entry = Entry {
         proportional: false,
         exemptions: &[Exemption { rule: "ecn-halves", source: "RFC 8511 §3" }],
     },
-    wants: Wants { ecn: true, host_stamps: false },
+    wants: Wants { ecn: false, host_stamps: false },
     build,
 };
 

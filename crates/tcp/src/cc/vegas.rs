@@ -15,8 +15,8 @@
 //! The round trip of a decision is the mean of the samples of one round, as in ns-2, where the paper
 //! times one segment. Slow start ends by giving an eighth of the window back, as in ns-2; the paper only
 //! changes the mode. The base RTT is the least ever seen and never forgotten, so a route that becomes
-//! longer looks like a queue, and a flow that begins behind a queue takes it for part of the path (DX
-//! §IV-B shows that). Decisions are made only on ACKs on which the window may grow: not in recovery, and
+//! longer looks like a queue, and a flow that begins behind a queue takes it for part of the path, as DX
+//! shows beside its fig. 7. Decisions are made only on ACKs on which the window may grow: not in recovery, and
 //! not while something else than the window is the limit. The early retransmission of §III-A is not part
 //! of it: losses are found as the profile does.
 //!
