@@ -104,7 +104,7 @@ struct Round {
     samples: u32,
     /// The most that was in flight, bytes.
     flight: u64,
-    /// What was measured is void: the next ACK begins a new one.
+    /// What was measured is void: the next ACK of data begins a new one.
     restart: bool,
 }
 
@@ -139,9 +139,6 @@ struct Vegas {
 
 impl Vegas {
     fn measure(&mut self, ack: &AckSample) {
-        if self.round.restart {
-            self.round = Round::from(ack.snd_nxt);
-        }
         self.round.flight = self.round.flight.max(ack.prior_in_flight);
         if let Some(rtt) = ack.rtt {
             self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
@@ -198,9 +195,13 @@ impl CongestionControl for Vegas {
             self.round.restart = true;
             return Reaction::Reduced;
         }
+        let ended = !self.round.restart && ack.snd_una >= self.round.end;
+        if self.round.restart && ack.acked_bytes > 0 {
+            self.round = Round::from(ack.snd_nxt);
+        }
         self.measure(ack);
         let mut reaction = Reaction::None;
-        if ack.snd_una >= self.round.end {
+        if ended {
             if ack.may_grow {
                 reaction = self.decide();
             }
