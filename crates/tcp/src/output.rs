@@ -34,6 +34,7 @@ impl Connection {
     /// In the order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks,
     /// data, a plain ACK.
     pub(crate) fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        self.snd.pacing_blocked = false;
         if let Some(seq) = self.reset.take() {
             return Some(self.reset_segment(now, seq));
         }
@@ -75,7 +76,6 @@ impl Connection {
     }
 
     fn plan(&mut self, now: Instant) -> Option<Plan> {
-        self.snd.pacing_blocked = false;
         if core::mem::take(&mut self.snd.probe_due)
             && self.snd.board.is_empty()
             && self.snd.has_unsent()

@@ -28,6 +28,7 @@ pub(crate) struct SplitAck {
     pub(crate) echo: bool,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
 pub(crate) struct Receiver {
     irs: SeqNum,

@@ -33,7 +33,7 @@ use crate::value::Kind;
 
 const NAME: &str = "tdctcp";
 /// ln(100) in 32 fraction bits: the 99th percentile of the exponential distribution with rate one.
-const LN_100: u128 = 19779055341;
+const LN_100: u128 = 19_779_055_341;
 const FACTOR: u64 = 4;
 const FACTOR_MAX: u64 = 64;
 const GRANULARITY: Duration = Duration::from_ms(10);

@@ -26,7 +26,7 @@ pub(super) fn signals(subject: Subject<'_>) -> Broken {
             // First a path without a queue, as that is what a delay is compared with.
             let queue = if on && i >= 20 { RTT } else { Duration::ZERO };
             let (queueing_delay, rtt) = (Some(queue), Some(RTT + queue));
-            let _ = flow.give(&AckSample { queueing_delay, rtt, ..sample });
+            let _ = flow.give(&AckSample { rtt, queueing_delay, ..sample });
         }
     };
     let loss = |flow: &mut Flow, on: bool| {

@@ -143,10 +143,10 @@ fn control(e: &cc::Entry) -> String {
     }
     let floor = d.floor_segments;
     let plural = if floor == 1 { "" } else { "s" };
-    let _ = write!(
+    let _ = writeln!(
         says,
         " No reaction but a timeout takes its window below {floor} segment{plural}, or what the \
-         switch `window-floor` says if that is less.\n"
+         switch `window-floor` says if that is less."
     );
     for x in d.exemptions {
         let _ = write!(
