@@ -14,6 +14,8 @@
 //! ## Kernel twin
 //! FreeBSD has it in `cc_newreno.c` (`net.inet.tcp.cc.abe`).
 
+use alloc::boxed::Box;
+
 use lowtide_tcp::cc::{
     AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Factor, Path,
     Reaction, Signal, Wants, Window,
@@ -76,6 +78,8 @@ impl CongestionControl for Abe {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use lowtide_tcp::Value;
     use lowtide_tcp::conformance::{check, check_with};
 

@@ -1,6 +1,9 @@
 //! The whole `lowtide` command, with one congestion control more.
 
-#[expect(unreachable_pub, reason = "the file reads as it would in `crates/tcp/src/cc/`")]
+// As in `lowtide-tcp`, so that `abe.rs` is a file that could stand in either.
+extern crate alloc;
+
+#[expect(unreachable_pub, reason = "it would be public in `crates/tcp/src/cc/`")]
 mod abe;
 
 fn main() -> std::process::ExitCode {

@@ -15,6 +15,12 @@ pub mod tdctcp;
 pub mod vegas;
 // lowtide:registry end
 
+/// A file in a crate of its own could stand in here as it is.
+#[cfg(test)]
+#[path = "../../../../examples/own-scheme/src/abe.rs"]
+#[expect(unreachable_pub, reason = "it is no part of this crate")]
+mod abe_of_the_example;
+
 pub use api::{
     AckSample, CongestionControl, CongestionEvent, Declares, DelackTally, Entry, Exemption, Path,
     Reaction, Signal, Wants,
