@@ -95,7 +95,7 @@ fn scheme(s: &Scheme) -> String {
     out += &settings(s.settings);
     let _ = write!(
         out,
-        "\n## Try it\n```sh\nlowtide run dumbbell-10g -s compare.schemes={0}\nlowtide explain {0}\n```\n",
+        "\n## Try it\n```sh\nlowtide run first-light -s compare.schemes={0}\nlowtide explain {0}\n```\n",
         s.name
     );
     out
