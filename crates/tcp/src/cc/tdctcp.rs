@@ -16,6 +16,7 @@
 //! flip made it come early), after which nothing is outstanding, and with a round-trip time of at least
 //! the minimum and one tick of `rto-granularity`. In a simulator the other end can tell the truth
 //! (`"oracle"`); where nobody tells, the rule holds. How often the two agree is counted in either case.
+//! m is this end's own `delack-segments`: nothing says what the peer's is.
 //! Algorithm 1 grows only on ACKs without ECE, also where a marked ACK is not allowed to cut. Whether
 //! each marked ACK cuts, as algorithm 1 reads, or one in each window of data, as §III says of ECN, is
 //! the switch `cut`; the windows of one segment that §IV-C tells of need `window-floor = 1`. Alpha
