@@ -129,6 +129,7 @@ impl AckPolicy for Tdctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Value;
 
     const LONGEST: Duration = Duration::from_ms(200);
 
@@ -177,6 +178,21 @@ mod tests {
         assert_eq!(waits, [200_000, 10_000, 10_000, 10_000]);
         // After a pause the same bytes are a lower rate: 4 B of 1000 in 8 ms.
         assert_eq!(wait(p.as_mut(), &data(8_000, 1000)), 36_841);
+    }
+
+    #[test]
+    fn factor_and_bounds_can_be_set() {
+        let mut params = Params::new();
+        params.set(NAME, "factor", Value::Count(1));
+        params.set(NAME, "clock-granularity", Value::Duration(Duration::from_ms(1)));
+        let setup = Setup { segments: 100, timer: Duration::from_ms(50), mss: 1000, ecn: true };
+        let mut p = build(&params, &setup);
+        let waits = [0, 1000, 1001, 20_000].map(|at| wait(p.as_mut(), &data(at, 1000)));
+        // One percentile: 4.605 ms at a segment per ms; half of that; three segments in 20 ms.
+        assert_eq!(waits, [50_000, 4_605, 2_304, 30_701]);
+        let mut p = build(&params, &setup);
+        let waits = [0, 10, 100_000].map(|at| wait(p.as_mut(), &data(at, 1000)));
+        assert_eq!(waits, [50_000, 1_000, 50_000], "the bounds");
     }
 
     #[test]

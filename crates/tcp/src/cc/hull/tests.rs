@@ -3,15 +3,20 @@ use crate::value::Value;
 
 const MSS: u64 = 1000;
 const START: Instant = Instant::ZERO;
+const PATH: Path = Path {
+    mss: 1000,
+    initial_window: 10 * MSS,
+    floor: 2 * MSS,
+    abc_limit: 2 * MSS,
+    ecn: true,
+    now: START,
+};
 
-fn pacer(set: &[(&'static str, Value)]) -> Pacer {
+fn pacer(beta: u64) -> Pacer {
     Pacer {
         interval: INTERVAL,
         shift_eta: 3,
-        beta: set
-            .iter()
-            .find_map(|(n, v)| if *n == "beta" { count(v) } else { None })
-            .unwrap_or(BETA),
+        beta,
         associate_after: 0,
         idle: IDLE,
         rate: 0,
@@ -25,14 +30,10 @@ fn pacer(set: &[(&'static str, Value)]) -> Pacer {
     }
 }
 
-fn count(value: &Value) -> Option<u64> {
-    if let Value::Count(n) = value { Some(*n) } else { None }
-}
-
 #[test]
 fn the_rate_follows_what_the_window_lets_go() {
     // 8000 B in each interval of 64 us are 1 Gbit/s.
-    let mut p = pacer(&[("beta", Value::Count(0))]);
+    let mut p = pacer(0);
     let mut seen = alloc::vec::Vec::new();
     for i in 1..=40 {
         p.arrived = 8_000;
@@ -52,7 +53,7 @@ fn the_rate_follows_what_the_window_lets_go() {
 
 #[test]
 fn what_waits_raises_the_rate() {
-    let mut p = pacer(&[]);
+    let mut p = pacer(BETA);
     p.estimate(START + INTERVAL, 10_000);
     assert_eq!(p.rate, 8 * 16 * 10_000);
     p.estimate(START + INTERVAL, 10_000);
@@ -61,7 +62,7 @@ fn what_waits_raises_the_rate() {
 
 #[test]
 fn the_far_future_ends_in_finite_time_and_nothing_overflows() {
-    let mut p = pacer(&[("beta", Value::Count(u64::MAX))]);
+    let mut p = pacer(u64::MAX);
     p.arrived = u64::MAX;
     p.estimate(Instant::FAR_FUTURE, u64::MAX);
     assert_eq!(p.rate, u64::MAX);
@@ -84,15 +85,7 @@ fn ack(at_us: u64, ece: bool) -> AckSample {
 fn control(associate_after: u64) -> Box<dyn CongestionControl> {
     let mut params = Params::new();
     params.set(NAME, "associate-after", Value::Count(associate_after));
-    let path = Path {
-        mss: 1000,
-        initial_window: 10 * MSS,
-        floor: 2 * MSS,
-        abc_limit: 2 * MSS,
-        ecn: true,
-        now: START,
-    };
-    build(&params, &path)
+    build(&params, &PATH)
 }
 
 #[test]
@@ -112,6 +105,20 @@ fn a_flow_is_paced_after_so_many_marked_acks_until_it_is_silent() {
         let _ = cc.on_ack(&ack(at, ece));
         assert_eq!(cc.pacing_rate().is_some(), paced, "at {at} us");
     }
+}
+
+#[test]
+fn silence_can_be_shorter() {
+    let mut params = Params::new();
+    params.set(NAME, "associate-after", Value::Count(1));
+    params.set(NAME, "idle", Value::Duration(Duration::from_us(500)));
+    let mut cc = build(&params, &PATH);
+    let _ = cc.on_ack(&ack(100, true));
+    assert!(cc.pacing_rate().is_some());
+    let _ = cc.on_ack(&ack(600, false));
+    assert!(cc.pacing_rate().is_some(), "half a millisecond is no silence yet");
+    let _ = cc.on_ack(&ack(1_101, false));
+    assert_eq!(cc.pacing_rate(), None);
 }
 
 #[test]
