@@ -1,10 +1,11 @@
 //! Repository chores.
 //!
-//! `registry` keeps the lists of registered files, `adversary` runs random connections, `fuzz` runs a
-//! fuzzer; `docs/testing.md` says more. Exit 0 done, 1 stale or failed, 2 wrong usage.
+//! `registry` keeps the lists of registered files, `docs` the pages that are made of the code,
+//! `adversary` runs random connections, `fuzz` runs a fuzzer; `docs/testing.md` says more. Exit 0 done, 1 stale or failed, 2 wrong usage.
 
 mod adversary;
 mod arguments;
+mod docs;
 mod fuzz;
 mod registry;
 
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask registry [--check]
+       cargo xtask docs
        cargo xtask adversary [--cases N] [--seed S] [-j N] [--long]
        cargo xtask adversary --replay SEED [--long]
        cargo xtask fuzz TARGET [--minutes N] [--slice N] [--stale N] [-j N]
@@ -26,6 +28,10 @@ fn main() -> ExitCode {
             [] => registry(false),
             [check] if check == "--check" => registry(true),
             _ => usage("registry knows only --check"),
+        },
+        "docs" => match rest {
+            [] => docs::write(root()),
+            _ => usage("docs takes nothing more"),
         },
         "adversary" => match adversary::Plan::read(rest) {
             Ok(plan) => plan.run(root()),

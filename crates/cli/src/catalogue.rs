@@ -129,16 +129,13 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
                 ..registered("profile", p.name, p.summary, "", &[])
             })
             .collect(),
-        ListKind::Cc => cc::REGISTRY
-            .iter()
-            .map(|e| registered("cc", e.name, e.summary, e.spec, e.params))
-            .collect(),
-        ListKind::Ack => ack::REGISTRY
-            .iter()
-            .map(|e| registered("ack", e.name, e.summary, e.spec, e.params))
-            .collect(),
-        ListKind::Feedback => feedback::REGISTRY
-            .iter()
+        ListKind::Cc => {
+            cc::all().map(|e| registered("cc", e.name, e.summary, e.spec, e.params)).collect()
+        }
+        ListKind::Ack => {
+            ack::all().map(|e| registered("ack", e.name, e.summary, e.spec, e.params)).collect()
+        }
+        ListKind::Feedback => feedback::all()
             .map(|e| registered("feedback", e.name, e.summary, e.spec, e.params))
             .collect(),
         ListKind::Markers => {

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-tcp",
@@ -19,6 +19,7 @@ const ORDER: [&str; 14] = [
     "lowtide-record",
     "lowtide-lab",
     "lowtide",
+    "own-scheme",
     "lowtide-trial",
 ];
 

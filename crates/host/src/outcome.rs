@@ -74,6 +74,16 @@ pub struct FlowRecord {
     pub fast_retransmits: u64,
     /// Window reductions because of ECN.
     pub ecn_reductions: u64,
+    /// ACKs that the receiver's delayed-ACK timer released.
+    pub delack_timeouts: u64,
+    /// How long their data had waited, all together.
+    pub delack_time: Duration,
+    /// Of these timeouts, as far as the control guesses at them: found by the sender's rule.
+    pub delack_found: u64,
+    /// Not found.
+    pub delack_missed: u64,
+    /// ACKs that the rule took for released by the timer and that were not.
+    pub delack_imagined: u64,
     /// Payload bytes that the receiver got with CE.
     pub marked_bytes: u64,
     /// Payload bytes that the receiver got in all, duplicates included.

@@ -2,7 +2,7 @@
 
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, Info, switches};
-use lowtide_units::{Bytes, Instant};
+use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::app::{Progress, Side};
 use crate::node::Node;
@@ -70,6 +70,7 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
     };
     let counters = client.map(|c| c.counters).unwrap_or_default();
     let mode = client.map_or(EcnMode::Off, |c| c.ecn);
+    let guesses = client.map(|c| c.delack).unwrap_or_default();
     Some(FlowRecord {
         id,
         group: flow.group,
@@ -88,6 +89,11 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         rto_count: counters.rto_count,
         fast_retransmits: counters.fast_retransmits,
         ecn_reductions: counters.ecn_reductions,
+        delack_timeouts: server.map_or(0, |s| u64::from(s.delack_timeouts)),
+        delack_time: server.map_or(Duration::ZERO, |s| s.delack_time),
+        delack_found: u64::from(guesses.found),
+        delack_missed: u64::from(guesses.missed),
+        delack_imagined: u64::from(guesses.imagined),
         marked_bytes: server.map_or(0, |s| s.marked_bytes),
         received_bytes: server.map_or(0, |s| s.received_bytes),
         srtt: client.and_then(|c| c.srtt),

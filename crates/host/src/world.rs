@@ -283,7 +283,9 @@ impl<'a> World<'a> {
         while let Some(transmit) = conn.poll_transmit(now) {
             let mut left_at = None;
             for i in 0..transmit.segments {
-                let segment: Segment = transmit.segment(i);
+                let mut segment: Segment = transmit.segment(i);
+                // What no wire says, for those who ask for it by name.
+                segment.rx.delack_timeout = Some(transmit.delack_timeout);
                 let packet =
                     packet(handle.host, peer.host, segment, side.index(), side.peer().index());
                 left_at = self.net.send(now, packet, sched).or(left_at);

@@ -166,6 +166,12 @@ pub static FIELDS: &[Field] = &[
     field("ecn_reductions", Kind::Number, "reductions because of ECN so far", |v| {
         n(v.info.counters.ecn_reductions)
     }),
+    field("delack_timeouts", Kind::Number, "ACKs that the delayed-ACK timer released", |v| {
+        n(u64::from(v.info.delack_timeouts))
+    }),
+    field("pacing_rate", Kind::Number, "rate at which data is spaced, bit/s", |v| {
+        v.info.pacing_rate.map_or(Value::Absent, |r| n(r.as_bps()))
+    }),
     field("delivered_ce", Kind::Number, "payload bytes that the decoder counted as CE", |v| {
         n(v.info.counters.delivered_ce)
     }),
@@ -240,6 +246,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("tcpi_retransmits", "assert `timeouts`, which counts all of the connection"),
     ("tcpi_options", "assert `ecn`, or look at the options of the packets"),
     ("tcpi_delivered_ce", "assert `delivered_ce_segs`, or `delivered_ce` in bytes"),
+    ("tcpi_pacing_rate", "Linux counts bytes per second; assert `pacing_rate`, in bit/s"),
 ];
 
 /// The field of that name.

@@ -46,6 +46,11 @@ table! {
     rto_count: u64, "", "Retransmission timeouts at the sender.";
     fast_retransmits: u64, "", "Recovery episodes begun by duplicate ACKs or SACK.";
     ecn_reductions: u64, "", "Window reductions because of ECN.";
+    delack_timeouts: u64, "", "ACKs that the receiver's delayed-ACK timer released.";
+    delack_time_ps: u64, "ps", "How long their data had waited, all together.";
+    delack_found: u64, "", "Of these, found by the sender's rule, where its control guesses (tdctcp).";
+    delack_missed: u64, "", "Of these, not found by the rule.";
+    delack_imagined: u64, "", "ACKs that the rule took for such and that were not.";
     marked_bytes: u64, "bytes", "Payload bytes that arrived with CE.";
     received_bytes: u64, "bytes", "Payload bytes that arrived, duplicates included.";
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";

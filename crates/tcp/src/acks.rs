@@ -1,6 +1,6 @@
 //! What an ACK does to the sender: the scoreboard, recovery, the round trip, ECN, the window.
 
-use lowtide_units::{Bytes, Instant, Rate};
+use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::{Flags, Segment};
 
 use crate::cc::{AckSample, CongestionEvent, Reaction};
@@ -119,10 +119,13 @@ impl Connection {
                 && self.snd.limited_by == LimitedBy::Cwnd
                 && !self.ecn.frozen(ack, feedback.congested),
             after_rto,
-            delack_suspected: false,
+            delack_suspected: self.delack_suspected(seg, &acked, rtt),
+            delack_timeout: seg.rx.delack_timeout,
         };
+        self.snd.last_ece = seg.flags.contains(Flags::ECE);
         let reaction = self.cc.as_mut().map_or(Reaction::None, |cc| cc.on_ack(&sample));
-        if reaction == Reaction::Reduced {
+        // A control that goes by delay states its window itself, in one step, and owes no CWR.
+        if reaction == Reaction::Reduced && sample.ece {
             self.counters.ecn_reductions += 1;
             self.ecn.on_cut(self.snd.nxt);
             self.reduce_for_ecn(&acked);
@@ -231,7 +234,7 @@ impl Connection {
         seg: &Segment,
         acked: &Acked,
         advanced: bool,
-    ) -> Option<lowtide_units::Duration> {
+    ) -> Option<Duration> {
         let clean = acked.newest.as_ref().filter(|_| !acked.waited);
         let measured = match (clean, &self.ts, seg.options.timestamps) {
             (Some(newest), _, _) => Some(now.saturating_since(newest.at)),
@@ -263,6 +266,16 @@ impl Connection {
             acked_bytes: acked.acked_bytes,
             mss: self.snd.mss,
         })
+    }
+
+    /// The rule of [`AckSample::delack_suspected`].
+    fn delack_suspected(&self, seg: &Segment, acked: &Acked, rtt: Option<Duration>) -> bool {
+        (1..self.config.delack_segments).contains(&acked.acked_segments)
+            && self.snd.board.is_empty()
+            && self.snd.last_ece == seg.flags.contains(Flags::ECE)
+            && rtt
+                .zip(self.rtt.min())
+                .is_some_and(|(r, min)| r >= min + self.config.rto_granularity)
     }
 
     /// Bytes delivered since the newest acknowledged segment left, over the time that took.

@@ -103,6 +103,18 @@ pub enum Reduction {
     Prr,
 }
 
+/// When data that the window lets go really goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacingRule {
+    /// At once.
+    Off,
+    /// At the rate that the control states; at once where it states none.
+    Control,
+    /// At the rate that the control states, else at one that follows from the window and the round
+    /// trip.
+    Window,
+}
+
 /// Whether a loss reaction that was not needed is taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UndoRule {
@@ -197,8 +209,8 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Hold back small segments while data is outstanding (RFC 9293 §3.7.4).
     pub nagle: bool,
-    /// Obey the pacing rate that the control states.
-    pub pacing: bool,
+    /// How data is spaced.
+    pub pacing: PacingRule,
     /// RTO before the first sample.
     pub rto_initial: Duration,
     /// The least RTO.
@@ -330,7 +342,7 @@ impl Default for Config {
             undo: UndoRule::Off,
             limited_transmit: true,
             nagle: true,
-            pacing: true,
+            pacing: PacingRule::Control,
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_secs(1),
             rto_min_applies: RtoMinApplies::Timeout,

@@ -134,7 +134,11 @@ impl Connection {
 
     /// The next thing to put on the wire; `None` when there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let transmit = self.next_transmit(now).or_else(|| self.keep_alive_probe(now));
+        let released = self.rcv.released_by_timer();
+        let mut transmit = self.next_transmit(now).or_else(|| self.keep_alive_probe(now));
+        if let Some(transmit) = transmit.as_mut().filter(|_| released) {
+            transmit.delack_timeout = !self.rcv.released_by_timer();
+        }
         self.note_waiting(now);
         transmit
     }
@@ -280,8 +284,12 @@ impl Connection {
             snd_wnd: self.snd.wnd,
             mss: self.snd.mss,
             limited_by: self.snd.limited_by,
+            pacing_rate: self.pacing_rate(),
             in_recovery: self.snd.episode.repairing(),
             last_departure: self.last_departure,
+            delack_timeouts: self.rcv.delack_timeouts,
+            delack_time: self.rcv.delack_time,
+            delack: self.cc.as_ref().map_or_else(Default::default, |c| c.delack_tally()),
             counters: self.counters,
         }
     }

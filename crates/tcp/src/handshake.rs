@@ -255,6 +255,7 @@ impl Connection {
         let setup = ack::Setup {
             segments: config.delack_segments.max(1),
             timer: config.delack_timer,
+            mss,
             ecn: self.ecn.must_echo(),
         };
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));

@@ -1,7 +1,8 @@
 //! What a connection shows of itself, with the names of `tcp_info` where one exists.
 
-use lowtide_units::{Duration, HostStamp};
+use lowtide_units::{Duration, HostStamp, Rate};
 
+use crate::cc::DelackTally;
 use crate::ecn::EcnMode;
 use crate::sender::LimitedBy;
 use crate::state::State;
@@ -77,10 +78,18 @@ pub struct Info {
     pub mss: u32,
     /// What limits the sender.
     pub limited_by: LimitedBy,
+    /// The rate at which data is spaced, where it is.
+    pub pacing_rate: Option<Rate>,
     /// In loss recovery.
     pub in_recovery: bool,
     /// The host's clock when the last segment really left, where the driver stamps.
     pub last_departure: Option<HostStamp>,
+    /// ACKs of this end that its delayed-ACK timer released.
+    pub delack_timeouts: u32,
+    /// How long the data that they acknowledge had waited, all together.
+    pub delack_time: Duration,
+    /// How often the control guessed right at delayed-ACK timeouts.
+    pub delack: DelackTally,
     /// Counters.
     pub counters: Counters,
 }

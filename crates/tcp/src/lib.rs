@@ -1,13 +1,15 @@
 //! The sans-IO TCP of lowtide.
 //!
-//! Contract: deterministic; no I/O, no clock, no threads, no global state, no payload bytes, and no
-//! floats that decide. `now` is an argument. Remote input gives an error, never a panic.
+//! Contract: deterministic; no I/O, no clock, no threads, no payload bytes, and no floats that decide.
+//! No global state but what other crates register before anything runs ([`cc::register`]). `now` is an argument. Remote input gives an error, never a panic.
 //!
 //! Read first: RFC 9293, RFC 5681, RFC 6675, RFC 6298, RFC 7323, RFC 3168.
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 
 extern crate alloc;
+// So that a file reads the same in here and in a crate of its own: `use lowtide_tcp::cc::Entry`.
+extern crate self as lowtide_tcp;
 
 #[cfg(test)]
 extern crate std;
@@ -36,10 +38,12 @@ mod liveness;
 mod loss_probe;
 mod losses;
 mod output;
+mod pacing;
 mod params;
 mod reassembly;
 mod receiver;
 mod recovery;
+mod registered;
 mod rtt;
 mod sender;
 mod state;
@@ -49,7 +53,7 @@ mod transmit;
 mod value;
 
 pub use config::{
-    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, IsnRule,
+    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, IsnRule, PacingRule,
     RecoveryRule, Recut, Reduction, RtoMinApplies, TimestampOffset, UndoRule,
 };
 pub use connection::Connection;
@@ -61,6 +65,7 @@ pub use info::{Counters, Info};
 pub use ip::IpVersion;
 pub use params::{Param, Params};
 pub use receiver::Accepted;
+pub use registered::NameTaken;
 pub use sender::LimitedBy;
 pub use state::State;
 pub use transmit::{Transmit, TransmitId};

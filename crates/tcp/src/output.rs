@@ -1,6 +1,8 @@
 //! What may be sent now, and the segments that carry it.
 
-use lowtide_units::{Bytes, Duration, Instant};
+use core::ops::Range;
+
+use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Segment, SeqNum};
 
 use crate::cc::CongestionEvent;
@@ -32,6 +34,7 @@ impl Connection {
     /// In the order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks,
     /// data, a plain ACK.
     pub(crate) fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        self.snd.pacing_blocked = false;
         if let Some(seq) = self.reset.take() {
             return Some(self.reset_segment(now, seq));
         }
@@ -75,13 +78,7 @@ impl Connection {
         self.rcv.must_ack_now().then(|| self.pure_ack(now))
     }
 
-    /// A paced sender waits although it may send.
-    pub(crate) const fn pacing_blocks(&self) -> bool {
-        self.snd.pacing_blocked
-    }
-
     fn plan(&mut self, now: Instant) -> Option<Plan> {
-        self.snd.pacing_blocked = false;
         if core::mem::take(&mut self.snd.probe_due)
             && self.snd.board.is_empty()
             && self.snd.has_unsent()
@@ -96,16 +93,7 @@ impl Connection {
         }
         let plan = self.plan_unpaced(now);
         self.arm_persist(now, plan.is_some());
-        if plan.is_some()
-            && self.config.pacing
-            && now < self.snd.pace_at
-            && self.cc.as_ref().is_some_and(|c| c.pacing_rate().is_some())
-        {
-            self.snd.pacing_blocked = true;
-            self.snd.limited_by = LimitedBy::Cwnd;
-            return None;
-        }
-        plan
+        if plan.is_some() && self.must_wait(now) { None } else { plan }
     }
 
     fn plan_unpaced(&mut self, now: Instant) -> Option<Plan> {
@@ -303,14 +291,7 @@ impl Connection {
         if self.snd.extras.is_some() {
             self.restart_loss_probe(now, true);
         }
-        Transmit {
-            id: self.new_id(),
-            header,
-            stream: start..end,
-            mss: self.snd.mss,
-            segments,
-            accurate: self.ecn.is_accurate(),
-        }
+        self.transmit(header, start..end, segments)
     }
 
     pub(crate) fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
@@ -332,14 +313,7 @@ impl Connection {
         self.counters.data_segs_out += 1;
         self.counters.bytes_retrans += len;
         self.sent_data(now, header.payload_len);
-        Transmit {
-            id: self.new_id(),
-            header,
-            stream: sent.start..payload_end,
-            mss: self.snd.mss,
-            segments: 1,
-            accurate: self.ecn.is_accurate(),
-        }
+        self.transmit(header, sent.start..payload_end, 1)
     }
 
     /// One byte of new data beyond the window (RFC 9293 §3.8.6.1). SND.NXT stays: the byte counts as
@@ -359,7 +333,7 @@ impl Connection {
         header.payload_len = 1;
         let end = start + 1;
         self.snd.probe_end = Some(end);
-        Transmit { stream: start..end, ..self.control(header) }
+        self.transmit(header, start..end, 1)
     }
 
     /// Data left: the retransmission timer runs (RFC 6298 §5.1) and the pacer moves on.
@@ -372,11 +346,7 @@ impl Connection {
         if self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();
         }
-        let rate = self.cc.as_ref().and_then(|c| c.pacing_rate());
-        if let Some(rate) = rate.filter(|_| self.config.pacing) {
-            let wire = Bytes::new(u64::from(payload) + u64::from(self.ip.headers()));
-            self.snd.pace_at = self.snd.pace_at.max(now) + rate.serialization(wire);
-        }
+        self.space(now, payload);
     }
 
     /// A header with everything that every segment of a synchronised connection carries. It
@@ -467,13 +437,19 @@ impl Connection {
     pub(crate) fn control(&mut self, header: Segment) -> Transmit {
         // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
         let at = self.snd.nxt.min(self.snd.end);
+        self.transmit(header, at..at, 1)
+    }
+
+    fn transmit(&mut self, header: Segment, stream: Range<u64>, segments: u32) -> Transmit {
+        let mss = self.snd.mss;
         Transmit {
             id: self.new_id(),
             header,
-            stream: at..at,
-            mss: self.snd.mss,
-            segments: 1,
+            stream,
+            mss,
+            segments,
             accurate: self.ecn.is_accurate(),
+            delack_timeout: false,
         }
     }
 }

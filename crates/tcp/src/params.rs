@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use lowtide_units::Duration;
+
 use crate::value::{Kind, Value};
 
 /// One parameter as its file declares it.
@@ -43,6 +45,13 @@ impl Params {
     pub fn count(&self, owner: &str, name: &str, default: u64) -> u64 {
         match self.get(owner, name) {
             Some(Value::Count(n)) => *n,
+            _ => default,
+        }
+    }
+    /// The time set for `owner.name`, or `default`.
+    pub fn duration(&self, owner: &str, name: &str, default: Duration) -> Duration {
+        match self.get(owner, name) {
+            Some(Value::Duration(d)) => *d,
             _ => default,
         }
     }

@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 use core::ops::Range;
 
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Ecn, Flags, SackBlocks, Segment, SeqNum};
 
 use crate::ack::{AckAction, AckPolicy, Marks, RxSample};
@@ -28,6 +28,7 @@ pub(crate) struct SplitAck {
     pub(crate) echo: bool,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
 pub(crate) struct Receiver {
     irs: SeqNum,
@@ -49,7 +50,15 @@ pub(crate) struct Receiver {
     policy: Option<Box<dyn AckPolicy>>,
     ack_owed: bool,
     ack_now: bool,
+    /// The delayed-ACK timer has fired and the ACK is not out yet.
+    timer_fired: bool,
+    /// ACKs that the timer released.
+    pub(crate) delack_timeouts: u32,
     ack_deadline: Instant,
+    /// When the data came whose ACK waits for the deadline.
+    ack_since: Instant,
+    /// How long ACKs waited that the timer released, all together.
+    pub(crate) delack_time: Duration,
     split: Option<SplitAck>,
     /// Payload bytes that came with CE; all payload bytes that came, duplicates included.
     pub(crate) marked_bytes: u64,
@@ -74,7 +83,11 @@ impl Receiver {
             policy: None,
             ack_owed: false,
             ack_now: false,
+            timer_fired: false,
+            delack_timeouts: 0,
             ack_deadline: Instant::FAR_FUTURE,
+            ack_since: Instant::ZERO,
+            delack_time: Duration::ZERO,
             split: None,
             marked_bytes: 0,
             received_bytes: 0,
@@ -270,9 +283,10 @@ impl Receiver {
         accepted
     }
 
-    fn owe_ack(&mut self, now: Instant, wait: lowtide_units::Duration) {
+    fn owe_ack(&mut self, now: Instant, wait: Duration) {
         if !self.ack_owed {
             self.ack_deadline = now + wait;
+            self.ack_since = now;
         }
         self.ack_owed = true;
     }
@@ -286,6 +300,7 @@ impl Receiver {
     pub(crate) const fn owe_nothing(&mut self) {
         self.ack_owed = false;
         self.ack_now = false;
+        self.timer_fired = false;
         self.ack_deadline = Instant::FAR_FUTURE;
         self.split = None;
     }
@@ -354,8 +369,18 @@ impl Receiver {
     /// The delayed-ACK timer fired.
     pub(crate) fn on_ack_timer(&mut self, now: Instant) {
         if self.ack_owed && self.ack_deadline <= now {
+            if !self.ack_now {
+                self.timer_fired = true;
+                self.delack_timeouts += 1;
+                self.delack_time += now.saturating_since(self.ack_since);
+            }
             self.ack_now = true;
         }
+    }
+
+    /// The delayed-ACK timer, and nothing else, is why an ACK is due.
+    pub(crate) const fn released_by_timer(&self) -> bool {
+        self.timer_fired
     }
 
     /// A segment that acknowledges everything up to RCV.NXT is going out.

@@ -95,6 +95,8 @@ pub(crate) struct Sender {
     pub(crate) pace_at: Instant,
     /// The last attempt to send was stopped by the pacer alone.
     pub(crate) pacing_blocked: bool,
+    /// ECE of the last ACK.
+    pub(crate) last_ece: bool,
     /// Bytes delivered so far, and when the last of them was.
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Instant,
@@ -129,6 +131,7 @@ impl Sender {
             probe_due: false,
             pace_at: Instant::ZERO,
             pacing_blocked: false,
+            last_ece: false,
             delivered: 0,
             delivered_at: Instant::ZERO,
         }

@@ -23,6 +23,9 @@ pub struct Transmit {
     pub segments: u32,
     /// AE, CWR and ECE are a counter, the same on each segment (RFC 9768 §3.3.4).
     pub accurate: bool,
+    /// The delayed-ACK timer released this acknowledgement. For simulators, which may tell the other end
+    /// ([`lowtide_wire::RxMeta::delack_timeout`]); nothing on the wire says so.
+    pub delack_timeout: bool,
 }
 
 impl Transmit {

@@ -13,6 +13,9 @@ pub struct RxMeta {
     pub coalesced: u16,
     /// How many of those had CE; only meaningful when `coalesced > 1`.
     pub ce_coalesced: u16,
+    /// Whether a delayed-ACK timer at its sender released this segment. Only a simulator can know; the
+    /// wire does not say, and nobody else sets it.
+    pub delack_timeout: Option<bool>,
 }
 
 /// A TCP segment with the IP facts that TCP cares about. The payload is a length, not bytes.

@@ -87,7 +87,7 @@ mod tests {
     use crate::value::Value;
 
     fn policy(params: &Params) -> Box<dyn AckPolicy> {
-        build(params, &Setup { segments: 2, timer: Duration::from_ms(40), ecn: true })
+        build(params, &Setup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true })
     }
 
     const DATA: Marks = Marks { ce: 1, data: true, ack_owed: true };

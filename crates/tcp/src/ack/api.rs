@@ -14,6 +14,8 @@ pub struct Setup {
     pub segments: u32,
     /// The longest an ACK waits.
     pub timer: Duration,
+    /// Payload bytes of a full segment, as far as this end can tell: those of its own.
+    pub mss: u32,
     /// ECN was agreed; without it the echo is always off.
     pub ecn: bool,
 }

@@ -80,7 +80,7 @@ mod tests {
     const TIMER: Duration = Duration::from_ms(40);
 
     fn policy(segments: u32) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &Setup { segments, timer: TIMER, ecn: true })
+        build(&Params::new(), &Setup { segments, timer: TIMER, mss: 1000, ecn: true })
     }
 
     fn data(ce: bool, ack_pending: bool) -> RxSample {
@@ -113,7 +113,7 @@ mod tests {
     fn with_one_ack_at_a_flip_what_waits_is_covered_by_the_new_echo() {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name("new-echo"));
-        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
         assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER));
         assert_eq!(p.on_data(&data(true, true)), AckAction::Now);
         assert!(p.echo());
@@ -123,7 +123,7 @@ mod tests {
     fn a_flip_hastens_nothing_where_nothing_waits_if_so_set() {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name("when-waiting"));
-        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
         assert!(p.echo());
         assert_eq!(p.on_data(&data(false, true)), AckAction::Now);
@@ -135,7 +135,7 @@ mod tests {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
             let mut params = Params::new();
             params.set(NAME, "cwr-ack", Value::Name(set));
-            let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+            let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
             assert_eq!(p.on_data(&RxSample { cwr: true, ..data(false, false) }), action, "{set}");
             p.on_ack_sent(Instant::ZERO);
             assert_eq!(p.on_data(&data(false, false)), AckAction::Delay(TIMER), "no CWR");
@@ -211,7 +211,8 @@ mod tests {
 
     #[test]
     fn without_ecn_agreed_there_is_no_echo() {
-        let mut p = build(&Params::new(), &Setup { segments: 2, timer: TIMER, ecn: false });
+        let mut p =
+            build(&Params::new(), &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: false });
         assert_eq!(p.on_data(&data(true, false)), AckAction::Delay(TIMER));
         assert!(!p.echo());
     }

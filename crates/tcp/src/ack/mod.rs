@@ -12,6 +12,7 @@ pub mod accecn;
 pub mod dctcp;
 pub mod odctcp;
 pub mod rfc3168;
+pub mod tdctcp;
 // lowtide:registry end
 
 pub use api::{AckAction, AckPolicy, Entry, Marks, RxSample, Setup};
@@ -19,17 +20,34 @@ pub use cwr::{CWR_ACK, answers_cwr, hasten};
 pub use delayed::DelayedAck;
 pub use flips::{FLIP, Flips};
 
+use crate::registered::{Added, NameTaken};
+
 /// Every acknowledgement policy, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&accecn::ENTRY, &dctcp::ENTRY, &odctcp::ENTRY, &rfc3168::ENTRY];
+pub static REGISTRY: &[&Entry] =
+    &[&accecn::ENTRY, &dctcp::ENTRY, &odctcp::ENTRY, &rfc3168::ENTRY, &tdctcp::ENTRY];
 // lowtide:registry list end
+
+/// Those that other crates added.
+static ADDED: Added<Entry> = Added::new();
+
+/// Adds a policy from outside of this crate, for the whole process; to be called before anything
+/// else. Command line, scenario files and errors then know its name as they know the others.
+pub fn register(entry: &'static Entry) -> Result<(), NameTaken> {
+    ADDED.add(REGISTRY, entry, |e| e.name)
+}
+
+/// Every policy: [`REGISTRY`], then what was added, in the order in which it was.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    REGISTRY.iter().copied().chain(ADDED.iter())
+}
 
 /// The policy of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    REGISTRY.iter().copied().find(|e| e.name == name)
+    all().find(|e| e.name == name)
 }
 
 /// The names of all policies.
 pub fn names() -> alloc::vec::Vec<&'static str> {
-    REGISTRY.iter().map(|e| e.name).collect()
+    all().map(|e| e.name).collect()
 }

@@ -75,7 +75,7 @@ mod tests {
     fn policy(flip: &'static str) -> Box<dyn AckPolicy> {
         let mut params = Params::new();
         params.set(NAME, "flip", Value::Name(flip));
-        build(&params, &Setup { segments: 2, timer: TIMER, ecn: true })
+        build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true })
     }
 
     fn data(ce: bool, cwr: bool, ack_pending: bool) -> RxSample {

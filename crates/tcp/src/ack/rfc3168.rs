@@ -100,7 +100,7 @@ mod tests {
     const TIMER: Duration = Duration::from_ms(40);
 
     fn policy(ecn: bool) -> Box<dyn AckPolicy> {
-        build(&Params::new(), &Setup { segments: 2, timer: TIMER, ecn })
+        build(&Params::new(), &Setup { segments: 2, timer: TIMER, mss: 1000, ecn })
     }
 
     fn data(ce: bool, cwr: bool) -> RxSample {
@@ -154,7 +154,7 @@ mod tests {
     fn quick_acks_follow_the_mark_that_sets_the_latch_and_no_other() {
         let mut params = Params::new();
         params.set(NAME, "quick-acks", Value::Count(2));
-        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+        let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
         for (ce, action) in [
             (false, AckAction::Delay(TIMER)),
             (true, AckAction::Now),
@@ -171,7 +171,7 @@ mod tests {
         for (set, action) in [("as-usual", AckAction::Delay(TIMER)), ("at-once", AckAction::Now)] {
             let mut params = Params::new();
             params.set(NAME, "cwr-ack", Value::Name(set));
-            let mut p = build(&params, &Setup { segments: 2, timer: TIMER, ecn: true });
+            let mut p = build(&params, &Setup { segments: 2, timer: TIMER, mss: 1000, ecn: true });
             assert_eq!(p.on_data(&data(false, true)), action, "{set}");
         }
     }

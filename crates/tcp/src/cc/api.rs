@@ -77,8 +77,13 @@ pub struct AckSample {
     pub may_grow: bool,
     /// An RTO is being repaired; growth by slow start counts with L = 1 (RFC 3465 §2.3).
     pub after_rto: bool,
-    /// The ACK looks like one that a delayed-ACK timer released.
+    /// The ACK looks like one that a delayed-ACK timer released; the rule is ours, as no
+    /// specification has one: it covers fewer than m segments (switch `delack-segments`), its ECE is
+    /// that of the ACK before, nothing is left outstanding, and its round-trip time is at least the
+    /// minimum and a clock tick (switch `rto-granularity`).
     pub delack_suspected: bool,
+    /// Whether a delayed-ACK timer really released it; told by simulators only.
+    pub delack_timeout: Option<bool>,
 }
 
 /// What the control did about congestion on this ACK.
@@ -87,7 +92,7 @@ pub struct AckSample {
 pub enum Reaction {
     /// Nothing.
     None,
-    /// It cut its window because of ECN or delay: the connection notes the round and owes a CWR.
+    /// It cut its window, because of ECN or delay. For ECN the connection notes the round and owes a CWR.
     Reduced,
 }
 
@@ -196,6 +201,18 @@ pub struct Entry {
     pub build: fn(&Params, &Path) -> Box<dyn CongestionControl>,
 }
 
+/// How often a control guessed right that the peer's delayed-ACK timer had released an ACK, where a
+/// simulator tells the truth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DelackTally {
+    /// It had, and the guess said so.
+    pub found: u32,
+    /// It had, and the guess did not say so.
+    pub missed: u32,
+    /// It had not, and the guess said that it had.
+    pub imagined: u32,
+}
+
 /// Decides how much may be in flight.
 pub trait CongestionControl: fmt::Debug + Send {
     /// One ACK. The control updates its estimators and its window, in the order of its specification.
@@ -209,6 +226,10 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Rate at which to space segments; `None` sends as the ACKs come.
     fn pacing_rate(&self) -> Option<Rate> {
         None
+    }
+    /// How often it guessed right at delayed-ACK timeouts; all zero for a control that does not guess.
+    fn delack_tally(&self) -> DelackTally {
+        DelackTally::default()
     }
     /// Shows what else is worth recording (alpha). cwnd and ssthresh are recorded anyway.
     fn probe(&self, out: &mut dyn Probe) {

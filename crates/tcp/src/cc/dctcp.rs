@@ -43,6 +43,7 @@ use crate::params::Params;
 mod settings;
 
 use settings::{Arithmetic, NAME, PARAMS, Settings};
+pub(super) use settings::{INITIAL_ALPHA, SHIFT_G};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
@@ -61,16 +62,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
-    let set = Settings::read(params);
-    Box::new(Dctcp {
-        window: Window::new(path, Factor::HALF).overshooting(set.overshoots),
-        alpha: set.initial_alpha,
-        set,
-        round: Round::default(),
-        una: 0,
-        congested: false,
-        recovery: Recovery::None,
-    })
+    Box::new(Dctcp::of(NAME, params, path))
 }
 
 /// One observation window: what was acknowledged since it began, and how much of that was marked.
@@ -93,9 +85,10 @@ enum Recovery {
     JustOver,
 }
 
+/// The control; others build on it.
 #[derive(Debug)]
-struct Dctcp {
-    window: Window,
+pub(super) struct Dctcp {
+    pub(super) window: Window,
     set: Settings,
     /// In `arithmetic.bits()` fraction bits.
     alpha: u32,
@@ -108,8 +101,33 @@ struct Dctcp {
 }
 
 impl Dctcp {
+    /// With the parameters that stand under `owner`.
+    pub(super) fn of(owner: &str, params: &Params, path: &Path) -> Self {
+        let set = Settings::read(owner, params);
+        Self {
+            window: Window::new(path, Factor::HALF).overshooting(set.overshoots),
+            alpha: set.initial_alpha,
+            set,
+            round: Round::default(),
+            una: 0,
+            congested: false,
+            recovery: Recovery::None,
+        }
+    }
+
+    /// Alpha, 2^20 being one.
+    pub(super) fn alpha_q20(&self) -> u32 {
+        self.alpha << (Q20_BITS - self.set.arithmetic.bits())
+    }
+
+    /// Alpha is zero and its observation window begins anew.
+    pub(super) fn forget(&mut self) {
+        self.alpha = 0;
+        self.round.restart = true;
+    }
+
     /// Counts the ACK and updates alpha when it ends the observation window.
-    fn observe(&mut self, ack: &AckSample) {
+    pub(super) fn observe(&mut self, ack: &AckSample) {
         if ack.after_rto {
             // A loss found while a timeout is repaired begins no fast recovery that would end.
             self.recovery = Recovery::None;
@@ -150,10 +168,15 @@ impl Dctcp {
 
     /// The cut that this ACK allows and reports, else growth.
     fn react(&mut self, ack: &AckSample) -> Reaction {
-        if !(ack.ece && ack.may_reduce) {
-            self.window.grow(ack);
-            return Reaction::None;
+        if ack.ece && ack.may_reduce {
+            return self.cut(ack);
         }
+        self.window.grow(ack);
+        Reaction::None
+    }
+
+    /// Half of alpha comes off the window.
+    pub(super) fn cut(&mut self, ack: &AckSample) -> Reaction {
         if self.set.slowstart && !self.congested {
             self.alpha = 1 << self.set.arithmetic.bits();
             self.round = Round { end: ack.snd_nxt, ..Round::default() };

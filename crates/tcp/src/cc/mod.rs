@@ -9,26 +9,52 @@ mod window;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod cubic;
 pub mod dctcp;
+pub mod hull;
 pub mod newreno;
+pub mod tdctcp;
+pub mod vegas;
 // lowtide:registry end
 
+/// A file in a crate of its own could stand in here as it is.
+#[cfg(test)]
+#[path = "../../../../examples/own-scheme/src/abe.rs"]
+#[expect(unreachable_pub, reason = "it is no part of this crate")]
+mod abe_of_the_example;
+
 pub use api::{
-    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Path, Reaction,
-    Signal, Wants,
+    AckSample, CongestionControl, CongestionEvent, Declares, DelackTally, Entry, Exemption, Path,
+    Reaction, Signal, Wants,
 };
 pub use window::{Factor, SLOW_START_END, Window, overshoots};
 
+use crate::registered::{Added, NameTaken};
+
 /// Every congestion control, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&cubic::ENTRY, &dctcp::ENTRY, &newreno::ENTRY];
+pub static REGISTRY: &[&Entry] =
+    &[&cubic::ENTRY, &dctcp::ENTRY, &hull::ENTRY, &newreno::ENTRY, &tdctcp::ENTRY, &vegas::ENTRY];
 // lowtide:registry list end
+
+/// Those that other crates added.
+static ADDED: Added<Entry> = Added::new();
+
+/// Adds a control from outside of this crate, for the whole process; to be called before anything
+/// else. Command line, scenario files and errors then know its name as they know the others.
+pub fn register(entry: &'static Entry) -> Result<(), NameTaken> {
+    ADDED.add(REGISTRY, entry, |e| e.name)
+}
+
+/// Every control: [`REGISTRY`], then what was added, in the order in which it was.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    REGISTRY.iter().copied().chain(ADDED.iter())
+}
 
 /// The control of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    REGISTRY.iter().copied().find(|e| e.name == name)
+    all().find(|e| e.name == name)
 }
 
 /// The names of all controls.
 pub fn names() -> alloc::vec::Vec<&'static str> {
-    REGISTRY.iter().map(|e| e.name).collect()
+    all().map(|e| e.name).collect()
 }

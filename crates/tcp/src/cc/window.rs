@@ -142,10 +142,15 @@ impl Window {
 
     /// Additive increase: one segment per window of acknowledged bytes (RFC 3465 §2.1).
     pub fn avoid(&mut self, acked_bytes: u64) {
+        self.avoid_by(acked_bytes, self.mss());
+    }
+
+    /// The same with another increase than a segment, bytes.
+    pub fn avoid_by(&mut self, acked_bytes: u64, increase: u64) {
         self.counted = self.counted.saturating_add(acked_bytes);
         if self.counted >= self.cwnd {
             self.counted -= self.cwnd;
-            self.cwnd = self.cwnd.saturating_add(self.mss());
+            self.cwnd = self.cwnd.saturating_add(increase);
         }
     }
 

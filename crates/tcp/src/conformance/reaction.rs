@@ -21,10 +21,12 @@ pub(super) fn signals(subject: Subject<'_>) -> Broken {
         }
     };
     let delay = |flow: &mut Flow, on: bool| {
-        for _ in 0..100 {
+        for i in 0..100 {
             let sample = flow.sample(MSS);
-            let queueing_delay = Some(if on { RTT } else { Duration::ZERO });
-            let _ = flow.give(&AckSample { queueing_delay, ..sample });
+            // First a path without a queue, as that is what a delay is compared with.
+            let queue = if on && i >= 20 { RTT } else { Duration::ZERO };
+            let (queueing_delay, rtt) = (Some(queue), Some(RTT + queue));
+            let _ = flow.give(&AckSample { rtt, queueing_delay, ..sample });
         }
     };
     let loss = |flow: &mut Flow, on: bool| {

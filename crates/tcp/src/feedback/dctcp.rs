@@ -24,7 +24,7 @@ pub static ENTRY: Entry = Entry {
     summary: "exact echo: what an ACK with ECE delivers was marked, nothing else",
     spec: "RFC 8257 §3.3",
     params: &[],
-    understands: &["dctcp", "odctcp"],
+    understands: &["dctcp", "odctcp", "tdctcp"],
     build,
 };
 

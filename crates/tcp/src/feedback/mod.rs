@@ -13,18 +13,34 @@ pub mod rfc3168;
 
 pub use api::{AckView, CeFeedback, Entry, FeedbackDecoder};
 
+use crate::registered::{Added, NameTaken};
+
 /// Every feedback decoder, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
 pub static REGISTRY: &[&Entry] =
     &[&accecn::ENTRY, &dctcp::ENTRY, &freebsd::ENTRY, &one_sided::ENTRY, &rfc3168::ENTRY];
 // lowtide:registry list end
 
+/// Those that other crates added.
+static ADDED: Added<Entry> = Added::new();
+
+/// Adds a decoder from outside of this crate, for the whole process; to be called before anything
+/// else. Command line, scenario files and errors then know its name as they know the others.
+pub fn register(entry: &'static Entry) -> Result<(), NameTaken> {
+    ADDED.add(REGISTRY, entry, |e| e.name)
+}
+
+/// Every decoder: [`REGISTRY`], then what was added, in the order in which it was.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    REGISTRY.iter().copied().chain(ADDED.iter())
+}
+
 /// The decoder of that name.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    REGISTRY.iter().copied().find(|e| e.name == name)
+    all().find(|e| e.name == name)
 }
 
 /// The names of all decoders.
 pub fn names() -> alloc::vec::Vec<&'static str> {
-    REGISTRY.iter().map(|e| e.name).collect()
+    all().map(|e| e.name).collect()
 }

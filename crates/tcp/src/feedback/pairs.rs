@@ -28,7 +28,7 @@ fn tell(decoder: &mut dyn FeedbackDecoder, segments: u32, ece: bool) -> u32 {
 fn counted(flip: &'static str, decoder: &str, pattern: u32) -> u32 {
     let mut params = Params::new();
     params.set("dctcp", "flip", Value::Name(flip));
-    let setup = Setup { segments: 2, timer: Duration::from_ms(40), ecn: true };
+    let setup = Setup { segments: 2, timer: Duration::from_ms(40), mss: 1000, ecn: true };
     let mut policy = (ack::find("dctcp").unwrap().build)(&params, &setup);
     let mut decoder = (super::find(decoder).unwrap().build)(&params);
     let (mut waiting, mut sum) = (0, 0);

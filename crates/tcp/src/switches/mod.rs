@@ -175,13 +175,13 @@ pub fn all() -> Vec<Setting> {
     let mut add = |owner, side, params: &'static [Param]| {
         out.extend(params.iter().map(|param| Setting::Param { owner, side, param }));
     };
-    for e in cc::REGISTRY {
+    for e in cc::all() {
         add(e.name, Side::Sender, e.params);
     }
-    for e in feedback::REGISTRY {
+    for e in feedback::all() {
         add(e.name, Side::Sender, e.params);
     }
-    for e in ack::REGISTRY {
+    for e in ack::all() {
         add(e.name, Side::Receiver, e.params);
     }
     out

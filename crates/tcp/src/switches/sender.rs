@@ -8,8 +8,8 @@ use super::field::{
 };
 use super::{Side, Switch};
 use crate::config::{
-    CutRule, CwrRule, EctClass, FreezeGrowth, InitialWindow, RecoveryRule, Recut, Reduction,
-    RtoMinApplies, UndoRule,
+    CutRule, CwrRule, EctClass, FreezeGrowth, InitialWindow, PacingRule, RecoveryRule, Recut,
+    Reduction, RtoMinApplies, UndoRule,
 };
 use crate::value::{Kind, Value};
 use crate::{cc, feedback};
@@ -33,6 +33,8 @@ const RECOVERY: Names<RecoveryRule> = &[
 ];
 const REDUCTION: Names<Reduction> = &[("one-step", Reduction::OneStep), ("prr", Reduction::Prr)];
 const ON_OFF: Names<bool> = &[("off", false), ("on", true)];
+const PACING: Names<PacingRule> =
+    &[("off", PacingRule::Off), ("control", PacingRule::Control), ("window", PacingRule::Window)];
 const UNDO: Names<UndoRule> = &[("off", UndoRule::Off), ("eifel", UndoRule::Eifel)];
 const INITIAL_WINDOW: Names<InitialWindow> =
     &[("rfc6928", InitialWindow::Rfc6928), ("rfc3390", InitialWindow::Rfc3390)];
@@ -241,11 +243,12 @@ pub(super) const SENDER: [Switch; 29] = [
     Switch {
         name: "pacing",
         side: Side::Sender,
-        kind: Kind::Bool,
-        doc: "Obey the pacing rate of a congestion control that states one.",
-        source: "lowtide",
-        get: |c| Value::Bool(c.pacing),
-        set: |c, v| set_bool(&mut c.pacing, v),
+        kind: Kind::Name { allowed: || names(PACING), refused: &[] },
+        doc: "How data is spaced: at once, at the rate that the control states (at once without one), \
+              or else at 1.2 windows per round trip (2 in slow start).",
+        source: "HULL (NSDI 2012) §4.3; Linux tcp_update_pacing_rate",
+        get: |c| name_of(PACING, c.pacing),
+        set: |c, v| set_name(&mut c.pacing, PACING, v),
     },
     Switch {
         name: "rto-initial",

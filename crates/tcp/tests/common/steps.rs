@@ -91,7 +91,7 @@ impl Script {
     }
 
     /// A fact as text: `state`, `cwnd`, `ssthresh`, `flight`, `mss`, `rto`, `srtt`, `wnd`, `acked`,
-    /// `received`, `limited`, `ecn`, `ect`, `ce-segs`, `ce-in`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `probes`,
+    /// `received`, `limited`, `rate` (bit/s), `ecn`, `ect`, `ce-segs`, `ce-in`, `recovery`, `rtos`, `retransmits`, `undos`, `cuts`, `probes`,
     /// `probe-repairs`, `ce`, `challenges`,
     /// `throttled`, `unread`, `alpha` in 1/1024, and `timer`, the time to the next one.
     pub(crate) fn fact(&self, key: &str) -> String {
@@ -111,6 +111,7 @@ impl Script {
             "acked" => info.bytes_acked.to_string(),
             "received" => info.bytes_received.to_string(),
             "limited" => format!("{:?}", info.limited_by),
+            "rate" => info.pacing_rate.map_or("none".to_owned(), |r| r.as_bps().to_string()),
             "ecn" => format!("{:?}", info.ecn),
             "ect" => info.ect.to_string(),
             "ce-segs" => info.counters.delivered_ce_segs.to_string(),

@@ -2,8 +2,8 @@
 
 use lowtide_tcp::{
     AckAccept, AckThrottle, Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth,
-    InitialWindow, IsnRule, Params, RecoveryRule, Recut, Reduction, RstAccept, RtoMinApplies,
-    SynAnswer, TimeWaitReset, TimestampOffset, UndoRule, Value, ack, cc, feedback,
+    InitialWindow, IsnRule, PacingRule, Params, RecoveryRule, Recut, Reduction, RstAccept,
+    RtoMinApplies, SynAnswer, TimeWaitReset, TimestampOffset, UndoRule, Value, ack, cc, feedback,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -69,7 +69,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         },
         limited_transmit: d.flip(),
         nagle: d.flip(),
-        pacing: true,
+        pacing: d.pick(&[PacingRule::Control, PacingRule::Window, PacingRule::Off]),
         rto_initial: d.micros(if patient { 300_000 } else { 5_000 }, 1_000_000),
         rto_min: d.micros(if patient { 300_000 } else { 1_000 }, 300_000),
         rto_min_applies: d.pick(&[RtoMinApplies::Timeout, RtoMinApplies::Variance]),

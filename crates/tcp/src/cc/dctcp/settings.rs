@@ -16,22 +16,28 @@ const AFTER_IDLE: &[&str] = &["keep", "reset"];
 const LOSS_FROM: &[&str] = &["flight", "cwnd"];
 const LOSS_AFTER_CUT: &[&str] = &["once", "again"];
 
+/// The gain of alpha, for every control that has one.
+pub(in crate::cc) const SHIFT_G: Param = Param {
+    name: "shift-g",
+    kind: Kind::Count { min: 0, max: SHIFT_G_MAX as u64 },
+    default: "4",
+    doc: "Gain of alpha as a power of two: g = 2^-shift-g.",
+    source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
+};
+
+/// Where alpha begins.
+pub(in crate::cc) const INITIAL_ALPHA: Param = Param {
+    name: "initial-alpha",
+    kind: Kind::Count { min: 0, max: 1024 },
+    default: "1024",
+    doc: "Alpha at the start, in 1/1024.",
+    source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
+};
+
 /// The parameters as they are registered.
 pub(super) const PARAMS: &[Param] = &[
-    Param {
-        name: "shift-g",
-        kind: Kind::Count { min: 0, max: SHIFT_G_MAX as u64 },
-        default: "4",
-        doc: "Gain of alpha as a power of two: g = 2^-shift-g.",
-        source: "DCTCP paper, SIGCOMM 2010 §4: g = 1/16; §3.4 eq. 15 bounds it",
-    },
-    Param {
-        name: "initial-alpha",
-        kind: Kind::Count { min: 0, max: 1024 },
-        default: "1024",
-        doc: "Alpha at the start, in 1/1024.",
-        source: "RFC 8257 §3.3: 1; §4.2: 0 favours throughput",
-    },
+    SHIFT_G,
+    INITIAL_ALPHA,
     Param {
         name: "arithmetic",
         kind: Kind::Name { allowed: || ARITHMETIC.to_vec(), refused: &[] },
@@ -136,11 +142,12 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn read(params: &Params) -> Self {
+    /// Those that stand under `owner`.
+    pub(super) fn read(owner: &str, params: &Params) -> Self {
         let is = |name: &str, value: &str| {
-            params.get(NAME, name).and_then(Value::name).is_some_and(|set| set == value)
+            params.get(owner, name).and_then(Value::name).is_some_and(|set| set == value)
         };
-        let on = |name: &str| params.get(NAME, name) == Some(&Value::Bool(true));
+        let on = |name: &str| params.get(owner, name) == Some(&Value::Bool(true));
         let arithmetic = if is("arithmetic", "linux") {
             Arithmetic::Linux
         } else if is("arithmetic", "freebsd") {
@@ -148,10 +155,10 @@ impl Settings {
         } else {
             Arithmetic::Q20
         };
-        let initial = params.count(NAME, "initial-alpha", 1024).min(1024) as u32;
+        let initial = params.count(owner, INITIAL_ALPHA.name, 1024).min(1024) as u32;
         Self {
             arithmetic,
-            shift_g: params.count(NAME, "shift-g", 4).min(u64::from(SHIFT_G_MAX)) as u32,
+            shift_g: params.count(owner, SHIFT_G.name, 4).min(u64::from(SHIFT_G_MAX)) as u32,
             initial_alpha: initial << (arithmetic.bits() - KERNEL_BITS),
             cut_first: is("order", "cut-first"),
             idle_resets: is("after-idle", "reset"),
@@ -159,7 +166,7 @@ impl Settings {
             grow_with_cut: on("grow-with-cut"),
             loss_from_cwnd: is("loss-from", "cwnd"),
             loss_again: is("loss-after-cut", "again"),
-            overshoots: overshoots(NAME, params),
+            overshoots: overshoots(owner, params),
         }
     }
 }

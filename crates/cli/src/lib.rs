@@ -1,5 +1,8 @@
 //! The `lowtide` command: arguments in, text or JSON out. No logic of its own.
 //!
+//! It is a library so that a crate with a congestion control of its own can be the whole command with
+//! that control in it: register it ([`lowtide_tcp::cc::register`]), then call [`main`].
+//!
 //! stdout is data, stderr is progress and complaints. Exit status: 0 done, 1 a run failed, 2 bad
 //! usage or scenario, 130 interrupted.
 
@@ -17,7 +20,9 @@ use clap::Parser;
 use args::{Cli, Command};
 use output::Output;
 
-fn main() -> ExitCode {
+/// Does what the arguments of this process say. The whole command: nothing is left for the caller but
+/// to end with this status.
+pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let out = Output { json: cli.json, quiet: cli.quiet };
     let result = match &cli.command {

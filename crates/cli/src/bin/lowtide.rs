@@ -1,0 +1,7 @@
+//! The `lowtide` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lowtide::main()
+}

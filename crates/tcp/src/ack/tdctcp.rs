@@ -1,0 +1,213 @@
+//! The TDCTCP receiver: DCTCP's echo, and a delayed-ACK timer that follows the arrivals.
+//!
+//! ## What it does
+//! Echoes and acknowledges as `dctcp`. Only the longest wait of an ACK differs: it is `factor` times the
+//! gap that 99 of 100 packets keep below when they arrive at random at the measured rate, at least the
+//! clock granularity and at most the switch `delack-timer`. A flow that is fast waits briefly for a
+//! second segment, a slow one longer.
+//!
+//! ## Spec
+//! TDCTCP §IV-C, algorithm 2: rate = bytes / (MSS x time); the 99th percentile of the exponential
+//! distribution with that rate, ln(100) / rate; constant 4; between the granularity and 200 ms.
+//!
+//! ## Deviations
+//! Integers: ln(100) is 19779055341 / 2^32, and one division per segment gives picoseconds.
+//! The paper does not say when time begins, nor what holds before there is a rate. Here both bytes and
+//! time count from the first segment, without it; until a second one arrives the timer is `delack-timer`.
+//! Duplicates are not counted. The rate is that of the whole connection, as in the paper, so that a
+//! long pause is felt for long.
+//! The example of §IV-C has 95.6 packets/s for 1000 B in 10 ms; its own formula gives 68.5, so its
+//! 192 ms are those of 1396 B.
+//!
+//! ## Kernel twin
+//! None. Linux has a timer of its own that follows the gaps between segments (`tcp_event_data_recv`).
+
+use alloc::boxed::Box;
+
+use lowtide_units::{Duration, Instant};
+
+use super::{AckAction, AckPolicy, Entry, FLIP, Flips, RxSample, Setup};
+use crate::params::{Param, Params};
+use crate::value::Kind;
+
+const NAME: &str = "tdctcp";
+/// ln(100) in 32 fraction bits: the 99th percentile of the exponential distribution with rate one.
+const LN_100: u128 = 19_779_055_341;
+const FACTOR: u64 = 4;
+const FACTOR_MAX: u64 = 64;
+const GRANULARITY: Duration = Duration::from_ms(10);
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: NAME,
+    summary: "DCTCP receiver whose delayed-ACK timer follows the arrival rate",
+    spec: "TDCTCP §IV-C, algorithm 2; RFC 8257 §3.2",
+    params: &[
+        FLIP,
+        Param {
+            name: "factor",
+            kind: Kind::Count { min: 1, max: FACTOR_MAX },
+            default: "4",
+            doc: "The timer in 99th percentiles of the gap between packets.",
+            source: "TDCTCP §IV-C: 4, found by trial",
+        },
+        Param {
+            name: "clock-granularity",
+            kind: Kind::Duration { min: Duration::ZERO, max: Duration::from_ms(500) },
+            default: "10 ms",
+            doc: "The least timer; `delack-timer` is the most.",
+            source: "TDCTCP §IV-C, its example",
+        },
+    ],
+    build,
+};
+
+fn build(params: &Params, setup: &Setup) -> Box<dyn AckPolicy> {
+    Box::new(Tdctcp {
+        flips: Flips::new(NAME, params, setup),
+        factor: params.count(NAME, "factor", FACTOR).clamp(1, FACTOR_MAX),
+        least: params.duration(NAME, "clock-granularity", GRANULARITY),
+        most: setup.timer,
+        mss: setup.mss,
+        first: None,
+        bytes: 0,
+    })
+}
+
+#[derive(Debug)]
+struct Tdctcp {
+    flips: Flips,
+    factor: u64,
+    least: Duration,
+    most: Duration,
+    mss: u32,
+    /// When the first segment came.
+    first: Option<Instant>,
+    /// Payload bytes since then.
+    bytes: u64,
+}
+
+impl Tdctcp {
+    fn count(&mut self, rx: &RxSample) {
+        if rx.duplicate {
+            return;
+        }
+        if self.first.is_some() {
+            self.bytes = self.bytes.saturating_add(u64::from(rx.payload));
+        } else {
+            self.first = Some(rx.now);
+        }
+    }
+
+    /// Algorithm 2.
+    fn timer(&self, now: Instant) -> Duration {
+        let Some(first) = self.first.filter(|_| self.bytes > 0) else { return self.most };
+        let elapsed = u128::from(now.saturating_since(first).as_ps());
+        // 2^6 x 2^35 x 2^16 x 2^64 fits.
+        let scaled = u128::from(self.factor) * LN_100 * u128::from(self.mss.min(65_535)) * elapsed;
+        let ps = (scaled / u128::from(self.bytes)) >> 32;
+        Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)).max(self.least).min(self.most)
+    }
+}
+
+impl AckPolicy for Tdctcp {
+    fn on_data(&mut self, rx: &RxSample) -> AckAction {
+        self.count(rx);
+        let action = if self.flips.note(rx) {
+            self.flips.answer(rx)
+        } else {
+            self.flips.delayed.on_data(rx)
+        };
+        match action {
+            AckAction::Delay(_) => AckAction::Delay(self.timer(rx.now)),
+            at_once => at_once,
+        }
+    }
+    fn on_ack_sent(&mut self, _now: Instant) {
+        self.flips.delayed.on_ack_sent();
+    }
+    fn echo(&self) -> bool {
+        self.flips.echo()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Value;
+
+    const LONGEST: Duration = Duration::from_ms(200);
+
+    fn policy(mss: u32) -> Box<dyn AckPolicy> {
+        build(&Params::new(), &Setup { segments: 100, timer: LONGEST, mss, ecn: true })
+    }
+
+    fn data(at_us: u64, payload: u32) -> RxSample {
+        RxSample {
+            now: Instant::ZERO + Duration::from_us(at_us),
+            in_order: true,
+            duplicate: false,
+            segments: 1,
+            payload,
+            ect: true,
+            ce: false,
+            cwr: false,
+            ack_pending: false,
+            rcv_nxt_before: 0,
+        }
+    }
+
+    fn wait(p: &mut dyn AckPolicy, rx: &RxSample) -> u64 {
+        match p.on_data(rx) {
+            AckAction::Delay(d) => d.as_us(),
+            now => panic!("{now:?}"),
+        }
+    }
+
+    #[test]
+    fn four_times_the_99th_percentile_of_the_gap() {
+        let mut p = policy(1460);
+        assert_eq!(wait(p.as_mut(), &data(0, 1460)), 200_000, "no rate yet");
+        // 1396 B in 10 ms are 95.6 packets/s: 4 x 4.605 / 95.6 = 0.1926 s.
+        assert_eq!(wait(p.as_mut(), &data(10_000, 1396)), 192_651);
+        // 1000 B in 10 ms, as the example says: more than the upper bound.
+        let mut p = policy(1460);
+        let _ = wait(p.as_mut(), &data(0, 1460));
+        assert_eq!(wait(p.as_mut(), &data(10_000, 1000)), 200_000);
+    }
+
+    #[test]
+    fn the_clock_granularity_is_the_least() {
+        let mut p = policy(1000);
+        let waits = [0, 100, 200, 300].map(|at| wait(p.as_mut(), &data(at, 1000)));
+        assert_eq!(waits, [200_000, 10_000, 10_000, 10_000]);
+        // After a pause the same bytes are a lower rate: 4 B of 1000 in 8 ms.
+        assert_eq!(wait(p.as_mut(), &data(8_000, 1000)), 36_841);
+    }
+
+    #[test]
+    fn factor_and_bounds_can_be_set() {
+        let mut params = Params::new();
+        params.set(NAME, "factor", Value::Count(1));
+        params.set(NAME, "clock-granularity", Value::Duration(Duration::from_ms(1)));
+        let setup = Setup { segments: 100, timer: Duration::from_ms(50), mss: 1000, ecn: true };
+        let mut p = build(&params, &setup);
+        let waits = [0, 1000, 1001, 20_000].map(|at| wait(p.as_mut(), &data(at, 1000)));
+        // One percentile: 4.605 ms at a segment per ms; half of that; three segments in 20 ms.
+        assert_eq!(waits, [50_000, 4_605, 2_304, 30_701]);
+        let mut p = build(&params, &setup);
+        let waits = [0, 10, 100_000].map(|at| wait(p.as_mut(), &data(at, 1000)));
+        assert_eq!(waits, [50_000, 1_000, 50_000], "the bounds");
+    }
+
+    #[test]
+    fn duplicates_are_no_arrivals_and_a_flip_is_still_at_once() {
+        let mut p = policy(1000);
+        let _ = wait(p.as_mut(), &data(0, 1000));
+        let again = RxSample { duplicate: true, in_order: false, ..data(10, 1000) };
+        assert_eq!(wait(p.as_mut(), &again), 200_000);
+        let marked = RxSample { ce: true, ack_pending: true, ..data(20, 1000) };
+        assert_eq!(p.on_data(&marked), AckAction::SplitAt { prior: 0 });
+        assert!(p.echo());
+    }
+}

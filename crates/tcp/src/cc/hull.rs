@@ -1,0 +1,225 @@
+//! HULL at the host: DCTCP, and a pacer that spaces its data at the rate at which it comes.
+//!
+//! ## What it does
+//! The window is DCTCP's. HULL marks early (a phantom queue in the switch, drained at a little less than
+//! the line rate), so bursts must be small, or they are taken for congestion. The pacer is a token bucket
+//! whose rate R follows the traffic: every interval T_r, `R = (1 - eta) R + eta M / T_r + beta Q`, where
+//! M is what the window let go in the interval and Q what waits in the pacer. A flow is paced once it has
+//! seen several marked ACKs, so that short flows are not held up, and until it was silent for a while.
+//!
+//! ## Spec
+//! HULL (Alizadeh et al., *Less is More*, NSDI 2012) §4.2, §4.3: T_r 64 us, eta 1/8, beta 16, association
+//! with probability 1/8 for each marked ACK, for 10 ms. DCTCP by RFC 8257 §3.3. The mark of the phantom
+//! queue is the switch's (marker of the network), not this file's.
+//!
+//! ## Deviations
+//! The paper's pacer is one per host, in the NIC; here each connection has its own, so flows of one host
+//! are not serialised against each other. A flow joins with the `associate-after`-th marked ACK (8)
+//! instead of by lot: as many on average, and the same in every run. R is brought up to date when an ACK
+//! comes, by as many intervals as have passed, and is never below one window per smoothed round trip:
+//! else a flow that was silent would wait at the rate of its silence until the next ACK. beta is read
+//! as 1/s per interval: 1 kB of backlog adds 16 kB/s each time.
+//!
+//! ## Kernel twin
+//! None; the paper's pacer is hardware.
+
+use alloc::boxed::Box;
+
+use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
+
+use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G};
+use super::{
+    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Path, Reaction, Signal, Wants,
+};
+use crate::pacing::per_round_trip;
+use crate::params::{Param, Params};
+use crate::value::Kind;
+
+const NAME: &str = "hull";
+const INTERVAL: Duration = Duration::from_us(64);
+const SHIFT_ETA: u64 = 3;
+const BETA: u64 = 16;
+const ASSOCIATE_AFTER: u64 = 8;
+const IDLE: Duration = Duration::from_ms(10);
+/// After so many empty intervals nothing is left of a rate, with the largest `shift-eta` too.
+const MOST_INTERVALS: u64 = 1024;
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: NAME,
+    summary: "DCTCP with HULL's pacer, for switches that mark by a phantom queue",
+    spec: "HULL (NSDI 2012) §4.3, RFC 8257 §3.3",
+    params: &[
+        SHIFT_G,
+        INITIAL_ALPHA,
+        Param {
+            name: "interval",
+            kind: Kind::Duration { min: Duration::from_us(1), max: Duration::from_ms(100) },
+            default: "64 us",
+            doc: "Time between two estimates of the pacing rate (T_r).",
+            source: "HULL (NSDI 2012) §4.3",
+        },
+        Param {
+            name: "shift-eta",
+            kind: Kind::Count { min: 0, max: 6 },
+            default: "3",
+            doc: "Gain of the pacing rate as a power of two: eta = 2^-shift-eta.",
+            source: "HULL (NSDI 2012) §4.3: 1/8",
+        },
+        Param {
+            name: "beta",
+            kind: Kind::Count { min: 0, max: 1_000_000 },
+            default: "16",
+            doc: "Bytes per second that each waiting byte adds to the rate in each interval.",
+            source: "HULL (NSDI 2012) §4.3: 16",
+        },
+        Param {
+            name: "associate-after",
+            kind: Kind::Count { min: 0, max: 1_000_000 },
+            default: "8",
+            doc: "Marked ACKs until a flow is paced; 0 paces from the start.",
+            source: "HULL (NSDI 2012) §4.3: each with probability 1/8",
+        },
+        Param {
+            name: "idle",
+            kind: Kind::Duration { min: Duration::from_us(1), max: Duration::from_secs(100) },
+            default: "10 ms",
+            doc: "Silence after which a flow is not paced any more.",
+            source: "HULL (NSDI 2012) §4.3: T_i",
+        },
+    ],
+    declares: Declares {
+        reacts_to: &[Signal::Loss, Signal::Ecn],
+        floor_segments: 2,
+        proportional: true,
+        exemptions: &[],
+    },
+    wants: Wants { ecn: true, host_stamps: false },
+    build,
+};
+
+fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    let interval = params.duration(NAME, "interval", INTERVAL).max(Duration::from_us(1));
+    Box::new(Hull {
+        dctcp: Dctcp::of(NAME, params, path),
+        pacer: Pacer {
+            interval,
+            shift_eta: params.count(NAME, "shift-eta", SHIFT_ETA).min(6) as u32,
+            beta: params.count(NAME, "beta", BETA),
+            associate_after: params.count(NAME, "associate-after", ASSOCIATE_AFTER),
+            idle: params.duration(NAME, "idle", IDLE),
+            rate: 0,
+            floor: 0,
+            let_go: path.initial_window,
+            arrived: path.initial_window,
+            since: path.now,
+            last: path.now,
+            srtt: None,
+            marked: 0,
+        },
+    })
+}
+
+#[derive(Debug)]
+struct Hull {
+    dctcp: Dctcp,
+    pacer: Pacer,
+}
+
+/// The token bucket's rate and what it follows from.
+#[derive(Debug)]
+struct Pacer {
+    interval: Duration,
+    shift_eta: u32,
+    beta: u64,
+    associate_after: u64,
+    idle: Duration,
+    /// R, bits per second.
+    rate: u64,
+    /// The rate is never below, bits per second.
+    floor: u64,
+    /// How far the window has ever let data go, as a stream offset.
+    let_go: u64,
+    /// M: bytes that the window let go since the last estimate.
+    arrived: u64,
+    /// The last estimate.
+    since: Instant,
+    /// The last ACK.
+    last: Instant,
+    srtt: Option<Duration>,
+    /// Marked ACKs since the flow was last silent.
+    marked: u64,
+}
+
+impl Pacer {
+    fn on_ack(&mut self, ack: &AckSample, cwnd: u64) {
+        if ack.now.saturating_since(self.last) > self.idle {
+            self.marked = 0;
+        }
+        self.last = ack.now;
+        self.marked = self.marked.saturating_add(u64::from(ack.ece));
+        if let Some(rtt) = ack.rtt {
+            // RFC 6298 §2.3: a gain of 1/8.
+            self.srtt = Some(self.srtt.map_or(rtt, |srtt| srtt - srtt / 8 + rtt / 8));
+        }
+        let waiting = if ack.app_limited { 0 } else { cwnd.saturating_sub(ack.in_flight) };
+        let edge = ack.snd_nxt.saturating_add(waiting);
+        self.arrived = self.arrived.saturating_add(edge.saturating_sub(self.let_go));
+        self.let_go = self.let_go.max(edge);
+        self.estimate(ack.now, waiting);
+        let window = self.srtt.and_then(|srtt| per_round_trip(cwnd, 100, srtt.as_ps()));
+        self.floor = window.map_or(0, Rate::as_bps);
+    }
+
+    /// Brings R up to date. What arrived counts in the first of the intervals that have passed.
+    fn estimate(&mut self, now: Instant, waiting: u64) {
+        let intervals = now.saturating_since(self.since).as_ps() / self.interval.as_ps().max(1);
+        if intervals == 0 {
+            return;
+        }
+        self.since += self.interval * intervals;
+        let mut arriving = per_round_trip(self.arrived, 100, self.interval.as_ps());
+        self.arrived = 0;
+        let backlog = waiting.saturating_mul(8).saturating_mul(self.beta);
+        for _ in 0..intervals.min(MOST_INTERVALS) {
+            let arrived = arriving.take().map_or(0, Rate::as_bps);
+            self.rate = (self.rate - (self.rate >> self.shift_eta))
+                .saturating_add(arrived >> self.shift_eta)
+                .saturating_add(backlog);
+        }
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        if self.marked < self.associate_after || self.floor == 0 {
+            return None;
+        }
+        Rate::from_bps(self.rate.max(self.floor))
+    }
+}
+
+impl CongestionControl for Hull {
+    fn on_ack(&mut self, ack: &AckSample) -> Reaction {
+        let reaction = self.dctcp.on_ack(ack);
+        self.pacer.on_ack(ack, self.dctcp.cwnd());
+        reaction
+    }
+    fn on_event(&mut self, event: &CongestionEvent) {
+        self.dctcp.on_event(event);
+    }
+    fn cwnd(&self) -> u64 {
+        self.dctcp.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.dctcp.ssthresh()
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacer.rate()
+    }
+    fn probe(&self, out: &mut dyn Probe) {
+        self.dctcp.probe(out);
+        out.value("pacer-rate", Unit::BitsPerSecond, self.pacer.rate);
+    }
+}
+
+#[cfg(test)]
+mod tests;

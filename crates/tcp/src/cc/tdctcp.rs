@@ -1,0 +1,160 @@
+//! TDCTCP: DCTCP that grows faster while alpha is low, and forgets alpha after a delayed-ACK timeout.
+//!
+//! ## What it does
+//! Three changes to DCTCP. In congestion avoidance the window grows by `MSS (1 + 1 / (1 + alpha / 2))`
+//! per round trip: two segments when nothing is marked, 1.67 when everything is. After the receiver's
+//! delayed-ACK timer had to release an ACK, alpha is zero and measured from scratch: nothing was sent
+//! for long, so it is out of date, and a high one would keep the window at the one segment that makes
+//! the next ACK wait for the timer too. The third change is the receiver's (`ack = "tdctcp"`).
+//!
+//! ## Spec
+//! TDCTCP (Das and Sivalingam) §IV-A, algorithm 1; §IV-B. The rest is `dctcp`.
+//!
+//! ## Deviations
+//! The paper does not say how the sender learns of a timeout at the receiver. The rule is ours
+//! (`delack-timeout = "inferred"`): an ACK for fewer than m segments, with the ECE of the ACK before (no
+//! flip made it come early), after which nothing is outstanding, and with a round-trip time of at least
+//! the minimum and one tick of `rto-granularity`. In a simulator the other end can tell the truth
+//! (`"oracle"`); where nobody tells, the rule holds. How often the two agree is counted in either case.
+//! m is this end's own `delack-segments`: nothing says what the peer's is.
+//! Algorithm 1 grows only on ACKs without ECE, also where a marked ACK is not allowed to cut. Whether
+//! each marked ACK cuts, as algorithm 1 reads, or one in each window of data, as §III says of ECN, is
+//! the switch `cut`; the windows of one segment that §IV-C tells of need `window-floor = 1`. Alpha
+//! begins at one as in `dctcp`; the paper is silent.
+//!
+//! ## Kernel twin
+//! None; the paper's model is one of OMNeT++.
+
+use alloc::boxed::Box;
+
+use lowtide_units::{Probe, Unit};
+
+use super::alpha::Q20_BITS;
+use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G};
+use super::{
+    AckSample, CongestionControl, CongestionEvent, Declares, DelackTally, Entry, Exemption, Path,
+    Reaction, Signal, Wants,
+};
+use crate::params::{Param, Params};
+use crate::value::{Kind, Value};
+
+const NAME: &str = "tdctcp";
+const ORACLE: &str = "oracle";
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: NAME,
+    summary: "DCTCP with an increase of up to two segments, alpha reset after delayed-ACK timeouts",
+    spec: "TDCTCP §IV-A, §IV-B",
+    params: &[
+        SHIFT_G,
+        INITIAL_ALPHA,
+        Param {
+            name: "delack-timeout",
+            kind: Kind::Name { allowed: || alloc::vec!["inferred", ORACLE], refused: &[] },
+            default: "inferred",
+            doc: "How the sender learns of a delayed-ACK timeout: by our rule, or from the simulator.",
+            source: "TDCTCP §IV-B does not say",
+        },
+    ],
+    declares: Declares {
+        reacts_to: &[Signal::Loss, Signal::Ecn],
+        floor_segments: 2,
+        proportional: true,
+        exemptions: &[Exemption {
+            rule: "additive-increase",
+            source: "TDCTCP algorithm 1, line 3: up to two segments per round trip",
+        }],
+    },
+    wants: Wants { ecn: true, host_stamps: false },
+    build,
+};
+
+fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    Box::new(Tdctcp {
+        dctcp: Dctcp::of(NAME, params, path),
+        oracle: params.get(NAME, "delack-timeout").and_then(Value::name) == Some(ORACLE),
+        tally: DelackTally::default(),
+    })
+}
+
+#[derive(Debug)]
+struct Tdctcp {
+    dctcp: Dctcp,
+    oracle: bool,
+    tally: DelackTally,
+}
+
+/// `mss (1 + 1 / (1 + alpha / 2))` with alpha in 2^-20, rounded down.
+fn increase(mss: u64, alpha_q20: u32) -> u64 {
+    let one = 1_u64 << (Q20_BITS + 1);
+    mss + mss * one / (one + u64::from(alpha_q20))
+}
+
+impl Tdctcp {
+    /// The delayed-ACK timer released this ACK, as far as this sender can know.
+    fn delack_timeout(&mut self, ack: &AckSample) -> bool {
+        let guess = ack.delack_suspected;
+        let Some(truth) = ack.delack_timeout else { return guess };
+        let count = match (truth, guess) {
+            (true, true) => &mut self.tally.found,
+            (true, false) => &mut self.tally.missed,
+            (false, true) => &mut self.tally.imagined,
+            (false, false) => return false,
+        };
+        *count = count.saturating_add(1);
+        if self.oracle { truth } else { guess }
+    }
+
+    /// Algorithm 1, line 3; slow start is as ever.
+    fn grow(&mut self, ack: &AckSample) {
+        if ack.may_grow && !ack.ece {
+            let increase = increase(self.dctcp.window.mss(), self.dctcp.alpha_q20());
+            let rest = self.dctcp.window.slow_start(ack);
+            self.dctcp.window.avoid_by(rest, increase);
+        }
+    }
+}
+
+impl CongestionControl for Tdctcp {
+    fn on_ack(&mut self, ack: &AckSample) -> Reaction {
+        if !self.dctcp.window.ecn() {
+            return self.dctcp.on_ack(ack);
+        }
+        if self.delack_timeout(ack) {
+            self.dctcp.forget();
+        }
+        self.dctcp.observe(ack);
+        if ack.ece && ack.may_reduce {
+            return self.dctcp.cut(ack);
+        }
+        self.grow(ack);
+        Reaction::None
+    }
+    fn on_event(&mut self, event: &CongestionEvent) {
+        self.dctcp.on_event(event);
+    }
+    fn cwnd(&self) -> u64 {
+        self.dctcp.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.dctcp.ssthresh()
+    }
+    fn delack_tally(&self) -> DelackTally {
+        self.tally
+    }
+    fn probe(&self, out: &mut dyn Probe) {
+        self.dctcp.probe(out);
+        let t = &self.tally;
+        for (name, n) in [
+            ("delack-found", t.found),
+            ("delack-missed", t.missed),
+            ("delack-imagined", t.imagined),
+        ] {
+            out.value(name, Unit::Count, u64::from(n));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+use lowtide_units::Instant;
+
+use super::*;
+
+const MSS: u64 = 1000;
+const ONE: u32 = 1 << Q20_BITS;
+
+fn path(ecn: bool) -> Path {
+    Path {
+        mss: 1000,
+        initial_window: 10 * MSS,
+        floor: MSS,
+        abc_limit: 2 * MSS,
+        ecn,
+        now: Instant::ZERO,
+    }
+}
+
+fn control(initial_alpha: u64, source: &'static str) -> Box<dyn CongestionControl> {
+    let mut params = Params::new();
+    params.set(NAME, "initial-alpha", Value::Count(initial_alpha));
+    params.set(NAME, "delack-timeout", Value::Name(source));
+    build(&params, &path(true))
+}
+
+/// One segment of a full window, acknowledged; the observation window never ends by itself.
+fn ack() -> AckSample {
+    AckSample {
+        acked_bytes: MSS,
+        acked_segments: 1,
+        delivered_bytes: MSS,
+        delivered_segments: 1,
+        may_grow: true,
+        may_reduce: true,
+        ..AckSample::default()
+    }
+}
+
+fn alpha(cc: &dyn CongestionControl) -> u64 {
+    struct Seen(u64);
+    impl Probe for Seen {
+        fn value(&mut self, name: &'static str, _: Unit, value: u64) {
+            if name == "alpha" {
+                self.0 = value;
+            }
+        }
+    }
+    let mut seen = Seen(u64::MAX);
+    cc.probe(&mut seen);
+    seen.0
+}
+
+#[test]
+fn the_increase_follows_the_formula() {
+    // §IV-A: 2 MSS at alpha 0, 1.67 MSS at alpha 1.
+    for (alpha, bytes) in [(0, 2000), (ONE, 1666), (ONE / 2, 1800), (1, 1999)] {
+        assert_eq!(increase(1000, alpha), bytes, "alpha {alpha}/2^20");
+    }
+    assert_eq!(increase(u64::from(u32::MAX), 0), 2 * u64::from(u32::MAX));
+}
+
+#[test]
+fn a_window_of_acks_adds_that_much_and_a_marked_ack_nothing() {
+    for (initial, per_window) in [(0, 2000), (1024, 1666)] {
+        let mut cc = control(initial, "inferred");
+        let now = Instant::ZERO;
+        cc.on_event(&CongestionEvent::Loss { now, in_flight: 20 * MSS, already_reduced: false });
+        assert_eq!(cc.cwnd(), 10 * MSS);
+        for _ in 0..9 {
+            let _ = cc.on_ack(&ack());
+        }
+        let marked = AckSample { ece: true, may_reduce: false, ..ack() };
+        assert_eq!(cc.on_ack(&marked), Reaction::None);
+        assert_eq!(cc.cwnd(), 10 * MSS, "nine of ten");
+        let _ = cc.on_ack(&ack());
+        assert_eq!(cc.cwnd(), 10 * MSS + per_window);
+    }
+}
+
+#[test]
+fn a_delayed_ack_timeout_clears_alpha_and_the_observation_window() {
+    for (source, suspected, timeout, cleared) in [
+        ("inferred", true, None, true),
+        ("inferred", true, Some(false), true),
+        ("inferred", false, Some(true), false),
+        ("oracle", false, Some(true), true),
+        ("oracle", true, Some(false), false),
+        ("oracle", true, None, true),
+    ] {
+        let mut cc = control(1024, source);
+        let marked = AckSample { ece: true, ce_bytes: MSS, may_reduce: false, ..ack() };
+        let _ = cc.on_ack(&marked);
+        assert_eq!(alpha(cc.as_ref()), u64::from(ONE));
+        let sample = AckSample {
+            delack_suspected: suspected,
+            delack_timeout: timeout,
+            snd_una: 2 * MSS,
+            snd_nxt: 2 * MSS,
+            ..ack()
+        };
+        let _ = cc.on_ack(&sample);
+        let next = AckSample { snd_una: 3 * MSS, snd_nxt: 4 * MSS, ..ack() };
+        let _ = cc.on_ack(&next);
+        // What was marked before the timeout counts no more; else alpha has decayed once, to 15/16.
+        let expected = if cleared { 0 } else { u64::from(ONE) * 30 / 32 };
+        let seen = alpha(cc.as_ref());
+        assert!(seen == 0 || !cleared, "{source} {suspected} {timeout:?}: {seen}");
+        assert!(seen.abs_diff(expected) <= u64::from(ONE) / 16, "{source} {timeout:?}: {seen}");
+    }
+}
+
+#[test]
+fn agreement_is_counted_only_where_the_truth_is_told() {
+    let mut cc = control(1024, "inferred");
+    for (suspected, timeout) in [
+        (true, None),
+        (false, Some(false)),
+        (true, Some(true)),
+        (true, Some(true)),
+        (false, Some(true)),
+        (true, Some(false)),
+    ] {
+        let sample = AckSample { delack_suspected: suspected, delack_timeout: timeout, ..ack() };
+        let _ = cc.on_ack(&sample);
+    }
+    assert_eq!(cc.delack_tally(), DelackTally { found: 2, missed: 1, imagined: 1 });
+}
+
+#[test]
+fn without_ecn_it_grows_as_newreno() {
+    let mut cc = build(&Params::new(), &path(false));
+    let now = Instant::ZERO;
+    cc.on_event(&CongestionEvent::Loss { now, in_flight: 20 * MSS, already_reduced: false });
+    for _ in 0..10 {
+        let _ = cc.on_ack(&ack());
+    }
+    assert_eq!(cc.cwnd(), 11 * MSS);
+}

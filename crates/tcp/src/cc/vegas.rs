@@ -1,0 +1,236 @@
+//! Vegas: compares the rate that it has with the one that it should have, and keeps a few segments queued.
+//!
+//! ## What it does
+//! Once per round trip it reckons how many segments of its window wait in a queue: the bytes in flight
+//! times `(RTT - base RTT) / RTT`. Below `alpha` segments the window grows by one over the next round
+//! trip, above `beta` it shrinks by one, between the two it stays. In slow start it doubles in every
+//! other round trip only, so that the one between can be measured, and ends slow start when more than
+//! `gamma` segments wait. A loss, a timeout and (where ECN was agreed) a mark are answered as by NewReno.
+//!
+//! ## Spec
+//! Brakmo and Peterson, *TCP Vegas: End to End Congestion Avoidance on a Global Internet*, IEEE JSAC
+//! 1995 §III-B and §III-C; values as in ns-2, with which DX fig. 7 compares.
+//!
+//! ## Deviations
+//! The round trip of a decision is the mean of the samples of one round, as in ns-2, where the paper
+//! times one segment. Slow start ends by giving an eighth of the window back, as in ns-2; the paper only
+//! changes the mode. The base RTT is the least ever seen and never forgotten, so a route that becomes
+//! longer looks like a queue, and a flow that begins behind a queue takes it for part of the path, as DX
+//! shows beside its fig. 7. Decisions are made only on ACKs on which the window may grow: not in recovery, and
+//! not while something else than the window is the limit. The early retransmission of §III-A is not part
+//! of it: losses are found as the profile does.
+//!
+//! ## Kernel twin
+//! `tcp_vegas.c` in Linux 6.18 with alpha 2, beta 4, gamma 1; it takes the least sample of a round, not
+//! the mean, and doubles in every round trip.
+
+use alloc::boxed::Box;
+
+use lowtide_units::{Duration, Probe, Unit};
+
+use super::{
+    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Factor, Path, Reaction, Signal,
+    Wants, Window,
+};
+use crate::params::{Param, Params};
+use crate::value::Kind;
+
+const NAME: &str = "vegas";
+const MOST: u64 = 1000;
+
+/// A number of queued segments.
+const fn segments(
+    name: &'static str,
+    default: &'static str,
+    doc: &'static str,
+    source: &'static str,
+) -> Param {
+    Param { name, kind: Kind::Count { min: 0, max: MOST }, default, doc, source }
+}
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: NAME,
+    summary: "keeps between alpha and beta segments of its own in the queue, by round-trip time",
+    spec: "Brakmo and Peterson 1995 §III-B, §III-C",
+    params: &[
+        segments(
+            "alpha",
+            "1",
+            "Fewer queued segments than this: the window grows.",
+            "ns-2, DX fig. 7",
+        ),
+        segments(
+            "beta",
+            "3",
+            "More queued segments than this: the window shrinks.",
+            "ns-2, DX fig. 7",
+        ),
+        segments("gamma", "1", "More queued segments than this end slow start.", "ns-2"),
+    ],
+    declares: Declares {
+        reacts_to: &[Signal::Loss, Signal::Ecn, Signal::Delay],
+        floor_segments: 2,
+        proportional: false,
+        exemptions: &[],
+    },
+    wants: Wants { ecn: false, host_stamps: false },
+    build,
+};
+
+fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    let window = Window::new(path, Factor::HALF);
+    let bytes = |name, default| params.count(NAME, name, default).min(MOST) * window.mss();
+    let alpha = bytes("alpha", 1);
+    Box::new(Vegas {
+        alpha,
+        beta: bytes("beta", 3).max(alpha),
+        gamma: bytes("gamma", 1),
+        window,
+        base: None,
+        round: Round { restart: true, ..Round::default() },
+        doubling: true,
+        increase: true,
+    })
+}
+
+/// One round trip: what was measured since it began.
+#[derive(Debug, Default)]
+struct Round {
+    /// It ends when everything up to here is acknowledged.
+    end: u64,
+    /// The samples, picoseconds.
+    sum: u128,
+    samples: u32,
+    /// The most that was in flight, bytes.
+    flight: u64,
+    /// What was measured is void: the next ACK of data begins a new one.
+    restart: bool,
+}
+
+impl Round {
+    fn from(end: u64) -> Self {
+        Self { end, ..Self::default() }
+    }
+    /// Bytes in flight beyond what the path alone holds; none without a sample.
+    fn queued(&self, base: Duration) -> Option<u64> {
+        let mean = self.sum.checked_div(u128::from(self.samples))?;
+        let excess = mean.saturating_sub(u128::from(base.as_ps()));
+        let bytes = u128::from(self.flight) * excess;
+        // The excess is at most the mean.
+        bytes.checked_div(mean).map(|bytes| bytes as u64)
+    }
+}
+
+#[derive(Debug)]
+struct Vegas {
+    window: Window,
+    /// Thresholds, bytes.
+    alpha: u64,
+    beta: u64,
+    gamma: u64,
+    base: Option<Duration>,
+    round: Round,
+    /// Slow start doubles in this round trip.
+    doubling: bool,
+    /// Congestion avoidance adds a segment in this round trip.
+    increase: bool,
+}
+
+impl Vegas {
+    fn measure(&mut self, ack: &AckSample) {
+        self.round.flight = self.round.flight.max(ack.prior_in_flight);
+        if let Some(rtt) = ack.rtt {
+            self.base = Some(self.base.map_or(rtt, |base| base.min(rtt)));
+            self.round.sum += u128::from(rtt.as_ps());
+            self.round.samples = self.round.samples.saturating_add(1);
+        }
+    }
+
+    /// What the round trip that ends now says.
+    fn decide(&mut self) -> Reaction {
+        let Some(queued) = self.base.and_then(|base| self.round.queued(base)) else {
+            return Reaction::None;
+        };
+        let cwnd = self.window.cwnd();
+        if cwnd < self.window.ssthresh() {
+            if queued > self.gamma {
+                return self.shrink_to(cwnd - cwnd / 8);
+            }
+            self.doubling = !self.doubling;
+            return Reaction::None;
+        }
+        self.increase = queued < self.alpha;
+        if queued > self.beta {
+            return self.shrink_to(cwnd - self.window.mss().min(cwnd));
+        }
+        Reaction::None
+    }
+
+    /// Congestion avoidance follows. At the floor nothing is left to give.
+    fn shrink_to(&mut self, target: u64) -> Reaction {
+        let before = self.window.cwnd();
+        self.window.cut_to(target);
+        self.increase = false;
+        if self.window.cwnd() < before { Reaction::Reduced } else { Reaction::None }
+    }
+
+    fn grow(&mut self, ack: &AckSample) {
+        let slow = self.window.cwnd() < self.window.ssthresh();
+        let rest = match (slow, self.doubling) {
+            (true, true) => self.window.slow_start(ack),
+            (true, false) => 0,
+            (false, _) => ack.acked_bytes,
+        };
+        if self.increase && self.window.cwnd() >= self.window.ssthresh() {
+            self.window.avoid(rest);
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn on_ack(&mut self, ack: &AckSample) -> Reaction {
+        if ack.ece && ack.may_reduce && self.window.ecn() {
+            self.window.cut_to(self.window.cwnd() / 2);
+            self.round.restart = true;
+            return Reaction::Reduced;
+        }
+        let ended = !self.round.restart && ack.snd_una >= self.round.end;
+        if self.round.restart && ack.acked_bytes > 0 {
+            self.round = Round::from(ack.snd_nxt);
+        }
+        self.measure(ack);
+        let mut reaction = Reaction::None;
+        if ended {
+            if ack.may_grow {
+                reaction = self.decide();
+            }
+            self.round = Round::from(ack.snd_nxt);
+        }
+        if reaction == Reaction::None && ack.may_grow {
+            self.grow(ack);
+        }
+        reaction
+    }
+    fn on_event(&mut self, event: &CongestionEvent) {
+        // What was measured before belongs to another window.
+        self.round.restart = true;
+        self.increase = true;
+        self.doubling = true;
+        self.window.on_event(event);
+    }
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+    fn probe(&self, out: &mut dyn Probe) {
+        if let Some(base) = self.base {
+            out.value("base-rtt", Unit::Picoseconds, base.as_ps());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

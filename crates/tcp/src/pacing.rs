@@ -1,0 +1,88 @@
+//! Pacing: when data that the window lets go really goes (switch `pacing`).
+//!
+//! Contract: each data segment, new or sent again, moves the time at which the next one may leave by
+//! its own length at the pacing rate. Nothing is saved up: after a pause one segment goes at once, and
+//! the next waits. Probes, acknowledgements, SYN and RST are never held, and with `pacing = "off"`, or
+//! without a rate, nothing is.
+//!
+//! The rate counts IP packets: payload and headers.
+
+use lowtide_units::{Bytes, Instant, Rate};
+
+use crate::config::PacingRule;
+use crate::connection::Connection;
+use crate::sender::LimitedBy;
+
+/// Windows per round trip, in percent, while slow start is far from its end: the window may double
+/// within a round trip, and pacing must not stop it (Linux `tcp_pacing_ss_ratio`).
+const SLOW_START: u64 = 200;
+/// The same later: a little more than the window, so that pacing alone never limits
+/// (`tcp_pacing_ca_ratio`).
+const AVOIDANCE: u64 = 120;
+
+impl Connection {
+    /// The rate at which data leaves, where it is spaced.
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
+        let stated = || self.cc.as_ref().and_then(|c| c.pacing_rate());
+        match self.config.pacing {
+            PacingRule::Off => None,
+            PacingRule::Control => stated(),
+            PacingRule::Window => stated().or_else(|| self.window_rate()),
+        }
+    }
+
+    /// So many windows per smoothed round trip; none before the first sample.
+    fn window_rate(&self) -> Option<Rate> {
+        let (cc, srtt) = (self.cc.as_ref()?, self.rtt.srtt()?);
+        let cwnd = cc.cwnd();
+        let percent = if cwnd < cc.ssthresh() / 2 { SLOW_START } else { AVOIDANCE };
+        per_round_trip(cwnd.max(self.snd.board.pipe()), percent, srtt.as_ps())
+    }
+
+    /// There is something to send, and its time has not come.
+    pub(crate) fn must_wait(&mut self, now: Instant) -> bool {
+        let waits = now < self.snd.pace_at && self.pacing_rate().is_some();
+        if waits {
+            self.snd.pacing_blocked = true;
+            self.snd.limited_by = LimitedBy::Cwnd;
+        }
+        waits
+    }
+
+    /// A paced sender waits although it may send.
+    pub(crate) const fn pacing_blocks(&self) -> bool {
+        self.snd.pacing_blocked
+    }
+
+    /// Data left: the next may leave when this has had its time.
+    pub(crate) fn space(&mut self, now: Instant, payload: u32) {
+        if let Some(rate) = self.pacing_rate() {
+            let segments = payload.div_ceil(self.snd.mss).max(1);
+            let wire = u64::from(payload) + u64::from(segments) * u64::from(self.ip.headers());
+            self.snd.pace_at = self.snd.pace_at.max(now) + rate.serialization(Bytes::new(wire));
+        }
+    }
+}
+
+/// `percent` of `bytes` per `span_ps` picoseconds; none where that is less than a bit per second.
+pub(crate) fn per_round_trip(bytes: u64, percent: u64, span_ps: u64) -> Option<Rate> {
+    let bits = u128::from(bytes) * u128::from(8 * percent) * 10_000_000_000;
+    let bps = bits.checked_div(u128::from(span_ps))?;
+    Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_per_round_trip_is_a_rate() {
+        // 125 kB in 100 us are 10 Gbit/s.
+        let rate = |percent| per_round_trip(125_000, percent, 100_000_000).map(Rate::as_bps);
+        assert_eq!(rate(100), Some(10_000_000_000));
+        assert_eq!(rate(120), Some(12_000_000_000));
+        assert_eq!(per_round_trip(0, 100, 1), None);
+        assert_eq!(per_round_trip(1, 100, 0), None);
+        assert_eq!(per_round_trip(u64::MAX, 200, 1).map(Rate::as_bps), Some(u64::MAX));
+    }
+}

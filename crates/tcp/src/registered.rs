@@ -1,0 +1,98 @@
+//! What other crates add to a registry of this one.
+//!
+//! Contract: a list that only grows, in the order in which things were added, to be filled before
+//! anything runs. It is the one thing here that a process has and not a connection; nothing reads it
+//! on the path of a packet.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use once_cell::race::OnceBox;
+
+/// The name belongs to something that is registered already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NameTaken(pub &'static str);
+
+impl fmt::Display for NameTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is registered already; choose another name", self.0)
+    }
+}
+
+impl core::error::Error for NameTaken {}
+
+/// The added entries of one registry: the rest of a list, from one end on.
+pub(crate) struct Added<T: 'static>(OnceBox<Node<T>>);
+
+struct Node<T: 'static> {
+    entry: &'static T,
+    rest: Added<T>,
+}
+
+impl<T> Added<T> {
+    /// Nothing was added.
+    pub(crate) const fn new() -> Self {
+        Self(OnceBox::new())
+    }
+
+    /// What was added, first things first.
+    pub(crate) fn iter(&'static self) -> impl Iterator<Item = &'static T> {
+        let mut at = self;
+        core::iter::from_fn(move || {
+            let node = at.0.get()?;
+            at = &node.rest;
+            Some(node.entry)
+        })
+    }
+
+    /// Adds `entry` at the end, unless one of `name` is among `built_in` or was added before.
+    pub(crate) fn add(
+        &'static self,
+        built_in: &[&'static T],
+        entry: &'static T,
+        name: fn(&T) -> &'static str,
+    ) -> Result<(), NameTaken> {
+        let taken = |other: &T| name(other) == name(entry);
+        if built_in.iter().any(|e| taken(e)) {
+            return Err(NameTaken(name(entry)));
+        }
+        let mut at = self;
+        loop {
+            if let Some(node) = at.0.get() {
+                if taken(node.entry) {
+                    return Err(NameTaken(name(entry)));
+                }
+                at = &node.rest;
+            } else if at.0.set(Box::new(Node { entry, rest: Self::new() })).is_ok() {
+                return Ok(());
+            }
+            // Else another thread was faster: look at what it has added.
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    struct Entry(&'static str);
+
+    static BUILT_IN: &[&Entry] = &[&Entry("newreno")];
+
+    fn add(list: &'static Added<Entry>, entry: &'static Entry) -> Result<(), NameTaken> {
+        list.add(BUILT_IN, entry, |e| e.0)
+    }
+
+    #[test]
+    fn entries_keep_their_order_and_a_name_is_taken_once() {
+        static LIST: Added<Entry> = Added::new();
+        assert_eq!(LIST.iter().count(), 0);
+        assert_eq!(add(&LIST, &Entry("b")), Ok(()));
+        assert_eq!(add(&LIST, &Entry("a")), Ok(()));
+        assert_eq!(add(&LIST, &Entry("b")), Err(NameTaken("b")));
+        assert_eq!(add(&LIST, &Entry("newreno")), Err(NameTaken("newreno")));
+        assert_eq!(LIST.iter().map(|e| e.0).collect::<Vec<_>>(), ["b", "a"]);
+    }
+}

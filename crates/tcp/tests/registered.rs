@@ -1,0 +1,104 @@
+//! Controls, policies and decoders of another crate: as good as those of this one.
+
+use std::sync::Arc;
+
+use lowtide_tcp::cc::{CongestionControl, Declares, Path, Wants};
+use lowtide_tcp::{
+    Config, Connection, Kind, NameTaken, Param, Params, ack, cc, feedback, switches,
+};
+use lowtide_units::Instant;
+use lowtide_wire::{Flags, Segment, SeqNum};
+
+/// NewReno that begins with a window of its own.
+static CONTROL: cc::Entry = cc::Entry {
+    name: "own-control",
+    summary: "for this test",
+    spec: "none",
+    params: &[Param {
+        name: "first-window",
+        kind: Kind::Count { min: 1, max: 9 },
+        default: "3",
+        doc: "Segments.",
+        source: "this test",
+    }],
+    declares: Declares { reacts_to: &[], floor_segments: 2, proportional: false, exemptions: &[] },
+    wants: Wants { ecn: false, host_stamps: false },
+    build,
+};
+
+fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    let first = params.count(CONTROL.name, "first-window", 3);
+    let path = Path { initial_window: first * u64::from(path.mss), ..*path };
+    (cc::newreno::ENTRY.build)(params, &path)
+}
+
+static POLICY: ack::Entry = ack::Entry {
+    name: "own-policy",
+    summary: "for this test",
+    spec: "none",
+    params: &[],
+    build: |params, setup| {
+        (ack::rfc3168::ENTRY.build)(params, &ack::Setup { segments: 1, ..*setup })
+    },
+};
+
+static DECODER: feedback::Entry = feedback::Entry {
+    name: "own-decoder",
+    summary: "for this test",
+    spec: "none",
+    params: &[],
+    understands: &["own-policy"],
+    build: |params| (feedback::rfc3168::ENTRY.build)(params),
+};
+
+/// The window right after the handshake, and whether a single segment is acknowledged at once.
+fn opened(config: Config) -> (u64, bool) {
+    let now = Instant::ZERO;
+    let mut conn = Connection::connect(Arc::new(config), 1, 2, SeqNum::new(0), 0);
+    conn.poll_transmit(now).expect("a SYN");
+    let seg = |flags, seq, payload_len| Segment {
+        src_port: 2,
+        dst_port: 1,
+        seq: SeqNum::new(seq),
+        ack: SeqNum::new(1),
+        flags,
+        window: 65_535,
+        payload_len,
+        ..Segment::default()
+    };
+    conn.handle_segment(now, &seg(Flags::SYN | Flags::ACK, 0, 0)).expect("it opens");
+    while conn.poll_transmit(now).is_some() {}
+    conn.handle_segment(now, &seg(Flags::ACK, 1, 100)).expect("data");
+    (conn.info().snd_cwnd / u64::from(conn.info().mss), conn.poll_transmit(now).is_some())
+}
+
+/// One test: what is registered is registered for the process.
+#[test]
+fn what_is_registered_is_found_listed_set_and_used() {
+    let unknown = switches::set_text(&mut Config::default(), "cc", "own-control");
+    assert!(unknown.expect_err("not yet").to_string().contains("unknown"));
+
+    assert_eq!(cc::register(&CONTROL), Ok(()));
+    assert_eq!(ack::register(&POLICY), Ok(()));
+    assert_eq!(feedback::register(&DECODER), Ok(()));
+    assert_eq!(cc::register(&CONTROL), Err(NameTaken("own-control")));
+    assert_eq!(ack::register(&ack::rfc3168::ENTRY), Err(NameTaken("rfc3168")));
+
+    assert_eq!(cc::names().last(), Some(&"own-control"));
+    assert_eq!(cc::all().count(), cc::REGISTRY.len() + 1);
+    assert!(ack::find("own-policy").is_some() && feedback::find("own-decoder").is_some());
+    let mut config = Config { timestamps: false, ..Config::default() };
+    for (name, value) in [
+        ("cc", "own-control"),
+        ("ack", "own-policy"),
+        ("feedback", "own-decoder"),
+        ("own-control.first-window", "7"),
+    ] {
+        switches::set_text(&mut config, name, value).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let wrong = switches::set_text(&mut config, "own-control.first-window", "10");
+    assert!(wrong.expect_err("out of range").to_string().contains("1 to 9"));
+    assert_eq!(opened(config), (7, true));
+    let usual = Config { timestamps: false, ..Config::default() };
+    assert_eq!(opened(usual), (10, false));
+}

@@ -1,0 +1,221 @@
+//! The pages: one per scheme, control, policy, decoder and profile, and the index.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use lowtide_tcp::cc::{self, Signal};
+use lowtide_tcp::profile::{Assignment, PROFILES};
+use lowtide_tcp::scheme::{SCHEMES, Scheme};
+use lowtide_tcp::{Param, ack, feedback, switches};
+
+use crate::module::Module;
+
+const MADE: &str = "<!-- Made of the code by `cargo xtask docs`; a test keeps it so. -->\n";
+
+/// All pages, by path below `docs/schemes/`.
+pub(crate) fn all() -> BTreeMap<String, String> {
+    let mut out = BTreeMap::from([("README.md".to_owned(), index())]);
+    let mut add = |path: String, text: String| {
+        let text = format!("{MADE}{}\n", text.trim_end());
+        assert!(out.insert(path.clone(), text).is_none(), "{path} twice");
+    };
+    for s in SCHEMES {
+        add(format!("{}.md", s.name), scheme(s));
+    }
+    for p in PROFILES {
+        add(format!("profile/{}.md", p.name), profile(p.name, p.summary, p.settings));
+    }
+    for e in cc::REGISTRY {
+        add(format!("cc/{}.md", e.name), control(e));
+    }
+    for e in ack::REGISTRY {
+        let module = Module::of("ack", e.name);
+        add(format!("ack/{}.md", e.name), registered("ack", e.name, e.params, &module, ""));
+    }
+    for e in feedback::REGISTRY {
+        let module = Module::of("feedback", e.name);
+        let serves = match e.understands {
+            [] => "Any receiver's echo can be read this way.\n".to_owned(),
+            names => format!(
+                "It understands the echo of {}.\n",
+                list(names.iter().map(|n| format!("[`{n}`](../ack/{n}.md)")))
+            ),
+        };
+        add(
+            format!("feedback/{}.md", e.name),
+            registered("feedback", e.name, e.params, &module, &serves),
+        );
+    }
+    out
+}
+
+fn index() -> String {
+    let mut out = format!(
+        "{MADE}# Schemes and what they are made of\n\
+         A **scheme** is what people compare: a named bundle of switches. It chooses a **congestion \
+         control** (how much the sender has in flight), a **feedback decoder** (what the sender makes \
+         of the echoed bits) and an **acknowledgement policy** (when the receiver acknowledges, and \
+         what it echoes). The three are independent: any sender can face any receiver. A **profile** \
+         is the complete setting of a stack, over which a scheme is laid.\n\n\
+         `lowtide list` shows the same on a terminal, `lowtide explain NAME` one of them, `lowtide \
+         explain --diff a b` where two differ. Where behaviour deviates from a specification is \
+         collected in [deviations](../deviations.md); how to add one's own is in \
+         [CONTRIBUTING](../../CONTRIBUTING.md).\n\n"
+    );
+    out += &table("Schemes", "", SCHEMES.iter().map(|s| (s.name, s.summary)));
+    let controls = cc::REGISTRY.iter().map(|e| (e.name, e.summary));
+    out += &table("Congestion controls (`cc`)", "cc/", controls);
+    let decoders = feedback::REGISTRY.iter().map(|e| (e.name, e.summary));
+    out += &table("Feedback decoders (`feedback`)", "feedback/", decoders);
+    let policies = ack::REGISTRY.iter().map(|e| (e.name, e.summary));
+    out += &table("Acknowledgement policies (`ack`)", "ack/", policies);
+    out += &table("Profiles", "profile/", PROFILES.iter().map(|p| (p.name, p.summary)));
+    format!("{}\n", out.trim_end())
+}
+
+fn table<'a>(title: &str, folder: &str, rows: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut out = format!("## {title}\n| name | what it is |\n|---|---|\n");
+    for (name, summary) in rows {
+        let _ = writeln!(out, "| [`{name}`]({folder}{name}.md) | {} |", cell(summary));
+    }
+    out + "\n"
+}
+
+fn scheme(s: &Scheme) -> String {
+    let chosen = |switch| s.settings.iter().find(|a| a.switch == switch).map(|a| a.value);
+    let mut out = format!("# Scheme `{}`\n{}.\n\n", s.name, s.summary);
+    for (room, title) in
+        [("cc", "The sender"), ("feedback", "Its decoder"), ("ack", "The receiver")]
+    {
+        let Some(name) = chosen(room) else { continue };
+        let text = Module::of(room, name).first("What it does").to_owned();
+        let _ = write!(out, "## {title}: [`{name}`]({room}/{name}.md)\n{text}\n\n");
+    }
+    out += "## What it sets\nEverything else is the profile's.\n\n";
+    out += &settings(s.settings);
+    let _ = write!(
+        out,
+        "\n## Try it\n```sh\nlowtide run first-light -s compare.schemes={0}\nlowtide explain {0}\n```\n",
+        s.name
+    );
+    out
+}
+
+fn profile(name: &str, summary: &str, list: &[Assignment]) -> String {
+    let rest = if name == "rfc" { "the default of its switch" } else { "as in [`rfc`](rfc.md)" };
+    format!(
+        "# Profile `{name}`\nThis is {summary}. What it does not state is {rest}.\n\n{}",
+        settings(list)
+    )
+}
+
+fn settings(list: &[Assignment]) -> String {
+    let mut out = "| switch | value | meaning | source |\n|---|---|---|---|\n".to_owned();
+    for a in list {
+        let doc = switches::find(a.switch).map_or("", |s| s.doc());
+        let (doc, source) = (cell(doc), cell(a.source));
+        let _ = writeln!(out, "| `{}` | `{}` | {doc} | {source} |", a.switch, a.value);
+    }
+    out
+}
+
+fn control(e: &cc::Entry) -> String {
+    let module = Module::of("cc", e.name);
+    let d = &e.declares;
+    let signals = d.reacts_to.iter().map(|s| {
+        match s {
+            Signal::Loss => "loss",
+            Signal::Ecn => "ECN marks",
+            Signal::Delay => "delay",
+        }
+        .to_owned()
+    });
+    let mut says = format!("It reacts to {}.", list(signals));
+    if d.proportional {
+        says += " An ECN cut is proportional to the marked share.";
+    }
+    if e.wants.ecn {
+        says +=
+            " It makes sense with ECN only; without ECN it does what *What it does* says of that.";
+    }
+    if e.wants.host_stamps {
+        says += " It needs host stamps on the wire.";
+    }
+    let floor = d.floor_segments;
+    let plural = if floor == 1 { "" } else { "s" };
+    let _ = writeln!(
+        says,
+        " No reaction but a timeout takes its window below {floor} segment{plural}, or what the \
+         switch `window-floor` says if that is less."
+    );
+    for x in d.exemptions {
+        let _ = write!(
+            says,
+            "\nOf the conformance kit it breaks `{}` on purpose: {}.\n",
+            x.rule, x.source
+        );
+    }
+    registered("cc", e.name, e.params, &module, &says)
+}
+
+fn registered(room: &str, name: &str, params: &[Param], module: &Module, says: &str) -> String {
+    let what = match room {
+        "cc" => "Congestion control",
+        "ack" => "Acknowledgement policy",
+        _ => "Feedback decoder",
+    };
+    let mut out = format!("# {what} `{name}`\n{}\n\n", module.title);
+    for heading in ["What it does", "Spec", "Deviations", "Kernel twin"] {
+        let shown = if heading == "Spec" { "Specification" } else { heading };
+        let _ = write!(out, "## {shown}\n{}\n\n", module.section(heading));
+    }
+    if !says.is_empty() {
+        let _ = write!(out, "## What it declares\n{says}\n");
+    }
+    out += "## Parameters\n";
+    if params.is_empty() {
+        out += "None.\n";
+    } else {
+        out += "| name | default | accepts | meaning | source |\n|---|---|---|---|---|\n";
+    }
+    for p in params {
+        let _ = writeln!(
+            out,
+            "| `{name}.{}` | `{}` | {} | {} | {} |",
+            p.name,
+            p.default,
+            cell(&p.kind.describe()),
+            cell(p.doc),
+            cell(p.source)
+        );
+    }
+    let schemes: Vec<String> = SCHEMES
+        .iter()
+        .filter(|s| s.settings.iter().any(|a| a.switch == room && a.value == name))
+        .map(|s| format!("[`{0}`](../{0}.md)", s.name))
+        .collect();
+    if !schemes.is_empty() {
+        let _ = write!(out, "\n## Schemes with it\n{}.\n", list(schemes.into_iter()));
+    }
+    let side = if room == "ack" { "receiver" } else { "sender" };
+    let _ = write!(
+        out,
+        "\nCode: `{}`. In a scenario: `transport.{side}.{room} = \"{name}\"`.\n",
+        module.path
+    );
+    out
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    match items.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

@@ -1,0 +1,92 @@
+//! Pacing (switch `pacing`): when data leaves that the window lets go.
+
+use lowtide_tcp::scheme::{apply, find_scheme};
+use lowtide_tcp::switches;
+
+use crate::common::{Origin, Script, everywhere, plain};
+
+/// Ten segments of 1040 B; the round trip of the handshake is 10 ms.
+fn paced(o: Origin, value: &str, scheme: &str) -> Script {
+    let mut config = plain();
+    apply(find_scheme(scheme).expect("a scheme"), &mut config).expect("its switches");
+    switches::set_text(&mut config, "pacing", value).expect("a switch");
+    Script::established(o, &config)
+}
+
+#[test]
+fn rfc5681_3_1_two_windows_per_round_trip_in_slow_start() {
+    everywhere(|o| {
+        // 2 x 10000 B in 10 ms.
+        paced(o, "window", "sack").run(
+            "is rate 16000000
+             send 3000
+             > . 1:1001(1000) ack 1
+             is limited Cwnd
+             is timer 520us
+             +520us > . 1001:2001(1000) ack 1
+             +520us > P. 2001:3001(1000) ack 1
+             is limited Application",
+        );
+    });
+}
+
+#[test]
+fn rfc5681_3_1_a_fifth_more_than_a_window_later() {
+    everywhere(|o| {
+        let mut t = paced(o, "window", "ecn");
+        t.run(
+            "send 30000
+             > [ect0] . 1:1001(1000) ack 1",
+        );
+        for _ in 1..10 {
+            t.advance(t.now + lowtide_units::Duration::from_us(520));
+            assert!(t.drop_sent());
+        }
+        // 10 ms after the first. The mark halves the window; what is in flight is more than that:
+        // 1.2 x 9000 B in 10 ms.
+        t.run(
+            "+5320us < E. 1:1(0) ack 1001
+             is cwnd 5000
+             is ssthresh 5000
+             is flight 9000
+             is rate 8640000",
+        );
+    });
+}
+
+#[test]
+fn off_and_control_hold_nothing_of_a_control_without_a_rate() {
+    everywhere(|o| {
+        for value in ["off", "control"] {
+            paced(o, value, "sack").run(
+                "is rate none
+                 send 10000
+                 > . 1:1001(1000) ack 1 * 10",
+            );
+        }
+    });
+}
+
+/// Found by the adversary: what waited for its time was acknowledged, and the timer went on.
+#[test]
+fn what_waits_and_is_acknowledged_leaves_no_timer_behind() {
+    everywhere(|o| {
+        paced(o, "window", "sack").run(
+            "send 5000
+             > . 1:1001(1000) ack 1
+             close
+             +520us > . 1001:2001(1000) ack 1
+             +520us > . 2001:3001(1000) ack 1
+             +520us > . 3001:4001(1000) ack 1
+             +520us > FP. 4001:5001(1000) ack 1
+             // The first is lost, and goes again in 420 us.
+             +100us < . 1:1(0) ack 1 <sack 1001:5002>
+             is recovery true
+             is timer 420us
+             +100us < F. 1:1(0) ack 5002
+             > . 5002:5002(0) ack 2
+             is state TimeWait
+             +1ms is timer 59999ms",
+        );
+    });
+}

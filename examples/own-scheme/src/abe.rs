@@ -1,0 +1,100 @@
+//! ABE: a mark takes less off the window than a loss does.
+//!
+//! ## What it does
+//! NewReno, but for the first mark of a window of data, which leaves `keep` of the window instead of
+//! half. A mark comes from a short queue, a loss from a full one: after a mark the link has less to
+//! drain before it runs empty.
+//!
+//! ## Spec
+//! RFC 8511 §3: beta_ecn = 0.8 where the window grows as RFC 5681 has it.
+//!
+//! ## Deviations
+//! The cut comes off cwnd, as in `newreno`, where RFC 8511 §3 has FlightSize.
+//!
+//! ## Kernel twin
+//! FreeBSD has it in `cc_newreno.c` (`net.inet.tcp.cc.abe`).
+
+use alloc::boxed::Box;
+
+use lowtide_tcp::cc::{
+    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Factor, Path,
+    Reaction, Signal, Wants, Window,
+};
+use lowtide_tcp::{Kind, Param, Params};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "abe",
+    summary: "NewReno that keeps 0.8 of its window at a mark",
+    spec: "RFC 8511 §3",
+    params: &[Param {
+        name: "keep",
+        kind: Kind::Count { min: 50, max: 100 },
+        default: "80",
+        doc: "What a mark leaves of the window, in 1/100.",
+        source: "RFC 8511 §3.1: 0.8 for Reno",
+    }],
+    declares: Declares {
+        reacts_to: &[Signal::Loss, Signal::Ecn],
+        floor_segments: 2,
+        proportional: false,
+        exemptions: &[Exemption { rule: "ecn-halves", source: "RFC 8511 §3" }],
+    },
+    wants: Wants { ecn: false, host_stamps: false },
+    build,
+};
+
+fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    let keep = params.count(ENTRY.name, "keep", 80).clamp(50, 100) as u32;
+    let window = Window::new(path, Factor::HALF);
+    Box::new(Abe { window, keep: Factor { num: keep, den: 100 } })
+}
+
+#[derive(Debug)]
+struct Abe {
+    window: Window,
+    keep: Factor,
+}
+
+impl CongestionControl for Abe {
+    fn on_ack(&mut self, ack: &AckSample) -> Reaction {
+        if ack.ece && ack.may_reduce && self.window.ecn() {
+            self.window.cut_to(self.keep.of(self.window.cwnd()));
+            return Reaction::Reduced;
+        }
+        self.window.grow(ack);
+        Reaction::None
+    }
+    fn on_event(&mut self, event: &CongestionEvent) {
+        self.window.on_event(event);
+    }
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use lowtide_tcp::Value;
+    use lowtide_tcp::conformance::{check, check_with};
+
+    use super::*;
+
+    #[test]
+    fn it_does_what_it_declares() {
+        assert_eq!(check(&ENTRY), []);
+    }
+
+    #[test]
+    fn at_one_half_it_needs_its_exemption_no_longer() {
+        let mut params = Params::new();
+        params.set(ENTRY.name, "keep", Value::Count(50));
+        let broken = check_with(&ENTRY, &params);
+        assert_eq!(broken.iter().map(|v| v.rule).collect::<Vec<_>>(), ["exemption"], "{broken:?}");
+    }
+}

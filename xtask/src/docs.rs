@@ -1,0 +1,30 @@
+//! Writes the pages that are made of the code: `docs/schemes/`, the tables of `docs/deviations.md`, the
+//! reference in `docs/scenario.md`.
+//!
+//! The tests that hold these pages to the code also write them, when `LOWTIDE_WRITE_DOCS` is set.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// The tests that write, as cargo names them.
+const WRITERS: [&[&str]; 2] = [
+    &["-p", "lowtide-tcp", "--test", "deviations", "--test", "schemes"],
+    &["-p", "lowtide-scenario", "--lib", "reference"],
+];
+
+/// Writes them all.
+pub(crate) fn write(root: &Path) -> ExitCode {
+    for writer in WRITERS {
+        let mut command = Command::new(env!("CARGO"));
+        command.current_dir(root).args(["test", "--quiet"]).args(writer);
+        match command.env("LOWTIDE_WRITE_DOCS", "1").status() {
+            Ok(status) if status.success() => {}
+            Ok(_) => return ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("cargo does not run: {error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
