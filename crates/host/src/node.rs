@@ -6,10 +6,15 @@ use std::sync::Arc;
 use lowtide_net::{HostId, Packet};
 use lowtide_sim::{Digest, Seed};
 use lowtide_tcp::{Config, Endpoint};
-use lowtide_units::{HostStamp, Instant};
+use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
+use crate::aggregate::Aggregator;
 use crate::app::SERVER_PORT;
+use crate::bucket::Pacer;
+use crate::clock::Clock;
+use crate::nic::Moderator;
+use crate::setup::HostSetup;
 
 /// Verdicts that enter a host's digest.
 const DELIVER: u64 = 1;
@@ -20,6 +25,11 @@ pub(crate) struct Node {
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
     pub(crate) address: IpAddr,
+    pub(crate) clock: Clock,
+    // What most hosts do not have takes a pointer each.
+    pub(crate) pacer: Option<Box<Pacer>>,
+    pub(crate) moderator: Option<Box<Moderator>>,
+    pub(crate) aggregator: Option<Box<Aggregator>>,
     digest: Digest,
 }
 
@@ -29,19 +39,35 @@ pub(crate) fn address(index: u32) -> IpAddr {
 }
 
 impl Node {
-    pub(crate) fn new(index: u32, config: Config, run_seed: u64) -> Self {
-        let seed = Seed::derive(run_seed, "host", u64::from(index), "isn and ports");
+    /// Host `index` of a run, on whose line a packet has so many bytes of `framing`; `port_seed` stands
+    /// in for the run's where ports do not depend on it.
+    pub(crate) fn new(
+        index: u32,
+        setup: &HostSetup,
+        framing: u64,
+        run_seed: u64,
+        port_seed: u64,
+    ) -> Self {
+        let id = u64::from(index);
+        let seed = Seed::derive(port_seed, "host", id, "isn and ports");
         let mut endpoint = Endpoint::new(seed.value());
-        let config = Arc::new(config);
+        let config = Arc::new(setup.config.clone());
         // The simulated backlog never fills: every SYN of an incast is served.
         let listening = endpoint.listen(SERVER_PORT, Arc::clone(&config), usize::MAX);
         debug_assert!(listening.is_ok(), "a new endpoint has no listener yet");
-        Self { endpoint, config, address: address(index), digest: Digest::default() }
-    }
-
-    /// This host's own clock. Perfect until clocks drift (DX).
-    pub(crate) fn stamp(at: Instant) -> HostStamp {
-        HostStamp(at.since_start().as_ns())
+        let clock = Clock::new(&setup.clock, run_seed, id);
+        let nic = &setup.nic;
+        let moderates = nic.moderation > Duration::ZERO;
+        Self {
+            endpoint,
+            config,
+            address: address(index),
+            clock,
+            pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
+            moderator: moderates.then(|| Box::new(Moderator::new(nic.moderation))),
+            aggregator: nic.aggregation.map(|spec| Box::new(Aggregator::new(&spec))),
+            digest: Digest::default(),
+        }
     }
 
     pub(crate) fn note_delivery(&mut self, now: Instant, seg: &Segment) {

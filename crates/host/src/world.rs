@@ -2,23 +2,30 @@
 
 use std::sync::Arc;
 
-use lowtide_net::Network;
+use lowtide_net::{HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler, Seed};
-use lowtide_tcp::{Arrival, CloseReason, ConnId, Event};
+use lowtide_tcp::{CloseReason, ConnId, Event};
 use lowtide_units::{Bytes, Instant};
-use lowtide_wire::Segment;
 
 use crate::app::{BACKLOG, Handle, Progress, SERVER_PORT, Side};
 use crate::error::RunError;
-use crate::node::{Node, address, packet};
+use crate::node::{Node, address};
 use crate::outcome::Counts;
 use crate::probe::Sampler;
 use crate::setup::Setup;
+use crate::writer::Writer;
 
 /// Kinds of events beside [`Network::PORT_KIND`].
 const TIMER: u8 = 1;
 const FLOW_START: u8 = 2;
 const PROBE: u8 = 3;
+const WRITE: u8 = 4;
+/// A host's burst control lets packets go.
+pub(crate) const SEND: u8 = 5;
+/// A host's NIC interrupts.
+pub(crate) const INTERRUPT: u8 = 6;
+/// A host's aggregates have waited long enough.
+pub(crate) const FLUSH: u8 = 7;
 
 pub(crate) struct World<'a> {
     pub(crate) setup: &'a Setup,
@@ -26,8 +33,12 @@ pub(crate) struct World<'a> {
     pub(crate) nodes: Vec<Node>,
     pub(crate) flows: Vec<Progress>,
     pub(crate) handles: Vec<Handle>,
+    /// By flow; empty when every flow is written at once.
+    writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
     pub(crate) counts: Counts,
+    /// Packets on their way to TCP; empty between events.
+    pub(crate) ready: Vec<Packet>,
     warm: Instant,
     pub(crate) end: Instant,
     /// Flows with a size that are neither delivered nor failed.
@@ -40,12 +51,16 @@ impl lowtide_sim::World for World<'_> {
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
         match entity.kind() {
             Network::PORT_KIND => {
-                if let Some((host, packet)) = self.net.on_port_event(now, entity.index(), sched) {
-                    self.deliver(now, host.0, &packet, sched);
+                if let Some(delivery) = self.net.on_port_event(now, entity.index(), sched) {
+                    self.deliver(now, &delivery, sched);
                 }
             }
             TIMER => self.timer(now, Side::from_index(entity.index()), sched),
             FLOW_START => self.start_flow(now, entity.index(), sched),
+            WRITE => self.write(now, entity.index(), sched),
+            SEND => self.send_paced(now, entity.index(), sched),
+            INTERRUPT => self.interrupt(now, entity.index(), sched),
+            FLUSH => self.flush(now, entity.index(), sched),
             _ => self.probe(now, sched),
         }
     }
@@ -71,9 +86,8 @@ impl<'a> World<'a> {
         let net =
             Network::build(&setup.network, setup.seed, disturbance.host_jitter, setup.warmup)?;
         let endpoint_seed = if disturbance.ports { setup.seed } else { 0 };
-        let nodes = setup.hosts.iter().enumerate();
-        let nodes =
-            nodes.map(|(i, h)| Node::new(i as u32, h.config.clone(), endpoint_seed)).collect();
+        let node = |(h, i)| Node::new(i, h, net.framing(HostId(i)), setup.seed, endpoint_seed);
+        let nodes = setup.hosts.iter().zip(0_u32..).map(node).collect();
         let flows: Vec<Progress> = setup
             .flows
             .iter()
@@ -92,6 +106,12 @@ impl<'a> World<'a> {
                 }
             })
             .collect();
+        let writers = flows.iter().zip(0..);
+        let mut writers: Vec<_> =
+            writers.map(|(f, id)| Writer::new(&f.flow, f.start, setup.seed, id)).collect();
+        if writers.iter().all(Option::is_none) {
+            writers.clear();
+        }
         let handle = |host| Handle { host, conn: None, armed: Instant::FAR_FUTURE, last: None };
         let handles = setup.flows.iter().flat_map(|f| [handle(f.src), handle(f.dst)]).collect();
         let sampler = Sampler::new(setup, &net);
@@ -102,8 +122,10 @@ impl<'a> World<'a> {
             nodes,
             flows,
             handles,
+            writers,
             sampler,
             counts: Counts::default(),
+            ready: Vec::new(),
             warm: Instant::ZERO + setup.warmup,
             end: Instant::ZERO + setup.end.at,
             unfinished,
@@ -135,9 +157,15 @@ impl<'a> World<'a> {
         };
         if let Some(conn) = node.endpoint.conn(id) {
             progress.ports.0 = conn.ports().0;
-            conn.send(progress.flow.size.map_or(BACKLOG, Bytes::as_u64));
-            if progress.flow.size.is_some() {
-                conn.close();
+            if let Some(Some(writer)) = self.writers.get_mut(index as usize) {
+                if let Some(next) = writer.write(now, conn) {
+                    sched.at(next, Entity::new(WRITE, index));
+                }
+            } else {
+                conn.send(progress.flow.size.map_or(BACKLOG, Bytes::as_u64));
+                if progress.flow.size.is_some() {
+                    conn.close();
+                }
             }
         }
         if let Some(handle) = self.handles.get_mut(side.index() as usize) {
@@ -146,52 +174,31 @@ impl<'a> World<'a> {
         self.serve(now, side, id, sched);
     }
 
-    fn deliver(
-        &mut self,
-        now: Instant,
-        host: u32,
-        packet: &lowtide_net::Packet,
-        sched: &mut Scheduler,
-    ) {
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        node.note_delivery(now, &packet.segment);
-        self.counts.segments += 1;
-        let mut segment = packet.segment;
-        segment.rx.stamp = Some(Node::stamp(now));
-        let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
-        let side = Side::from_index(packet.dst_conn);
-        let remote = address(packet.src.0);
-        match node.endpoint.handle_segment(now, node.address, remote, &segment, hint) {
-            Arrival::Taken(id, _) => self.serve(now, side, id, sched),
-            Arrival::Refused(id, _) => {
-                self.counts.rejected += 1;
-                self.serve(now, side, id, sched);
-            }
-            Arrival::Opened(id) => {
-                if let Some(handle) = self.handles.get_mut(side.index() as usize) {
-                    handle.conn = Some(id);
-                }
-                self.serve(now, side, id, sched);
-            }
-            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {
-                self.counts.rejected += 1;
-                self.send_replies(now, host, packet, sched);
-            }
+    /// The application of a flow writes more.
+    fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
+        let side = Side::client(index);
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let Some(id) = handle.conn else { return };
+        let Some(Some(writer)) = self.writers.get_mut(index as usize) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        if let Some(next) = writer.write(now, conn) {
+            sched.at(next, Entity::new(WRITE, index));
         }
+        self.serve(now, side, id, sched);
     }
 
-    /// RST and TIME-WAIT ACKs go back where the packet came from.
-    fn send_replies(
-        &mut self,
-        now: Instant,
-        host: u32,
-        cause: &lowtide_net::Packet,
-        sched: &mut Scheduler,
-    ) {
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        while let Some((_, segment)) = node.endpoint.poll_reply() {
-            let reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
-            self.net.send(now, reply, sched);
+    /// A writer that waits for acknowledgements may have got them.
+    fn resume_writer(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
+        if !side.is_client() {
+            return;
+        }
+        let Some(Some(writer)) = self.writers.get_mut(side.flow()) else { return };
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        if let Some(next) = writer.acknowledged(now, conn) {
+            sched.at(next, Entity::new(WRITE, side.flow() as u32));
         }
     }
 
@@ -218,8 +225,11 @@ impl<'a> World<'a> {
     }
 
     /// Everything that follows a change of a connection: events, transmissions, the timer.
-    fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
+    pub(crate) fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
         let over = self.drain_events(now, side, id);
+        if !self.writers.is_empty() {
+            self.resume_writer(now, side, id, sched);
+        }
         self.transmit(now, side, id, sched);
         if over {
             self.release(now, side, id);
@@ -271,29 +281,6 @@ impl<'a> World<'a> {
     fn one_is_over(&mut self) {
         self.unfinished = self.unfinished.saturating_sub(1);
         self.done = self.unfinished == 0 && self.setup.end.when_done;
-    }
-
-    fn transmit(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
-        let Some(handle) = self.handles.get(side.index() as usize) else { return };
-        let Some(peer) = self.handles.get(side.peer().index() as usize) else { return };
-        let Some(conn) = self.nodes.get_mut(handle.host as usize).and_then(|n| n.endpoint.conn(id))
-        else {
-            return;
-        };
-        while let Some(transmit) = conn.poll_transmit(now) {
-            let mut left_at = None;
-            for i in 0..transmit.segments {
-                let mut segment: Segment = transmit.segment(i);
-                // What no wire says, for those who ask for it by name.
-                segment.rx.delack_timeout = Some(transmit.delack_timeout);
-                let packet =
-                    packet(handle.host, peer.host, segment, side.index(), side.peer().index());
-                left_at = self.net.send(now, packet, sched).or(left_at);
-            }
-            if let Some(at) = left_at {
-                conn.on_transmitted(transmit.id, Node::stamp(at));
-            }
-        }
     }
 
     /// Keeps one pending event per connection; a deadline that moved later costs nothing now.

@@ -6,7 +6,7 @@ mod common;
 use common::{config, outcome, port, star_setup};
 use lowtide_host::{Disturbance, End, Outcome, Setup};
 use lowtide_tcp::{Config, switches};
-use lowtide_traffic::Flow;
+use lowtide_traffic::{Flow, Source};
 use lowtide_units::{Duration, Instant};
 
 fn set(config: &mut Config, name: &str, value: &str) {
@@ -22,6 +22,7 @@ fn long_flows(n: u32, config: &Config, k: u64, apart: Duration, ms: u64) -> Outc
         dst: n,
         size: None,
         start: Instant::ZERO + apart * u64::from(i),
+        source: Source::AtOnce,
     };
     outcome(&Setup {
         flows: (0..n).map(flow).collect(),

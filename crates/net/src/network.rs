@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 
-use crate::line::Line;
+use crate::loss::Loss;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{Entered, Far, Port};
 use crate::route::Routes;
-use crate::{Blueprint, BlueprintError, HostId, LinkSpec, NodeId, PortView};
+use crate::scheduler::Arrived;
+use crate::{Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, PortView};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
 ///
@@ -40,6 +41,17 @@ struct Lateness {
     last: Instant,
 }
 
+/// A packet that has reached its host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// The host.
+    pub host: HostId,
+    /// The packet.
+    pub packet: Packet,
+    /// When its last bit came off the line: earlier than its event by the jitter of the host.
+    pub came: Instant,
+}
+
 impl Network {
     /// The kind of the entities whose events are for [`Network::on_port_event`].
     pub const PORT_KIND: u8 = 0;
@@ -57,10 +69,12 @@ impl Network {
         check_number(plan.links.len())?;
         let routes = Routes::build(plan)?;
         let warmup = Instant::ZERO + warmup;
-        let ports = plan.links.iter().flat_map(|link| {
-            let line = Line::new(link.rate, link.framing, link.delay);
-            let port = |spec, to| Port::new(spec, line, far(to), warmup);
-            [port(&link.port_a, link.b), port(&link.port_b, link.a)]
+        let ports = plan.links.iter().zip(0_u64..).flat_map(|(link, i)| {
+            let port = |spec: &LineSpec, to, number| {
+                let loss = Loss::new(spec.loss, run_seed, number);
+                Port::new(spec, link.framing, loss, far(to), warmup)
+            };
+            [port(&link.from_a, link.b, 2 * i), port(&link.from_b, link.a, 2 * i + 1)]
         });
         let hosts = if host_jitter == Duration::ZERO { 0 } else { plan.hosts.len() as u64 };
         let lateness = (0..hosts).map(|host| Lateness {
@@ -90,23 +104,39 @@ impl Network {
         self.enqueue(now, port, id, sched)
     }
 
+    /// Bytes of framing that each packet takes on the line of `host`.
+    pub fn framing(&self, host: HostId) -> u64 {
+        let port = self.routes.nic(host).and_then(|port| self.ports.get(port as usize));
+        port.map_or(0, |port| port.line().overhead())
+    }
+
+    /// When a packet of `size` IP bytes, sent by `host` at `now`, will have left it if its port lets
+    /// it in: for a stamp that the packet itself carries.
+    pub fn would_leave(&self, now: Instant, host: HostId, size: u32) -> Option<Instant> {
+        let port = self.ports.get(self.routes.nic(host)? as usize)?;
+        Some(port.departure_of(now, size))
+    }
+
     /// The event of `port` has come: its first packet arrives at the far end of the line.
     ///
-    /// Returns it with the host that it reached, or `None` when it went on from a switch (or was
+    /// Returns it when it has reached its host, or `None` when it went on from a switch (or was
     /// dropped there).
     pub fn on_port_event(
         &mut self,
         now: Instant,
         port: u32,
         sched: &mut Scheduler,
-    ) -> Option<(HostId, Packet)> {
+    ) -> Option<Delivery> {
         let this = self.ports.get_mut(port as usize)?;
-        let (id, next) = this.arrive()?;
+        let Arrived { packet: id, departure, next } = this.arrive()?;
         if let Some(next) = next {
             sched.at(next, Entity::new(Self::PORT_KIND, port));
         }
         match this.far() {
-            Far::Host(host) => Some((host, self.pool.take(id))),
+            Far::Host(host) => {
+                let came = departure + this.line().delay;
+                Some(Delivery { host, packet: self.pool.take(id), came })
+            }
             Far::Switch(switch) => {
                 let next = self.routes.port(switch, self.pool.head(id).dst);
                 self.enqueue(now, next, id, sched);

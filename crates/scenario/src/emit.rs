@@ -4,14 +4,16 @@
 
 use std::fmt::Write as _;
 
-use lowtide_net::{BufferSpec, Count, Framing, MarkSpec, NotEct};
+use lowtide_net::Framing;
 use lowtide_tcp::switches::{self, Setting};
 use lowtide_tcp::{Config, Value};
 use lowtide_traffic::workload::{Args, Param, ParamKind};
 
 use crate::case::Case;
+use crate::host_tables::{write_clock, write_nic};
 use crate::keys::SIDES;
 use crate::model::{Model, Named, TopologyKind};
+use crate::ports::{write_buffer, write_mark};
 use crate::reader::SIDE_OF;
 use crate::stack::owners;
 
@@ -42,33 +44,26 @@ pub(crate) fn physics(case: &Case, seed: u64) -> String {
 
 /// Lines of TOML.
 #[derive(Default)]
-struct Text(String);
+pub(crate) struct Text(String);
 
 impl Text {
     fn line(&mut self, line: &str) {
         self.0.push_str(line);
         self.0.push('\n');
     }
-    fn table(&mut self, name: &str) {
+    pub(crate) fn table(&mut self, name: &str) {
         self.line(&format!("\n[{name}]"));
     }
-    fn bare(&mut self, key: &str, value: impl std::fmt::Display) {
+    pub(crate) fn bare(&mut self, key: &str, value: impl std::fmt::Display) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{key} = {value}");
     }
-    fn text(&mut self, key: &str, value: impl std::fmt::Display) {
+    pub(crate) fn text(&mut self, key: &str, value: impl std::fmt::Display) {
         self.bare(key, toml::Value::String(value.to_string()));
     }
-    fn list<'a>(&mut self, key: &str, items: impl Iterator<Item = &'a str>) {
+    pub(crate) fn list<'a>(&mut self, key: &str, items: impl Iterator<Item = &'a str>) {
         let items: Vec<_> = items.map(|i| toml::Value::String(i.to_owned())).collect();
         self.bare(key, toml::Value::Array(items));
-    }
-}
-
-fn length(count: Count) -> String {
-    match count {
-        Count::Packets(n) => format!("{n} pkt"),
-        Count::Bytes(n) => n.to_string(),
     }
 }
 
@@ -100,20 +95,12 @@ fn network(out: &mut Text, model: &Model) {
 
     let port = &model.switch.port;
     out.table("switch");
-    match port.buffer {
-        BufferSpec::Unlimited => out.text("buffer", "unlimited"),
-        BufferSpec::Static(count) => out.text("buffer", length(count)),
-    }
+    write_buffer(out, &port.buffer);
     out.bare("count-in-service", port.count_in_service);
     out.table("switch.mark");
-    match port.mark {
-        MarkSpec::None => out.text("kind", "droptail"),
-        MarkSpec::Step { k, not_ect } => {
-            out.text("kind", "step");
-            out.text("k", length(k));
-            let drop = not_ect == NotEct::Drop;
-            out.text("not-ect", if drop { "drop" } else { "ignore" });
-        }
+    write_mark(out, &port.mark);
+    for pipe in &model.pipes {
+        pipe.write(out);
     }
 }
 
@@ -144,6 +131,8 @@ fn hosts(out: &mut Text, case: &Case) {
         }
         named(out, "profile", group.stack.profile.as_ref());
         named(out, "scheme", group.stack.scheme.as_ref());
+        write_clock(out, &group.name, &group.clock);
+        write_nic(out, &group.name, &group.nic);
         for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
             out.table(&format!("hosts.{}.{name}", group.name));
             for setting in chosen(config).iter().filter(|s| s.side() == side) {
@@ -201,7 +190,13 @@ fn parameter(out: &mut Text, param: &Param, args: &Args) {
     match param.kind {
         ParamKind::Count { .. } => out.bare(param.name, args.count(param.name)),
         ParamKind::Time => out.text(param.name, args.time(param.name)),
-        ParamKind::SizeOrUnlimited => match args.size(param.name) {
+        ParamKind::Rate => {
+            if let Some(rate) = args.rate(param.name) {
+                out.text(param.name, rate);
+            }
+        }
+        ParamKind::Choice(_) => out.text(param.name, args.choice(param.name).unwrap_or_default()),
+        ParamKind::Size | ParamKind::SizeOrUnlimited => match args.size(param.name) {
             Some(size) => out.text(param.name, size),
             None => out.text(param.name, "unlimited"),
         },
@@ -233,12 +228,18 @@ mod tests {
     use crate::Scenario;
     use crate::keys::{Fallback, SECTIONS};
 
-    /// Keys that a written-out run may lack: they describe what is no longer there.
-    const GONE: [&str; 3] = ["schemes", "base", "description"];
+    /// Keys that a written-out run may lack: they describe what is no longer, or not, there.
+    const GONE: [&str; 4] = ["schemes", "base", "description", "gamma"];
+
+    /// A pipe that changes everything that a pipe can.
+    const PIPE: &str = "[pipe.forth]\non = \"bottleneck\"\ndirection = \"right\"\nrate = \"1 Gbit/s\"\n\
+        delay = \"1 ms\"\nbuffer = \"50 pkt\"\ncount-in-service = true\nloss = \"1 ppm\"\n\
+        [pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n";
 
     #[test]
     fn every_key_of_the_table_is_written_out() {
-        let scenario = Scenario::load("dumbbell-10g").unwrap();
+        let text = crate::embedded::find("dumbbell-10g").unwrap().text;
+        let scenario = Scenario::parse(&format!("{text}{PIPE}"), "t.toml").unwrap();
         let scenario = scenario.with_override("hosts.senders.profile", "rfc").unwrap();
         let scenario = scenario.with_override("hosts.senders.scheme", "dctcp").unwrap();
         let text = scenario.expand().unwrap().runs[0].resolved_toml();
@@ -251,13 +252,20 @@ mod tests {
                     let name = match (*part, *before) {
                         ("*", "hosts") => "senders",
                         ("*", "traffic") => "flows",
+                        ("*", "pipe") => "forth",
                         (part, _) => part,
                     };
                     *before = part;
                     Some(name)
                 })
                 .collect();
-            for key in section.all_keys() {
+            // Other workloads' keys have no place in this scenario.
+            let workload = lowtide_traffic::workload::find("transfers").unwrap().params;
+            let mut keys = section.keys.to_vec();
+            if section.has_workloads() {
+                keys.extend(workload.iter().map(crate::keys::Key::of_param));
+            }
+            for key in keys {
                 if GONE.contains(&key.name)
                     || (path.first() == Some(&"compare") && key.name == "profile")
                 {

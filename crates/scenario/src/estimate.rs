@@ -8,7 +8,7 @@ use std::mem::size_of;
 
 use lowtide_host::{ProbeRow, QueueSample, Setup};
 use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId};
-use lowtide_traffic::Flow;
+use lowtide_traffic::{Flow, Source};
 use lowtide_units::{Bytes, Duration};
 
 /// What one run, or all runs of a plan, will cost.
@@ -204,16 +204,16 @@ fn duration(setup: &Setup, paths: &Paths) -> Duration {
     for flow in &setup.flows {
         let Some(size) = flow.size else { continue };
         let start = flow.start.since_start();
-        latest = latest.max(start);
+        latest = latest.max(start + flow.source.lasts(size));
         for line in paths.of_flow(flow) {
             let entry = lines.entry(*line).or_insert((0, start));
             entry.0 = entry.0.saturating_add(size.as_u64());
             entry.1 = entry.1.min(start);
         }
     }
-    let drained = lines.iter().map(|((link, _), (bytes, start))| {
+    let drained = lines.iter().map(|((link, back), (bytes, start))| {
         let link = &setup.network.links[*link];
-        *start + link.rate.serialization(Bytes::new(on_the_line(link, *bytes)))
+        *start + link.line(*back).rate.serialization(Bytes::new(on_the_line(link, *bytes)))
     });
     drained.max().unwrap_or(setup.end.at).max(latest).min(setup.end.at)
 }
@@ -230,7 +230,7 @@ fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64
     let active = simulated.saturating_sub(flow.start.since_start());
     let room = |line: &Line| {
         let link = &setup.network.links[line.0];
-        let raw = link.rate.bytes_in(active).as_u64();
+        let raw = link.line(line.1).rate.bytes_in(active).as_u64();
         let full = 1_500 + link.framing.overhead();
         let goodput = u128::from(raw) * u128::from(payload(1_500)) / u128::from(full);
         let sharers = match flow.size {
@@ -240,6 +240,10 @@ fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64
         goodput as u64 / sharers.max(1)
     };
     let most = paths.of_flow(flow).iter().map(room).min().unwrap_or(0);
+    let most = match flow.source {
+        Source::Rate { rate, .. } => most.min(rate.bytes_in(active).as_u64()),
+        Source::AtOnce | Source::OnOff { .. } => most,
+    };
     flow.size.map_or(most, |size| size.as_u64().min(most.max(1)))
 }
 

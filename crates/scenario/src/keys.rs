@@ -5,7 +5,11 @@
 //! but in [`lowtide_tcp::switches`], and the keys of a workload in its own file in `lowtide_traffic`.
 
 use lowtide_traffic::workload::{self, ParamKind};
+use lowtide_units::Parts;
 
+use crate::host_keys;
+use crate::pipes;
+use crate::ports::MARK_KEYS;
 use crate::value::{MOST, Names, Ty};
 
 /// What holds where a key is not written.
@@ -40,9 +44,12 @@ pub(crate) struct Section {
     pub(crate) switches: bool,
 }
 
-const fn key(name: &'static str, ty: Ty, default: Fallback, doc: &'static str) -> Key {
+pub(crate) const fn key(name: &'static str, ty: Ty, default: Fallback, doc: &'static str) -> Key {
     Key { name, ty, default, doc }
 }
+
+/// A share of a whole.
+pub(crate) const SHARE: Ty = Ty::Parts { min: Parts::ZERO, max: Parts::ONE };
 
 use Fallback::{Is, Required, Unset};
 
@@ -165,23 +172,11 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         path: &["switch", "mark"],
         doc: "Marking (AQM) at the output ports of the switches.",
-        keys: &[
-            key(
-                "kind",
-                Ty::Name(Names::Markers),
-                Is("droptail"),
-                "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `droptail`: none.",
-            ),
-            key("k", Ty::Length, Unset("must be written for `step`"), "The threshold K."),
-            key(
-                "not-ect",
-                Ty::Name(Names::Fixed(&["ignore", "drop"])),
-                Is("ignore"),
-                "What happens above K to a packet that is not ECN-capable (RFC 8257 §5 warns of `drop`).",
-            ),
-        ],
+        keys: MARK_KEYS,
         switches: false,
     },
+    pipes::PIPE,
+    pipes::PIPE_MARK,
     Section {
         path: &["transport"],
         doc: "How the TCP of every host behaves, where its group does not say otherwise.",
@@ -227,6 +222,8 @@ pub(crate) static SECTIONS: &[Section] = &[
         ],
         switches: true,
     },
+    host_keys::CLOCK,
+    host_keys::NIC,
     Section {
         path: &["traffic", "*"],
         doc: "A group of flows. Its other keys belong to its kind.",
@@ -329,15 +326,23 @@ pub(crate) const SWEEP_DOC: &str = "Everything is run once for each combination 
      and a list of values or a range `{ from = .., to = .., step = .. }`.";
 
 impl Section {
-    /// The keys, with those of all workloads where they belong.
+    /// The keys, with those of all workloads where they belong. What several workloads have is
+    /// listed once: it means the same in each (a test).
     pub(crate) fn all_keys(&self) -> Vec<Key> {
         let mut keys = self.keys.to_vec();
-        if self.path == ["traffic", "*"] {
-            for entry in workload::REGISTRY {
-                keys.extend(entry.params.iter().map(Key::of_param));
+        if self.has_workloads() {
+            for param in workload::REGISTRY.iter().flat_map(|e| e.params) {
+                if keys.iter().all(|k| k.name != param.name) {
+                    keys.push(Key::of_param(param));
+                }
             }
         }
         keys
+    }
+
+    /// Whether a workload adds keys of its own here.
+    pub(crate) fn has_workloads(&self) -> bool {
+        self.path == ["traffic", "*"]
     }
 
     /// The key of that name.
@@ -367,8 +372,11 @@ impl Key {
     pub(crate) fn of_param(param: &workload::Param) -> Self {
         let ty = match param.kind {
             ParamKind::Count { min, max } => Ty::Count { min, max },
+            ParamKind::Size => Ty::Size,
             ParamKind::SizeOrUnlimited => Ty::SizeOrUnlimited,
             ParamKind::Time => Ty::Time { positive: false },
+            ParamKind::Rate => Ty::Rate,
+            ParamKind::Choice(names) => Ty::Name(Names::Fixed(names)),
         };
         let default = param.default.map_or(Required, Is);
         Self { name: param.name, ty, default, doc: param.doc }
@@ -413,6 +421,19 @@ mod tests {
             assert_eq!(all, names.len(), "{:?}", section.path);
             assert!(section.doc.ends_with('.'));
             assert!(section.all_keys().iter().all(|k| k.doc.ends_with('.')), "{:?}", section.path);
+        }
+    }
+
+    #[test]
+    fn a_key_means_the_same_in_every_workload() {
+        let params = || workload::REGISTRY.iter().flat_map(|e| e.params);
+        for one in params() {
+            for other in params().filter(|p| p.name == one.name) {
+                assert_eq!(
+                    (one.kind, one.default, one.doc),
+                    (other.kind, other.default, other.doc)
+                );
+            }
         }
     }
 
