@@ -75,6 +75,7 @@ impl Connection {
             if extras || prior_flight_size > 0 { self.recover(now, &acked, &news) } else { (0, 0) };
 
         let rtt = self.measure_round_trip(now, seg, &acked, advanced);
+        let measured = self.delay.as_mut().and_then(|delay| delay.on_ack(now, seg));
         let feedback = self.decode(seg, &acked);
         self.counters.delivered_ce += feedback.bytes;
         let round_ended = advanced && ack >= self.snd.round_end;
@@ -99,7 +100,8 @@ impl Connection {
             ce_segments: feedback.segments,
             ece: feedback.congested,
             rtt,
-            queueing_delay: None,
+            queueing_delay: measured.map(|m| m.queueing),
+            base_rtt: measured.map(|m| m.base_rtt),
             in_flight: self.snd.board.pipe(),
             prior_in_flight,
             delivery_rate: self.delivery_rate(now, &acked),
@@ -116,7 +118,11 @@ impl Connection {
         };
         let reaction = self.cc.as_mut().map_or(Reaction::None, |cc| cc.on_ack(&sample));
         if reaction == Reaction::Reduced {
-            self.counters.ecn_reductions += 1;
+            if feedback.congested {
+                self.counters.ecn_reductions += 1;
+            } else {
+                self.counters.delay_reductions += 1;
+            }
             self.ecn.on_cut(self.snd.nxt);
             self.reduce_for_ecn(&acked);
         }

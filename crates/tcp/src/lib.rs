@@ -15,6 +15,7 @@ extern crate std;
 pub mod ack;
 pub mod cc;
 pub mod conformance;
+pub mod delay;
 pub mod feedback;
 pub mod profile;
 pub mod scheme;

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use lowtide_wire::{Flags, Segment};
+use lowtide_wire::{DelayStamps, Flags, Segment};
 
 /// Names a [`Transmit`] in [`crate::Connection::on_transmitted`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,7 +13,9 @@ pub struct TransmitId(pub u64);
 pub struct Transmit {
     /// Its name.
     pub id: TransmitId,
-    /// The header; `payload_len` is that of all segments together.
+    /// The header; `payload_len` is that of all segments together. Where the delay option is agreed, it
+    /// has a place for when the segment leaves, which the driver fills in for each segment
+    /// ([`Segment::stamp_departure`]).
     pub header: Segment,
     /// Stream offsets of the payload.
     pub stream: Range<u64>,
@@ -25,7 +27,8 @@ pub struct Transmit {
 
 impl Transmit {
     /// The `i`-th segment as it goes on the wire, `i < segments`, as a NIC that segments makes it:
-    /// CWR on the first only (RFC 3168 §6.1.2), FIN and PSH on the last only.
+    /// CWR (RFC 3168 §6.1.2) and the echo of the delay option on the first only, FIN and PSH on the last
+    /// only.
     pub fn segment(&self, i: u32) -> Segment {
         let mut seg = self.header;
         if self.segments <= 1 {
@@ -37,6 +40,9 @@ impl Transmit {
         seg.payload_len = left.min(u64::from(self.mss)) as u32;
         if i > 0 {
             seg.flags = seg.flags.without(Flags::CWR);
+            if seg.options.delay().is_some() {
+                seg.options.set_delay(DelayStamps::default());
+            }
         }
         if i + 1 < self.segments {
             seg.flags = seg.flags.without(Flags::FIN | Flags::PSH);

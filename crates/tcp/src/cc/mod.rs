@@ -9,6 +9,7 @@ mod window;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod cubic;
 pub mod dctcp;
+pub mod dx;
 pub mod newreno;
 // lowtide:registry end
 
@@ -20,7 +21,7 @@ pub use window::{Factor, Window};
 
 /// Every congestion control, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&cubic::ENTRY, &dctcp::ENTRY, &newreno::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&cubic::ENTRY, &dctcp::ENTRY, &dx::ENTRY, &newreno::ENTRY];
 // lowtide:registry list end
 
 /// The control of that name.
