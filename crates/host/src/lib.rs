@@ -5,8 +5,10 @@
 //! to one host and talk to each other by packets only.
 
 mod app;
+pub mod clock;
 mod error;
 mod node;
+mod noise;
 mod outcome;
 mod probe;
 mod results;
@@ -14,7 +16,9 @@ mod run;
 mod setup;
 mod world;
 
+pub use clock::{Clock, ClockSpec};
 pub use error::RunError;
+pub use noise::{DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST};
 pub use outcome::{
     Counts, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueLevel, QueueRecord,
     QueueSample,

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use lowtide_net::{HostId, Packet};
 use lowtide_sim::{Digest, Seed};
 use lowtide_tcp::{Config, Endpoint};
-use lowtide_units::{HostStamp, Instant};
+use lowtide_units::Instant;
 use lowtide_wire::Segment;
 
 use crate::app::SERVER_PORT;
+use crate::clock::Clock;
+use crate::setup::HostSetup;
 
 /// Verdicts that enter a host's digest.
 const DELIVER: u64 = 1;
@@ -20,6 +22,7 @@ pub(crate) struct Node {
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
     pub(crate) address: IpAddr,
+    pub(crate) clock: Clock,
     digest: Digest,
 }
 
@@ -29,19 +32,17 @@ pub(crate) fn address(index: u32) -> IpAddr {
 }
 
 impl Node {
-    pub(crate) fn new(index: u32, config: Config, run_seed: u64) -> Self {
-        let seed = Seed::derive(run_seed, "host", u64::from(index), "isn and ports");
+    /// Host `index` of a run; `port_seed` stands in for the run's where ports do not depend on it.
+    pub(crate) fn new(index: u32, setup: &HostSetup, run_seed: u64, port_seed: u64) -> Self {
+        let id = u64::from(index);
+        let seed = Seed::derive(port_seed, "host", id, "isn and ports");
         let mut endpoint = Endpoint::new(seed.value());
-        let config = Arc::new(config);
+        let config = Arc::new(setup.config.clone());
         // The simulated backlog never fills: every SYN of an incast is served.
         let listening = endpoint.listen(SERVER_PORT, Arc::clone(&config), usize::MAX);
         debug_assert!(listening.is_ok(), "a new endpoint has no listener yet");
-        Self { endpoint, config, address: address(index), digest: Digest::default() }
-    }
-
-    /// This host's own clock. Perfect until clocks drift (DX).
-    pub(crate) fn stamp(at: Instant) -> HostStamp {
-        HostStamp(at.since_start().as_ns())
+        let clock = Clock::new(&setup.clock, run_seed, id);
+        Self { endpoint, config, address: address(index), clock, digest: Digest::default() }
     }
 
     pub(crate) fn note_delivery(&mut self, now: Instant, seg: &Segment) {

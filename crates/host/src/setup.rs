@@ -5,6 +5,8 @@ use lowtide_tcp::Config;
 use lowtide_traffic::Flow;
 use lowtide_units::Duration;
 
+use crate::clock::ClockSpec;
+
 /// When a run ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct End {
@@ -41,12 +43,14 @@ pub struct ProbePlan {
 }
 
 /// One host.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HostSetup {
     /// Index into [`Setup::host_groups`].
     pub group: u16,
     /// How its TCP behaves, as a sender and as a receiver.
     pub config: Config,
+    /// Its clock, from which its stamps come.
+    pub clock: ClockSpec,
 }
 
 /// One run.

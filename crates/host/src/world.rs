@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use lowtide_net::Network;
+use lowtide_net::{Delivery, HostId, Network};
 use lowtide_sim::{Entity, Scheduler, Seed};
 use lowtide_tcp::{Arrival, CloseReason, ConnId, Event};
 use lowtide_units::{Bytes, Instant};
 use lowtide_wire::Segment;
 
 use crate::app::{BACKLOG, Handle, Progress, SERVER_PORT, Side};
+use crate::clock::{Received, Sent};
 use crate::error::RunError;
 use crate::node::{Node, address, packet};
 use crate::outcome::Counts;
@@ -40,8 +41,8 @@ impl lowtide_sim::World for World<'_> {
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
         match entity.kind() {
             Network::PORT_KIND => {
-                if let Some((host, packet)) = self.net.on_port_event(now, entity.index(), sched) {
-                    self.deliver(now, host.0, &packet, sched);
+                if let Some(delivery) = self.net.on_port_event(now, entity.index(), sched) {
+                    self.deliver(now, &delivery, sched);
                 }
             }
             TIMER => self.timer(now, Side::from_index(entity.index()), sched),
@@ -72,8 +73,7 @@ impl<'a> World<'a> {
             Network::build(&setup.network, setup.seed, disturbance.host_jitter, setup.warmup)?;
         let endpoint_seed = if disturbance.ports { setup.seed } else { 0 };
         let nodes = setup.hosts.iter().enumerate();
-        let nodes =
-            nodes.map(|(i, h)| Node::new(i as u32, h.config.clone(), endpoint_seed)).collect();
+        let nodes = nodes.map(|(i, h)| Node::new(i as u32, h, setup.seed, endpoint_seed)).collect();
         let flows: Vec<Progress> = setup
             .flows
             .iter()
@@ -146,18 +146,13 @@ impl<'a> World<'a> {
         self.serve(now, side, id, sched);
     }
 
-    fn deliver(
-        &mut self,
-        now: Instant,
-        host: u32,
-        packet: &lowtide_net::Packet,
-        sched: &mut Scheduler,
-    ) {
+    fn deliver(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
+        let Delivery { host: HostId(host), packet, came } = *delivery;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         node.note_delivery(now, &packet.segment);
         self.counts.segments += 1;
         let mut segment = packet.segment;
-        segment.rx.stamp = Some(Node::stamp(now));
+        segment.rx.stamp = Some(node.clock.on_receive(Received { came, taken: now, given: now }));
         let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
         let side = Side::from_index(packet.dst_conn);
         let remote = address(packet.src.0);
@@ -175,7 +170,7 @@ impl<'a> World<'a> {
             }
             Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {
                 self.counts.rejected += 1;
-                self.send_replies(now, host, packet, sched);
+                self.send_replies(now, host, &packet, sched);
             }
         }
     }
@@ -276,20 +271,20 @@ impl<'a> World<'a> {
     fn transmit(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
         let Some(handle) = self.handles.get(side.index() as usize) else { return };
         let Some(peer) = self.handles.get(side.peer().index() as usize) else { return };
-        let Some(conn) = self.nodes.get_mut(handle.host as usize).and_then(|n| n.endpoint.conn(id))
-        else {
-            return;
-        };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
         while let Some(transmit) = conn.poll_transmit(now) {
-            let mut left_at = None;
+            let mut stamp = None;
             for i in 0..transmit.segments {
                 let segment: Segment = transmit.segment(i);
                 let packet =
                     packet(handle.host, peer.host, segment, side.index(), side.peer().index());
-                left_at = self.net.send(now, packet, sched).or(left_at);
+                let left = self.net.send(now, packet, sched);
+                let sent = left.map(|left| Sent { made: now, handed: now, left });
+                stamp = sent.map(|sent| node.clock.on_send(sent)).or(stamp);
             }
-            if let Some(at) = left_at {
-                conn.on_transmitted(transmit.id, Node::stamp(at));
+            if let Some(stamp) = stamp {
+                conn.on_transmitted(transmit.id, stamp);
             }
         }
     }

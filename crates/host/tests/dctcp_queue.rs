@@ -40,7 +40,9 @@ fn long_flows(n: u32, m: u32, arithmetic: &str) -> Outcome {
             port: port(1000, K),
             bottleneck_port: port(1000, K),
         }),
-        hosts: (0..2 * n).map(|_| HostSetup { group: 0, config: config.clone() }).collect(),
+        hosts: (0..2 * n)
+            .map(|_| HostSetup { config: config.clone(), ..HostSetup::default() })
+            .collect(),
         host_groups: vec!["all".into()],
         flows: (0..n)
             .map(|i| Flow { group: 0, src: i, dst: n + i, size: None, start: Instant::ZERO })

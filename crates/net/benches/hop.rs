@@ -9,7 +9,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{
-    BufferSpec, Count, Framing, HostId, MarkSpec, Network, NotEct, Packet, PortSpec,
+    BufferSpec, Count, Delivery, Framing, HostId, MarkSpec, Network, NotEct, Packet, PortSpec,
 };
 use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
@@ -52,7 +52,9 @@ fn hop(c: &mut Criterion) {
         }
         let mut step = move || {
             let Some((now, entity)) = sched.pop() else { return };
-            if let Some((_, mut packet)) = net.on_port_event(now, entity.index(), &mut sched) {
+            if let Some(Delivery { mut packet, .. }) =
+                net.on_port_event(now, entity.index(), &mut sched)
+            {
                 packet.segment.ecn = Ecn::Ect0;
                 black_box(net.send(now, packet, &mut sched));
             }

@@ -37,7 +37,7 @@ pub use blueprint::{
     Blueprint, BufferSpec, Count, Framing, HostId, LinkSpec, MarkSpec, NodeId, NotEct, PortSpec,
 };
 pub use error::BlueprintError;
-pub use network::Network;
+pub use network::{Delivery, Network};
 pub use packet::Packet;
 pub use scheduler::Occupancy;
 pub use stats::{Level, PortStats, PortView};

@@ -9,6 +9,7 @@ use crate::line::Line;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{Entered, Far, Port};
 use crate::route::Routes;
+use crate::scheduler::Arrived;
 use crate::{Blueprint, BlueprintError, HostId, LinkSpec, NodeId, PortView};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
@@ -38,6 +39,17 @@ struct Label {
 struct Lateness {
     rng: Rng,
     last: Instant,
+}
+
+/// A packet that has reached its host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// The host.
+    pub host: HostId,
+    /// The packet.
+    pub packet: Packet,
+    /// When its last bit came off the line: earlier than its event by the jitter of the host.
+    pub came: Instant,
 }
 
 impl Network {
@@ -90,23 +102,33 @@ impl Network {
         self.enqueue(now, port, id, sched)
     }
 
+    /// When a packet of `size` IP bytes, sent by `host` at `now`, will have left it if its port lets
+    /// it in: for a stamp that the packet itself carries.
+    pub fn would_leave(&self, now: Instant, host: HostId, size: u32) -> Option<Instant> {
+        let port = self.ports.get(self.routes.nic(host)? as usize)?;
+        Some(port.departure_of(now, size))
+    }
+
     /// The event of `port` has come: its first packet arrives at the far end of the line.
     ///
-    /// Returns it with the host that it reached, or `None` when it went on from a switch (or was
+    /// Returns it when it has reached its host, or `None` when it went on from a switch (or was
     /// dropped there).
     pub fn on_port_event(
         &mut self,
         now: Instant,
         port: u32,
         sched: &mut Scheduler,
-    ) -> Option<(HostId, Packet)> {
+    ) -> Option<Delivery> {
         let this = self.ports.get_mut(port as usize)?;
-        let (id, next) = this.arrive()?;
+        let Arrived { packet: id, departure, next } = this.arrive()?;
         if let Some(next) = next {
             sched.at(next, Entity::new(Self::PORT_KIND, port));
         }
         match this.far() {
-            Far::Host(host) => Some((host, self.pool.take(id))),
+            Far::Host(host) => {
+                let came = departure + this.line().delay;
+                Some(Delivery { host, packet: self.pool.take(id), came })
+            }
             Far::Switch(switch) => {
                 let next = self.routes.port(switch, self.pool.head(id).dst);
                 self.enqueue(now, next, id, sched);

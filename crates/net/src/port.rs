@@ -7,7 +7,7 @@ use crate::aqm::{Aqm, Marker, Verdict};
 use crate::buffer::{Admission, Buffer};
 use crate::line::Line;
 use crate::packet::{Head, PacketId};
-use crate::scheduler::{Fifo, Occupancy};
+use crate::scheduler::{Arrived, Fifo, Occupancy};
 use crate::stats::{Counters, PortStats};
 use crate::{HostId, PortSpec};
 
@@ -132,9 +132,13 @@ impl Port {
         if self.count_in_service || self.fifo.in_system() > 0 {
             self.counters.queued(found.bytes + u64::from(head.size));
         }
-        let start = now.max(self.fifo.free_at);
-        let departure = start + self.line.serialization(head.size);
+        let departure = self.departure_of(now, head.size);
         Entered::Queued { departure, marked: verdict == Verdict::Mark }
+    }
+    /// When a packet of `size` bytes that takes its place at `now` will have left.
+    #[inline]
+    pub(crate) fn departure_of(&self, now: Instant, size: u32) -> Instant {
+        now.max(self.fifo.free_at) + self.line.serialization(size)
     }
     /// The packet that was let in takes its place. True when its arrival is to be scheduled.
     #[inline]
@@ -147,9 +151,9 @@ impl Port {
     ) -> bool {
         self.fifo.push(id, size, departure, arrival)
     }
-    /// The first packet on its way arrives at the far end; also when the next one will.
+    /// The first packet on its way arrives at the far end.
     #[inline]
-    pub(crate) fn arrive(&mut self) -> Option<(PacketId, Option<Instant>)> {
+    pub(crate) fn arrive(&mut self) -> Option<Arrived> {
         self.fifo.arrive()
     }
 }

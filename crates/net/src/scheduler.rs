@@ -26,6 +26,16 @@ struct Place {
     size: u32,
 }
 
+/// A packet at the far end of the line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Arrived {
+    pub(crate) packet: PacketId,
+    /// When its last bit left this end.
+    pub(crate) departure: Instant,
+    /// When the next packet arrives, if one is under way.
+    pub(crate) next: Option<Instant>,
+}
+
 /// First in, first out: one ring of packets from their place in the queue to the far end of the
 /// line, with a cursor for departures and one for arrivals at the far end.
 ///
@@ -109,14 +119,14 @@ impl Fifo {
     }
     /// Takes the packet that arrives at the far end, and says when the next one will.
     #[inline]
-    pub(crate) fn arrive(&mut self) -> Option<(PacketId, Option<Instant>)> {
+    pub(crate) fn arrive(&mut self) -> Option<Arrived> {
         if self.head == self.tail {
             return None;
         }
-        let packet = self.place(self.head).packet;
+        let Place { packet, departure, .. } = *self.place(self.head);
         self.head += 1;
         let next = (self.head < self.tail).then(|| self.place(self.head).arrival);
-        Some((packet, next))
+        Some(Arrived { packet, departure, next })
     }
     #[cold]
     fn grow(&mut self) {
@@ -153,7 +163,7 @@ mod tests {
         for &id in &ids[..turn] {
             assert!(fifo.push(id, 1, at(0), at(0)));
             fifo.depart(1);
-            assert_eq!(fifo.arrive(), Some((id, None)));
+            assert_eq!(fifo.arrive(), Some(Arrived { packet: id, departure: at(0), next: None }));
         }
         for (i, &id) in ids.iter().enumerate() {
             assert_eq!(fifo.push(id, i as u32, at(i), at(i + 7)), i == 0);
@@ -177,7 +187,8 @@ mod tests {
 
     fn all_arrive(fifo: &mut Fifo, ids: &[PacketId]) {
         for (i, &id) in ids.iter().enumerate() {
-            assert_eq!(fifo.arrive(), Some((id, (i < 99).then(|| at(i + 8)))));
+            let next = (i < 99).then(|| at(i + 8));
+            assert_eq!(fifo.arrive(), Some(Arrived { packet: id, departure: at(i), next }));
         }
         assert_eq!(fifo.arrive(), None);
     }

@@ -20,8 +20,9 @@ impl Case {
     pub(crate) fn setup(&self, seed: u64) -> Setup {
         let model = &self.model;
         let hosts = (0..model.host_count()).filter_map(|host| {
-            let (group, _) = model.group_of(host)?;
-            Some(HostSetup { group, config: self.configs[usize::from(group)].clone() })
+            let (group, hosts) = model.group_of(host)?;
+            let config = self.configs[usize::from(group)].clone();
+            Some(HostSetup { group, config, clock: hosts.clock })
         });
         Setup {
             seed,

@@ -10,6 +10,7 @@ use lowtide_tcp::{Config, Value};
 use lowtide_traffic::workload::{Args, Param, ParamKind};
 
 use crate::case::Case;
+use crate::host_tables::write_clock;
 use crate::keys::SIDES;
 use crate::model::{Model, Named, TopologyKind};
 use crate::reader::SIDE_OF;
@@ -42,21 +43,21 @@ pub(crate) fn physics(case: &Case, seed: u64) -> String {
 
 /// Lines of TOML.
 #[derive(Default)]
-struct Text(String);
+pub(crate) struct Text(String);
 
 impl Text {
     fn line(&mut self, line: &str) {
         self.0.push_str(line);
         self.0.push('\n');
     }
-    fn table(&mut self, name: &str) {
+    pub(crate) fn table(&mut self, name: &str) {
         self.line(&format!("\n[{name}]"));
     }
-    fn bare(&mut self, key: &str, value: impl std::fmt::Display) {
+    pub(crate) fn bare(&mut self, key: &str, value: impl std::fmt::Display) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{key} = {value}");
     }
-    fn text(&mut self, key: &str, value: impl std::fmt::Display) {
+    pub(crate) fn text(&mut self, key: &str, value: impl std::fmt::Display) {
         self.bare(key, toml::Value::String(value.to_string()));
     }
     fn list<'a>(&mut self, key: &str, items: impl Iterator<Item = &'a str>) {
@@ -144,6 +145,7 @@ fn hosts(out: &mut Text, case: &Case) {
         }
         named(out, "profile", group.stack.profile.as_ref());
         named(out, "scheme", group.stack.scheme.as_ref());
+        write_clock(out, &group.name, &group.clock);
         for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
             out.table(&format!("hosts.{}.{name}", group.name));
             for setting in chosen(config).iter().filter(|s| s.side() == side) {

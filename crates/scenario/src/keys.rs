@@ -6,6 +6,7 @@
 
 use lowtide_traffic::workload::{self, ParamKind};
 
+use crate::host_keys;
 use crate::value::{MOST, Names, Ty};
 
 /// What holds where a key is not written.
@@ -40,7 +41,7 @@ pub(crate) struct Section {
     pub(crate) switches: bool,
 }
 
-const fn key(name: &'static str, ty: Ty, default: Fallback, doc: &'static str) -> Key {
+pub(crate) const fn key(name: &'static str, ty: Ty, default: Fallback, doc: &'static str) -> Key {
     Key { name, ty, default, doc }
 }
 
@@ -227,6 +228,7 @@ pub(crate) static SECTIONS: &[Section] = &[
         ],
         switches: true,
     },
+    host_keys::CLOCK,
     Section {
         path: &["traffic", "*"],
         doc: "A group of flows. Its other keys belong to its kind.",

@@ -11,6 +11,8 @@ mod embedded;
 mod emit;
 mod error;
 mod estimate;
+mod host_keys;
+mod host_tables;
 mod hosts;
 mod keys;
 mod known;

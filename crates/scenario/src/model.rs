@@ -3,12 +3,13 @@
 //! Contract: a model was read without a complaint; what one key says is right by itself. What keys
 //! say together is checked in [`crate::check`].
 
-use lowtide_host::Disturbance;
+use lowtide_host::{ClockSpec, Disturbance};
 use lowtide_net::{BufferSpec, Framing, MarkSpec, NotEct, PortSpec};
 use lowtide_traffic::Flow;
 use lowtide_traffic::workload::{self, Args, ParamKind, ParamValue};
 use lowtide_units::{Bytes, Duration, Rate};
 
+use crate::host_tables;
 use crate::hosts::resolve;
 use crate::keys::{Key, SECTIONS, section};
 use crate::known::Known;
@@ -82,6 +83,7 @@ pub(crate) struct HostGroup {
     /// Right of the bottleneck of a dumbbell.
     pub(crate) right: bool,
     pub(crate) stack: Stack,
+    pub(crate) clock: ClockSpec,
 }
 
 /// One table `[traffic.NAME]`.
@@ -363,6 +365,7 @@ impl<'a, 's> File<'a, '_, 's> {
                 range,
                 right,
                 stack: read_stack(&mut r),
+                clock: host_tables::clock(&mut r),
             });
         }
         // The left side of a dumbbell is numbered first, whatever the order of the file.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lowtide_net::Count;
 use lowtide_tcp::switches::{self, Side};
 use lowtide_tcp::{Config, Kind, ValueError};
-use lowtide_units::{Bytes, Duration, Rate};
+use lowtide_units::{Bytes, Duration, Parts, Rate};
 
 use crate::error::{ScenarioError, nearest, suggest};
 use crate::keys::{Fallback, Key, SIDES, Section};
@@ -126,6 +126,15 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
         self
     }
 
+    /// The table `name` within this one, which is a `section` of its own.
+    pub(crate) fn below(&mut self, section: &'static Section, name: &str) -> Reader<'a, '_, 's> {
+        let entry = self.table.and_then(|t| t.entry(name));
+        let path = format!("{}.{name}", self.path);
+        let at = entry.map_or(self.at, |e| e.key_at);
+        let table = entry.map(|e| &e.node);
+        Reader::new(section, &[], table, at, &path, self.known, self.complaints)
+    }
+
     /// The value of a key, or its default; `None` when there is neither or it was refused.
     pub(crate) fn value(&mut self, name: &str) -> Option<(Val, At)> {
         let key = *self.keys.iter().find(|k| k.name == name)?;
@@ -217,6 +226,14 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
     pub(crate) fn rate(&mut self, name: &str) -> Option<Rate> {
         match self.value(name)?.0 {
             Val::Rate(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    /// A share.
+    pub(crate) fn parts(&mut self, name: &str) -> Option<Parts> {
+        match self.value(name)?.0 {
+            Val::Parts(parts) => Some(parts),
             _ => None,
         }
     }

@@ -16,6 +16,9 @@ use crate::value::{Names, Ty};
 /// A number and a unit, whichever.
 const QUANTITY: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*[A-Za-zµμ].*$";
 
+/// A number, which may be negative, and a unit of a share.
+const SHARE: &str = r"^\s*-?[0-9]+(\.[0-9]+)?\s*(%|ppm|ppb)\s*$";
+
 /// What group names look like.
 const NAME: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 
@@ -144,6 +147,7 @@ fn of_type(ty: Ty) -> Value {
         Ty::Time { .. } | Ty::Size | Ty::Rate | Ty::Length => quantity(),
         Ty::TimeOrOff => quantity_or("off"),
         Ty::SizeOrUnlimited | Ty::LengthOrUnlimited => quantity_or("unlimited"),
+        Ty::Parts { .. } => json!({ "type": "string", "pattern": SHARE }),
         Ty::Name(names) => of_names(names),
         Ty::NameList(names) => one_or_many(&of_names(names)),
         Ty::Hosts => one_or_many(&json!({ "type": "string" })),
@@ -228,9 +232,9 @@ mod tests {
         match (schema.get("type").and_then(Value::as_str), value) {
             (None, _) | (Some("boolean"), toml::Value::Boolean(_)) => None,
             (Some("string"), toml::Value::String(s)) => {
-                // Stands for the pattern: a digit first, a letter somewhere.
+                // Stands for the patterns: a digit first, a unit somewhere.
                 let quantity = s.starts_with(|c: char| c.is_ascii_digit())
-                    && s.contains(|c: char| c.is_alphabetic());
+                    && s.contains(|c: char| c.is_alphabetic() || c == '%');
                 if schema.get("pattern").is_some() && !quantity { no("no unit") } else { None }
             }
             (Some("integer"), toml::Value::Integer(n)) => {

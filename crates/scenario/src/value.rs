@@ -2,7 +2,8 @@
 
 use lowtide_net::Count;
 use lowtide_units::{
-    Bytes, Duration, ParseUnitError, Rate, parse_bytes, parse_duration, parse_packets, parse_rate,
+    Bytes, Duration, ParseUnitError, Parts, Rate, parse_bytes, parse_duration, parse_packets,
+    parse_parts, parse_rate,
 };
 
 use crate::error::suggest;
@@ -27,6 +28,8 @@ pub(crate) enum Ty {
     SizeOrUnlimited,
     /// Bits per second.
     Rate,
+    /// A share in a closed range, in parts per billion.
+    Parts { min: Parts, max: Parts },
     /// Packets or bytes.
     Length,
     /// Packets or bytes, or `unlimited`.
@@ -75,6 +78,7 @@ pub(crate) enum Val {
     Time(Duration),
     Size(Bytes),
     Rate(Rate),
+    Parts(Parts),
     Length(Count),
     /// `unlimited` or `off`.
     Word(&'static str),
@@ -99,6 +103,7 @@ impl std::fmt::Display for Val {
             Self::Time(t) => write!(f, "{t}"),
             Self::Size(b) | Self::Length(Count::Bytes(b)) => write!(f, "{b}"),
             Self::Rate(r) => write!(f, "{r}"),
+            Self::Parts(p) => write!(f, "{p}"),
             Self::Length(Count::Packets(n)) => write!(f, "{n} pkt"),
             Self::Word(w) => f.write_str(w),
             Self::Names(names) => {
@@ -123,6 +128,7 @@ impl Ty {
             Self::Size => "a size, `\"30 kB\"`".into(),
             Self::SizeOrUnlimited => "a size, `\"30 kB\"`, or `\"unlimited\"`".into(),
             Self::Rate => "a rate, `\"10 Gbit/s\"`".into(),
+            Self::Parts { min, max } => format!("a share, `\"{min}\"` to `\"{max}\"`"),
             Self::Length => "packets or bytes, `\"20 pkt\"` or `\"30 kB\"`".into(),
             Self::LengthOrUnlimited => {
                 "packets or bytes, `\"100 pkt\"` or `\"6 MB\"`, or `\"unlimited\"`".into()
@@ -191,6 +197,11 @@ impl Ty {
                 Err(e) => Err(unit(node, &e)),
             },
             Self::Rate => parse_rate(&text).map(Val::Rate).map_err(|e| unit(node, &e)),
+            Self::Parts { min, max } => match parse_parts(&text) {
+                Ok(parts) if (min..=max).contains(&parts) => Ok(Val::Parts(parts)),
+                Ok(parts) => Err(refuse(format!("{parts} is not {}", self.describe(known)), None)),
+                Err(e) => Err(unit(node, &e)),
+            },
             Self::Length | Self::LengthOrUnlimited => length(node, &text).map(Val::Length),
             Self::Name(names) => {
                 name(node, &text, &known(names)).map(|name| Val::Text(name.to_owned()))

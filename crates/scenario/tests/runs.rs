@@ -1,10 +1,10 @@
 //! From a file to runs: expansion, precedence, overrides, sweeps, and the text of a resolved run.
 
-use lowtide_host::Setup;
+use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION, Setup};
 use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId};
 use lowtide_scenario::{Plan, Scenario};
 use lowtide_tcp::EcnWish;
-use lowtide_units::{Bytes, Duration};
+use lowtide_units::{Bytes, Duration, Parts};
 
 const BASE: &str = r#"
 schema = 1
@@ -76,6 +76,26 @@ fn a_file_becomes_a_setup() {
     assert!(setup.hosts.iter().all(|h| !h.config.nagle && h.config.cc == "cubic"));
     assert_eq!(setup.probes.groups, [0, 1]);
     assert_eq!(setup.disturbance.start_jitter, Duration::from_us(10));
+}
+
+#[test]
+fn a_group_has_its_own_clock_and_the_rest_a_perfect_one() {
+    let text = BASE.replace(
+        "[hosts.receivers]",
+        "[hosts.senders.clock]\noffset = \"5 s\"\ndrift = \"-40 ppm\"\nstamps = \"kernel\"\n\
+         [hosts.receivers]",
+    );
+    let setup = only(&text);
+    let clock = setup.hosts[2].clock;
+    assert_eq!((clock.offset, clock.drift), (Duration::from_secs(5), Parts::from_ppm(-40)));
+    assert_eq!(clock.noise, NoiseSpec::Stack(STACK_DEVIATION), "what a kernel has");
+    assert_eq!(setup.hosts[3].clock, ClockSpec::IDEAL);
+    let again = only(&plan(&text).runs[0].resolved_toml());
+    assert_eq!(again, setup, "written out and read back");
+    let scenario = Scenario::parse(&text, "t.toml").unwrap();
+    let scenario = scenario.with_override("hosts.senders.clock.noise", "none").unwrap();
+    let setup = scenario.expand().unwrap().runs[0].setup().unwrap();
+    assert_eq!(setup.hosts[0].clock.noise, NoiseSpec::None);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 #![deny(clippy::float_arithmetic)]
 
 mod digest;
+mod draw;
 mod entity;
 mod rng;
 mod scheduler;

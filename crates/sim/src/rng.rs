@@ -2,8 +2,6 @@
 //!
 //! Written out here, thirty lines, so that no release of a library can move a result.
 
-use lowtide_units::Duration;
-
 use crate::Seed;
 use crate::seed::{GAMMA, mix64};
 
@@ -49,10 +47,6 @@ impl Rng {
             }
         }
         (wide >> 64) as u64
-    }
-    /// A span in `0..max`, each picosecond equally likely; zero when `max` is zero.
-    pub fn duration_below(&mut self, max: Duration) -> Duration {
-        Duration::from_ps(self.below(max.as_ps()))
     }
 }
 
@@ -102,17 +96,5 @@ mod tests {
         let mut rng = Seed(8).rng();
         let multiples = (0..20_000).filter(|_| rng.below(n).is_multiple_of(3)).count();
         assert!((6_334..=7_000).contains(&multiples), "{multiples} of 20000");
-    }
-
-    #[test]
-    fn spans_stay_below_their_limit() {
-        let mut rng = Seed(9).rng();
-        assert_eq!(rng.duration_below(Duration::ZERO), Duration::ZERO);
-        let max = Duration::from_ps(3);
-        let mut seen = [false; 3];
-        for _ in 0..100 {
-            seen[rng.duration_below(max).as_ps() as usize] = true;
-        }
-        assert_eq!(seen, [true; 3]);
     }
 }

@@ -8,12 +8,16 @@ extern crate alloc;
 
 mod bytes;
 mod parse;
+mod parts;
 mod probe;
 mod rate;
 mod time;
 
 pub use bytes::Bytes;
-pub use parse::{ParseUnitError, parse_bytes, parse_duration, parse_packets, parse_rate};
+pub use parse::{
+    ParseUnitError, parse_bytes, parse_duration, parse_packets, parse_parts, parse_rate,
+};
+pub use parts::Parts;
 pub use probe::{Probe, Unit};
 pub use rate::Rate;
 pub use time::{Duration, HostStamp, Instant};

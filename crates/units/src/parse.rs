@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use crate::{Bytes, Duration, Rate};
+use crate::{Bytes, Duration, Parts, Rate};
 
 /// Why a text is not the quantity that was asked for, with what would be right.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -116,6 +116,14 @@ const PACKETS: Measure = Measure {
     list: "pkt, packets",
 };
 
+const PARTS: Measure = Measure {
+    what: "a share",
+    base: "parts per billion",
+    example: "%",
+    units: &[("%", 10_000_000), ("ppm", 1_000), ("ppb", 1)],
+    list: "%, ppm, ppb",
+};
+
 /// Reads a span of time: `ps`, `ns`, `us` (or `µs`), `ms`, `s`, `min`; `never` is [`Duration::MAX`].
 ///
 /// # Errors
@@ -198,6 +206,17 @@ pub fn parse_packets(text: &str) -> Result<u64, ParseUnitError> {
         return Err(error(text, "is a size where a number of packets is wanted, \"20 pkt\""));
     }
     written.value()
+}
+
+/// Reads a share of a whole, which may be negative: `"95 %"`, `"-40 ppm"`, `"250 ppb"`.
+///
+/// # Errors
+/// A missing or unknown unit, a fraction of a part per billion, or more than 2^63 - 1 of them.
+pub fn parse_parts(text: &str) -> Result<Parts, ParseUnitError> {
+    let positive = text.trim().strip_prefix('-');
+    let ppb = Written::read(positive.unwrap_or(text), &PARTS)?.value()?;
+    let ppb = i64::try_from(ppb).map_err(|_| error(text, "is more than any share"))?;
+    Ok(Parts::from_ppb(if positive.is_some() { -ppb } else { ppb }))
 }
 
 impl Measure {

@@ -1,8 +1,8 @@
 //! What is read, what is refused, and that every refusal says what to write.
 
 use lowtide_units::{
-    Bytes, Duration, Instant, ParseUnitError, Rate, parse_bytes, parse_duration, parse_packets,
-    parse_rate,
+    Bytes, Duration, Instant, ParseUnitError, Parts, Rate, parse_bytes, parse_duration,
+    parse_packets, parse_parts, parse_rate,
 };
 use proptest::prelude::*;
 
@@ -157,6 +157,25 @@ fn packets() {
 }
 
 #[test]
+fn shares() {
+    for (text, ppb) in [
+        ("95 %", 950_000_000),
+        ("0.1%", 1_000_000),
+        ("40 ppm", 40_000),
+        ("-40 ppm", -40_000),
+        (" -2.5 ppm ", -2_500),
+        ("7 ppb", 7),
+    ] {
+        assert_eq!(parse_parts(text), Ok(Parts::from_ppb(ppb)), "{text}");
+    }
+    refused(parse_parts("0.95"), &["`0.95` has no unit", "\"0.95 %\""]);
+    refused(parse_parts("-3"), &["has no unit"]);
+    refused(parse_parts("1.5 ppb"), &["whole number of parts per billion"]);
+    refused(parse_parts("95 percent"), &["%, ppm, ppb"]);
+    refused(parse_parts("2000000000000 %"), &["more than"]);
+}
+
+#[test]
 fn hostile_texts_are_quoted_short_and_harmless() {
     let message =
         parse_duration(&format!("\u{1b}[31m{}", "x".repeat(5000))).unwrap_err().to_string();
@@ -173,6 +192,8 @@ proptest! {
             prop_assert_eq!(parse_duration(&span.to_string()), Ok(span));
             prop_assert_eq!(parse_duration(&Instant::from_ps(n).to_string()), Ok(span));
             prop_assert_eq!(parse_bytes(&Bytes::new(n).to_string()), Ok(Bytes::new(n)));
+            let parts = Parts::from_ppb(n as i64 >> 1);
+            prop_assert_eq!(parse_parts(&parts.to_string()), Ok(parts));
             if let Some(rate) = Rate::from_bps(n) {
                 prop_assert_eq!(parse_rate(&rate.to_string()), Ok(rate));
             }
@@ -194,6 +215,7 @@ proptest! {
                 parse_bytes(&text).err(),
                 parse_rate(&text).err(),
                 parse_packets(&text).err(),
+                parse_parts(&text).err(),
             ].into_iter().flatten() {
                 prop_assert!(message.to_string().starts_with('`'));
             }

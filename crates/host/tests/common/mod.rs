@@ -45,7 +45,9 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
             framing: Framing::Ethernet,
             port,
         }),
-        hosts: (0..=senders).map(|_| HostSetup { group: 0, config: config.clone() }).collect(),
+        hosts: (0..=senders)
+            .map(|_| HostSetup { config: config.clone(), ..HostSetup::default() })
+            .collect(),
         host_groups: vec!["all".into()],
         flows: Vec::new(),
         traffic_groups: vec!["flows".into()],

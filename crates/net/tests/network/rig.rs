@@ -2,7 +2,7 @@
 
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
-use lowtide_net::{Blueprint, Framing, HostId, Network, Packet, PortSpec, PortStats};
+use lowtide_net::{Blueprint, Delivery, Framing, HostId, Network, Packet, PortSpec, PortStats};
 use lowtide_sim::{Entity, Scheduler, Seed, Stop, World, run};
 use lowtide_units::{Duration, Instant, Rate};
 use lowtide_wire::{Ecn, Segment, SeqNum};
@@ -22,10 +22,15 @@ impl World for Rig {
         let index = entity.index();
         if entity.kind() == SEND_KIND {
             let packet = self.sends[index as usize];
-            self.left[index as usize] = self.net.send(now, packet, sched);
+            let foretold = self.net.would_leave(now, packet.src, packet.size);
+            let left = self.net.send(now, packet, sched);
+            assert!(left.is_none() || left == foretold, "{left:?}, not {foretold:?}");
+            self.left[index as usize] = left;
         } else {
             assert_eq!(entity.kind(), Network::PORT_KIND);
-            if let Some((host, packet)) = self.net.on_port_event(now, index, sched) {
+            if let Some(Delivery { host, packet, came }) = self.net.on_port_event(now, index, sched)
+            {
+                assert!(came <= now, "no packet is early");
                 self.delivered.push((now, host, packet));
             }
         }

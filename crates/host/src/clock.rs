@@ -1,0 +1,278 @@
+//! A host's own clock, and where on a packet's way through the host it is read.
+//!
+//! Contract: at virtual time `t` a clock stands at `t + offset + t * drift`, and a reading is that
+//! rounded down to the granularity. A stamp is a reading for one packet, taken at one of three
+//! [`Place`]s and wrong by a [`crate::NoiseSpec`]. Stamps never decide anything but what a scheme does
+//! with them: timers, probes and the digest run on virtual time.
+//!
+//! | place | sent | received |
+//! |---|---|---|
+//! | `hardware` | its last bit leaves the line | its last bit comes off the line |
+//! | `driver` | it is handed to the NIC, so that the packets of a burst have equal stamps | the host takes it off the NIC, after jitter and moderation |
+//! | `kernel` | TCP makes it, before burst control | TCP gets it, after aggregation |
+//!
+//! Hardware stamps are those of IEEE 1588, at the wire. DX §III found NICs that stamp when their DMA
+//! is complete: that is the noise `dma`.
+
+use lowtide_sim::Seed;
+use lowtide_units::{Duration, HostStamp, Instant, Parts};
+
+use crate::noise::{Noise, NoiseSpec};
+
+/// Where a stamp is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Place {
+    /// At the line.
+    #[default]
+    Hardware,
+    /// Between the NIC's queue and the host.
+    Driver,
+    /// In TCP.
+    Kernel,
+}
+
+/// The clock of a host. The default is perfect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClockSpec {
+    /// How far it is ahead at the start of the run.
+    pub offset: Duration,
+    /// Each host is ahead by up to this much more, uniformly, drawn from the seed.
+    pub offset_spread: Duration,
+    /// How much faster it runs than virtual time.
+    pub drift: Parts,
+    /// Each host's drift is up to this much more or less, uniformly, drawn from the seed.
+    pub drift_spread: Parts,
+    /// Its tick: readings are whole multiples. Stamps are in nanoseconds, so less than one is one.
+    pub granularity: Duration,
+    /// Where stamps are taken.
+    pub place: Place,
+    /// By how much they are wrong.
+    pub noise: NoiseSpec,
+}
+
+impl ClockSpec {
+    /// Virtual time itself, read at the line.
+    pub const IDEAL: Self = Self {
+        offset: Duration::ZERO,
+        offset_spread: Duration::ZERO,
+        drift: Parts::ZERO,
+        drift_spread: Parts::ZERO,
+        granularity: Duration::from_ns(1),
+        place: Place::Hardware,
+        noise: NoiseSpec::None,
+    };
+}
+
+impl Default for ClockSpec {
+    fn default() -> Self {
+        Self::IDEAL
+    }
+}
+
+/// When a packet passed each [`Place`] on its way out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// TCP made it.
+    pub made: Instant,
+    /// It was handed to the NIC.
+    pub handed: Instant,
+    /// Its last bit left.
+    pub left: Instant,
+}
+
+/// When a packet passed each [`Place`] on its way in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// Its last bit came.
+    pub came: Instant,
+    /// The host took it off the NIC.
+    pub taken: Instant,
+    /// TCP gets it.
+    pub given: Instant,
+}
+
+/// A clock that runs.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    /// Shows virtual time: the shortest way to a reading.
+    ideal: bool,
+    /// Ahead by this many picoseconds at the start.
+    offset: u64,
+    drift: Parts,
+    granularity: Duration,
+    place: Place,
+    noise: Option<Box<Noise>>,
+}
+
+impl Clock {
+    /// The clock of host number `host` in the run of that seed.
+    pub fn new(spec: &ClockSpec, run_seed: u64, host: u64) -> Self {
+        let mut rng = Seed::derive(run_seed, "host", host, "clock").rng();
+        let offset = spec.offset + rng.duration_below(spec.offset_spread);
+        let spread = spec.drift_spread.as_ppb().unsigned_abs();
+        let more = rng.below(2 * spread + 1).cast_signed() - spread.cast_signed();
+        let drift = Parts::from_ppb(spec.drift.as_ppb().saturating_add(more));
+        let granularity = spec.granularity.max(Duration::from_ns(1));
+        let tick = Duration::from_ns(1);
+        Self {
+            ideal: offset == Duration::ZERO && drift == Parts::ZERO && granularity == tick,
+            offset: offset.as_ps(),
+            drift,
+            granularity,
+            place: spec.place,
+            noise: Noise::new(&spec.noise, Seed::derive(run_seed, "host", host, "stamps")),
+        }
+    }
+
+    /// What the clock shows at `at`.
+    #[inline]
+    pub fn read(&self, at: Instant) -> HostStamp {
+        if self.ideal {
+            return HostStamp(at.since_start().as_ns());
+        }
+        self.read_ps(i128::from(at.as_ps()))
+    }
+
+    fn read_ps(&self, at: i128) -> HostStamp {
+        let drifted = match self.drift {
+            Parts::ZERO => 0,
+            drift => (at * i128::from(drift.as_ppb())).div_euclid(1_000_000_000),
+        };
+        // Nobody can read a clock before it has started.
+        let ps = u64::try_from((at + drifted + i128::from(self.offset)).max(0)).unwrap_or(u64::MAX);
+        let tick = self.granularity.as_ps();
+        HostStamp((ps - ps % tick) / 1_000)
+    }
+
+    /// The stamp of a packet that is sent; ask once for each, in the order in which they leave.
+    #[inline]
+    pub fn on_send(&mut self, sent: Sent) -> HostStamp {
+        let at = match self.place {
+            Place::Hardware => sent.left,
+            Place::Driver => sent.handed,
+            Place::Kernel => sent.made,
+        };
+        match &mut self.noise {
+            None => self.read(at),
+            Some(noise) => {
+                let shifted = noise.on_send(at, sent);
+                self.read_ps(shifted)
+            }
+        }
+    }
+
+    /// The stamp of a packet that is received; ask once for each, in order.
+    #[inline]
+    pub fn on_receive(&mut self, received: Received) -> HostStamp {
+        let at = match self.place {
+            Place::Hardware => received.came,
+            Place::Driver => received.taken,
+            Place::Kernel => received.given,
+        };
+        match &mut self.noise {
+            None => self.read(at),
+            Some(noise) => {
+                let shifted = noise.on_receive(at);
+                self.read_ps(shifted)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(change: impl FnOnce(&mut ClockSpec)) -> Clock {
+        let mut spec = ClockSpec::IDEAL;
+        change(&mut spec);
+        Clock::new(&spec, 1, 0)
+    }
+
+    fn at(span: Duration) -> Instant {
+        Instant::ZERO + span
+    }
+
+    #[test]
+    fn an_ideal_clock_shows_virtual_time_in_whole_nanoseconds() {
+        let clock = clock(|_| ());
+        assert_eq!(clock.read(Instant::from_ps(1_999)), HostStamp(1));
+        assert_eq!(clock.read(at(Duration::from_secs(3_600))), HostStamp(3_600_000_000_000));
+    }
+
+    #[test]
+    fn forty_ppm_are_forty_nanoseconds_in_a_millisecond() {
+        for (ppm, gained) in [(40, 40_i64), (-40, -40), (1, 1)] {
+            let clock = clock(|c| c.drift = Parts::from_ppm(ppm));
+            for ms in [1, 7, 1_000, 60_000] {
+                let shown = clock.read(at(Duration::from_ms(ms))).0.cast_signed();
+                let ms = ms.cast_signed();
+                assert_eq!(shown - ms * 1_000_000, gained * ms, "{ppm} ppm, {ms} ms");
+            }
+        }
+    }
+
+    #[test]
+    fn two_clocks_drift_apart_by_the_difference() {
+        let (a, b) =
+            (clock(|c| c.drift = Parts::from_ppm(25)), clock(|c| c.drift = Parts::from_ppm(-15)));
+        let apart = |t| a.read(at(t)).0 - b.read(at(t)).0;
+        assert_eq!(apart(Duration::from_ms(1)), 40);
+        assert_eq!(apart(Duration::from_secs(1)), 40_000);
+    }
+
+    #[test]
+    fn an_offset_shifts_and_a_granularity_rounds_down() {
+        let clock = clock(|c| {
+            c.offset = Duration::from_secs(5);
+            c.granularity = Duration::from_us(4);
+        });
+        assert_eq!(clock.read(Instant::ZERO), HostStamp(5_000_000_000));
+        assert_eq!(clock.read(at(Duration::from_ns(3_999))), HostStamp(5_000_000_000));
+        assert_eq!(clock.read(at(Duration::from_ns(4_000))), HostStamp(5_000_004_000));
+    }
+
+    #[test]
+    fn hosts_of_a_group_differ_within_the_spreads_and_the_seed_moves_them() {
+        let spec = ClockSpec {
+            offset: Duration::from_secs(1),
+            offset_spread: Duration::from_secs(2),
+            drift: Parts::from_ppm(10),
+            drift_spread: Parts::from_ppm(40),
+            ..ClockSpec::IDEAL
+        };
+        let clocks: Vec<Clock> = (0..100).map(|host| Clock::new(&spec, 7, host)).collect();
+        let drifts: Vec<i64> = clocks.iter().map(|c| c.drift.as_ppb()).collect();
+        assert!(drifts.iter().all(|d| (-30_000..=50_000).contains(d)));
+        // A hundred uniform draws leave less than a tenth of the range open at either end.
+        assert!(drifts.iter().any(|d| *d < -22_000) && drifts.iter().any(|d| *d > 42_000));
+        let second = 1_000_000_000_000;
+        assert!(clocks.iter().all(|c| (second..3 * second).contains(&c.offset)));
+        assert_eq!(clocks[3].drift, Clock::new(&spec, 7, 3).drift);
+        assert_ne!(clocks[3].drift, Clock::new(&spec, 8, 3).drift);
+    }
+
+    #[test]
+    fn a_stamp_is_taken_where_it_says() {
+        let us = |n| at(Duration::from_us(n));
+        let sent = Sent { made: us(10), handed: us(20), left: us(30) };
+        let received = Received { came: us(40), taken: us(50), given: us(60) };
+        for (place, out, inwards) in [
+            (Place::Hardware, 30_000, 40_000),
+            (Place::Driver, 20_000, 50_000),
+            (Place::Kernel, 10_000, 60_000),
+        ] {
+            let mut clock = clock(|c| c.place = place);
+            assert_eq!(clock.on_send(sent), HostStamp(out), "{place:?}");
+            assert_eq!(clock.on_receive(received), HostStamp(inwards), "{place:?}");
+        }
+    }
+
+    #[test]
+    fn no_reading_is_before_the_start_or_wraps() {
+        let slow = clock(|c| c.drift = Parts::from_percent(-200));
+        assert_eq!(slow.read(at(Duration::from_secs(1))), HostStamp(0));
+        let fast = clock(|c| c.drift = Parts::from_percent(100));
+        assert_eq!(fast.read(Instant::FAR_FUTURE).0, u64::MAX / 1_000);
+    }
+}
