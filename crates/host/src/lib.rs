@@ -15,6 +15,7 @@ mod results;
 mod run;
 mod setup;
 mod world;
+mod writer;
 
 pub use clock::{Clock, ClockSpec};
 pub use error::RunError;

@@ -15,11 +15,13 @@ use crate::node::{Node, address, packet};
 use crate::outcome::Counts;
 use crate::probe::Sampler;
 use crate::setup::Setup;
+use crate::writer::Writer;
 
 /// Kinds of events beside [`Network::PORT_KIND`].
 const TIMER: u8 = 1;
 const FLOW_START: u8 = 2;
 const PROBE: u8 = 3;
+const WRITE: u8 = 4;
 
 pub(crate) struct World<'a> {
     pub(crate) setup: &'a Setup,
@@ -27,6 +29,8 @@ pub(crate) struct World<'a> {
     pub(crate) nodes: Vec<Node>,
     pub(crate) flows: Vec<Progress>,
     pub(crate) handles: Vec<Handle>,
+    /// By flow; empty when every flow is written at once.
+    writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
     pub(crate) counts: Counts,
     warm: Instant,
@@ -47,6 +51,7 @@ impl lowtide_sim::World for World<'_> {
             }
             TIMER => self.timer(now, Side::from_index(entity.index()), sched),
             FLOW_START => self.start_flow(now, entity.index(), sched),
+            WRITE => self.write(now, entity.index(), sched),
             _ => self.probe(now, sched),
         }
     }
@@ -92,6 +97,12 @@ impl<'a> World<'a> {
                 }
             })
             .collect();
+        let writers = flows.iter().zip(0..);
+        let mut writers: Vec<_> =
+            writers.map(|(f, id)| Writer::new(&f.flow, f.start, setup.seed, id)).collect();
+        if writers.iter().all(Option::is_none) {
+            writers.clear();
+        }
         let handle = |host| Handle { host, conn: None, armed: Instant::FAR_FUTURE, last: None };
         let handles = setup.flows.iter().flat_map(|f| [handle(f.src), handle(f.dst)]).collect();
         let sampler = Sampler::new(setup, &net);
@@ -102,6 +113,7 @@ impl<'a> World<'a> {
             nodes,
             flows,
             handles,
+            writers,
             sampler,
             counts: Counts::default(),
             warm: Instant::ZERO + setup.warmup,
@@ -135,15 +147,49 @@ impl<'a> World<'a> {
         };
         if let Some(conn) = node.endpoint.conn(id) {
             progress.ports.0 = conn.ports().0;
-            conn.send(progress.flow.size.map_or(BACKLOG, Bytes::as_u64));
-            if progress.flow.size.is_some() {
-                conn.close();
+            if let Some(Some(writer)) = self.writers.get_mut(index as usize) {
+                if let Some(next) = writer.write(now, conn) {
+                    sched.at(next, Entity::new(WRITE, index));
+                }
+            } else {
+                conn.send(progress.flow.size.map_or(BACKLOG, Bytes::as_u64));
+                if progress.flow.size.is_some() {
+                    conn.close();
+                }
             }
         }
         if let Some(handle) = self.handles.get_mut(side.index() as usize) {
             handle.conn = Some(id);
         }
         self.serve(now, side, id, sched);
+    }
+
+    /// The application of a flow writes more.
+    fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
+        let side = Side::client(index);
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let Some(id) = handle.conn else { return };
+        let Some(Some(writer)) = self.writers.get_mut(index as usize) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        if let Some(next) = writer.write(now, conn) {
+            sched.at(next, Entity::new(WRITE, index));
+        }
+        self.serve(now, side, id, sched);
+    }
+
+    /// A writer that waits for acknowledgements may have got them.
+    fn resume_writer(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
+        if !side.is_client() {
+            return;
+        }
+        let Some(Some(writer)) = self.writers.get_mut(side.flow()) else { return };
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        if let Some(next) = writer.acknowledged(now, conn) {
+            sched.at(next, Entity::new(WRITE, side.flow() as u32));
+        }
     }
 
     fn deliver(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
@@ -215,6 +261,9 @@ impl<'a> World<'a> {
     /// Everything that follows a change of a connection: events, transmissions, the timer.
     fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
         let over = self.drain_events(now, side, id);
+        if !self.writers.is_empty() {
+            self.resume_writer(now, side, id, sched);
+        }
         self.transmit(now, side, id, sched);
         if over {
             self.release(now, side, id);

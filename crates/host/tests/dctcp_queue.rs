@@ -8,7 +8,7 @@ use lowtide_net::Framing;
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
 use lowtide_tcp::switches;
-use lowtide_traffic::Flow;
+use lowtide_traffic::{Flow, Source};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
 const K: u64 = 40;
@@ -45,7 +45,14 @@ fn long_flows(n: u32, m: u32, arithmetic: &str) -> Outcome {
             .collect(),
         host_groups: vec!["all".into()],
         flows: (0..n)
-            .map(|i| Flow { group: 0, src: i, dst: n + i, size: None, start: Instant::ZERO })
+            .map(|i| Flow {
+                group: 0,
+                src: i,
+                dst: n + i,
+                size: None,
+                start: Instant::ZERO,
+                source: Source::AtOnce,
+            })
             .collect(),
         traffic_groups: vec!["long".into()],
         disturbance: Disturbance {

@@ -202,7 +202,13 @@ fn parameter(out: &mut Text, param: &Param, args: &Args) {
     match param.kind {
         ParamKind::Count { .. } => out.bare(param.name, args.count(param.name)),
         ParamKind::Time => out.text(param.name, args.time(param.name)),
-        ParamKind::SizeOrUnlimited => match args.size(param.name) {
+        ParamKind::Rate => {
+            if let Some(rate) = args.rate(param.name) {
+                out.text(param.name, rate);
+            }
+        }
+        ParamKind::Choice(_) => out.text(param.name, args.choice(param.name).unwrap_or_default()),
+        ParamKind::Size | ParamKind::SizeOrUnlimited => match args.size(param.name) {
             Some(size) => out.text(param.name, size),
             None => out.text(param.name, "unlimited"),
         },
@@ -258,7 +264,13 @@ mod tests {
                     Some(name)
                 })
                 .collect();
-            for key in section.all_keys() {
+            // Other workloads' keys have no place in this scenario.
+            let workload = lowtide_traffic::workload::find("transfers").unwrap().params;
+            let mut keys = section.keys.to_vec();
+            if section.has_workloads() {
+                keys.extend(workload.iter().map(crate::keys::Key::of_param));
+            }
+            for key in keys {
                 if GONE.contains(&key.name) {
                     assert!(matches!(key.default, Fallback::Unset(_)), "{}", key.name);
                     continue;

@@ -8,7 +8,7 @@ use std::mem::size_of;
 
 use lowtide_host::{ProbeRow, QueueSample, Setup};
 use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId};
-use lowtide_traffic::Flow;
+use lowtide_traffic::{Flow, Source};
 use lowtide_units::{Bytes, Duration};
 
 /// What one run, or all runs of a plan, will cost.
@@ -204,7 +204,7 @@ fn duration(setup: &Setup, paths: &Paths) -> Duration {
     for flow in &setup.flows {
         let Some(size) = flow.size else { continue };
         let start = flow.start.since_start();
-        latest = latest.max(start);
+        latest = latest.max(start + flow.source.lasts(size));
         for line in paths.of_flow(flow) {
             let entry = lines.entry(*line).or_insert((0, start));
             entry.0 = entry.0.saturating_add(size.as_u64());
@@ -240,6 +240,10 @@ fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64
         goodput as u64 / sharers.max(1)
     };
     let most = paths.of_flow(flow).iter().map(room).min().unwrap_or(0);
+    let most = match flow.source {
+        Source::Rate { rate, .. } => most.min(rate.bytes_in(active).as_u64()),
+        Source::AtOnce | Source::OnOff { .. } => most,
+    };
     flow.size.map_or(most, |size| size.as_u64().min(most.max(1)))
 }
 

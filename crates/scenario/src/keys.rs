@@ -323,15 +323,23 @@ pub(crate) const SWEEP_DOC: &str = "Everything is run once for each combination 
      and a list of values or a range `{ from = .., to = .., step = .. }`.";
 
 impl Section {
-    /// The keys, with those of all workloads where they belong.
+    /// The keys, with those of all workloads where they belong. What several workloads have is
+    /// listed once: it means the same in each (a test).
     pub(crate) fn all_keys(&self) -> Vec<Key> {
         let mut keys = self.keys.to_vec();
-        if self.path == ["traffic", "*"] {
-            for entry in workload::REGISTRY {
-                keys.extend(entry.params.iter().map(Key::of_param));
+        if self.has_workloads() {
+            for param in workload::REGISTRY.iter().flat_map(|e| e.params) {
+                if keys.iter().all(|k| k.name != param.name) {
+                    keys.push(Key::of_param(param));
+                }
             }
         }
         keys
+    }
+
+    /// Whether a workload adds keys of its own here.
+    pub(crate) fn has_workloads(&self) -> bool {
+        self.path == ["traffic", "*"]
     }
 
     /// The key of that name.
@@ -361,8 +369,11 @@ impl Key {
     pub(crate) fn of_param(param: &workload::Param) -> Self {
         let ty = match param.kind {
             ParamKind::Count { min, max } => Ty::Count { min, max },
+            ParamKind::Size => Ty::Size,
             ParamKind::SizeOrUnlimited => Ty::SizeOrUnlimited,
             ParamKind::Time => Ty::Time { positive: false },
+            ParamKind::Rate => Ty::Rate,
+            ParamKind::Choice(names) => Ty::Name(Names::Fixed(names)),
         };
         let default = param.default.map_or(Required, Is);
         Self { name: param.name, ty, default, doc: param.doc }
@@ -407,6 +418,19 @@ mod tests {
             assert_eq!(all, names.len(), "{:?}", section.path);
             assert!(section.doc.ends_with('.'));
             assert!(section.all_keys().iter().all(|k| k.doc.ends_with('.')), "{:?}", section.path);
+        }
+    }
+
+    #[test]
+    fn a_key_means_the_same_in_every_workload() {
+        let params = || workload::REGISTRY.iter().flat_map(|e| e.params);
+        for one in params() {
+            for other in params().filter(|p| p.name == one.name) {
+                assert_eq!(
+                    (one.kind, one.default, one.doc),
+                    (other.kind, other.default, other.doc)
+                );
+            }
         }
     }
 

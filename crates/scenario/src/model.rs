@@ -6,7 +6,7 @@
 use lowtide_host::{ClockSpec, Disturbance};
 use lowtide_net::{BufferSpec, Framing, MarkSpec, NotEct, PortSpec};
 use lowtide_traffic::Flow;
-use lowtide_traffic::workload::{self, Args, ParamKind, ParamValue};
+use lowtide_traffic::workload::{self, Args};
 use lowtide_units::{Bytes, Duration, Rate};
 
 use crate::host_tables;
@@ -393,7 +393,7 @@ impl<'a, 's> File<'a, '_, 's> {
                 Reader::new(found, &more, Some(node), at, &path, self.known, &mut *self.complaints);
             r.text("kind");
             let (from, to) = (r.names("from"), r.names("to"));
-            let values = workload.params.iter().map(|p| (p.name, param(&mut r, p))).collect();
+            let values = workload.params.iter().map(|p| (p.name, r.param(p))).collect();
             let (to_at, start_at) = (r.at("to"), r.at("start"));
             let mut list = |names: Option<Vec<(String, At)>>| {
                 let hosts = resolve(&names.unwrap_or_default(), &groups, self.complaints);
@@ -485,12 +485,4 @@ fn named(r: &mut Reader<'_, '_, '_>, key: &str) -> Option<Named> {
 
 fn read_stack(r: &mut Reader<'_, '_, '_>) -> Stack {
     Stack { profile: named(r, "profile"), scheme: named(r, "scheme"), settings: r.settings() }
-}
-
-fn param(r: &mut Reader<'_, '_, '_>, param: &workload::Param) -> ParamValue {
-    match param.kind {
-        ParamKind::Count { .. } => ParamValue::Count(r.count(param.name)),
-        ParamKind::SizeOrUnlimited => ParamValue::Size(r.size(param.name)),
-        ParamKind::Time => ParamValue::Time(r.time(param.name).unwrap_or_default()),
-    }
 }

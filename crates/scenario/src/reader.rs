@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lowtide_net::Count;
 use lowtide_tcp::switches::{self, Side};
 use lowtide_tcp::{Config, Kind, ValueError};
+use lowtide_traffic::workload::{self, ParamKind, ParamValue};
 use lowtide_units::{Bytes, Duration, Parts, Rate};
 
 use crate::error::{ScenarioError, nearest, suggest};
@@ -251,6 +252,23 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
         match self.value(name)?.0 {
             Val::Length(count) => Some(count),
             _ => None,
+        }
+    }
+
+    /// The value of a workload's parameter.
+    pub(crate) fn param(&mut self, param: &workload::Param) -> ParamValue {
+        match param.kind {
+            ParamKind::Count { .. } => ParamValue::Count(self.count(param.name)),
+            ParamKind::Size | ParamKind::SizeOrUnlimited => ParamValue::Size(self.size(param.name)),
+            ParamKind::Time => ParamValue::Time(self.time(param.name).unwrap_or_default()),
+            ParamKind::Rate => {
+                ParamValue::Rate(self.rate(param.name).unwrap_or(Rate::from_gbps(1)))
+            }
+            ParamKind::Choice(names) => {
+                let chosen = self.text(param.name);
+                let chosen = names.iter().find(|n| Some(**n) == chosen.as_deref());
+                ParamValue::Choice(chosen.or(names.first()).copied().unwrap_or_default())
+            }
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::keys::{Fallback, SECTIONS, SWEEP, SWEEP_DOC};
+use lowtide_traffic::workload;
+
+use crate::keys::{Fallback, Key, SECTIONS, SWEEP, SWEEP_DOC};
 use crate::known::Known;
 use crate::value::{Names, Ty};
 
@@ -17,17 +19,13 @@ pub fn reference() -> String {
         };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "### {title}\n{}\n", section.doc);
-        if !section.all_keys().is_empty() {
-            out.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
-        }
-        for key in section.all_keys() {
-            let default = match key.default {
-                Fallback::Required => "required".to_owned(),
-                Fallback::Is(text) => format!("`{text}`"),
-                Fallback::Unset(what) => what.to_owned(),
-            };
-            let takes = takes(key.ty, &known);
-            let _ = writeln!(out, "| `{}` | {takes} | {default} | {} |", key.name, key.doc);
+        keys(&mut out, section.keys, &known);
+        if section.has_workloads() {
+            for entry in workload::REGISTRY {
+                let _ = writeln!(out, "\n`kind = \"{}\"`: {}.\n", entry.name, entry.summary);
+                let params: Vec<Key> = entry.params.iter().map(Key::of_param).collect();
+                keys(&mut out, &params, &known);
+            }
         }
         if section.switches {
             out.push_str(
@@ -39,6 +37,24 @@ pub fn reference() -> String {
     }
     let _ = writeln!(out, "### `[{SWEEP}]`\n{SWEEP_DOC}");
     out
+}
+
+/// A table of keys.
+fn keys(out: &mut String, keys: &[Key], known: &Known) {
+    if keys.is_empty() {
+        return;
+    }
+    out.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
+    for key in keys {
+        let default = match key.default {
+            Fallback::Required => "required".to_owned(),
+            Fallback::Is(text) => format!("`{text}`"),
+            Fallback::Unset(what) => what.to_owned(),
+        };
+        let takes = takes(key.ty, known);
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "| `{}` | {takes} | {default} | {} |", key.name, key.doc);
+    }
 }
 
 /// What a key takes; names that are registered elsewhere are not repeated here.

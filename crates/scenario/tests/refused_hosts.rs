@@ -1,4 +1,4 @@
-//! What is refused of hosts besides their transport.
+//! What is refused of hosts besides their transport, and of their applications.
 
 mod common;
 
@@ -27,4 +27,16 @@ fn clocks_that_cannot_be() {
         &["no effect", "`noise = \"normal\"`"],
     );
     host("clock", "noise-deviation = \"1 us\"", "\"1 us\"", &["no effect on `noise = \"none\"`"]);
+}
+
+#[test]
+fn sources_that_lack_something_or_have_what_they_cannot_use() {
+    refused("size = \"40 MB\"", "size = \"40 MB\"\npause = \"1 s\"", "pause", &["no key `pause`"]);
+    let kind = |kind: &str| format!("kind = \"{kind}\"\nsize = \"40 MB\"\n");
+    let on_off = kind("on-off") + "burst = \"200 kB\"";
+    refused("size = \"40 MB\"", &on_off, "long", &["`pause` is missing"]);
+    let rate = kind("rate-limited") + "rate = \"4 Gbit/s\"\narrivals = \"bursts\"";
+    refused("size = \"40 MB\"", &rate, "\"bursts\"", &["one of constant, poisson"]);
+    let no_rate = kind("rate-limited") + "rate = \"0 bit/s\"";
+    refused("size = \"40 MB\"", &no_rate, "\"0 bit/s\"", &["above zero"]);
 }

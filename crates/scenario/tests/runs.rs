@@ -4,7 +4,8 @@ use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION, Setup};
 use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId};
 use lowtide_scenario::{Plan, Scenario};
 use lowtide_tcp::EcnWish;
-use lowtide_units::{Bytes, Duration, Parts};
+use lowtide_traffic::Source;
+use lowtide_units::{Bytes, Duration, Parts, Rate};
 
 const BASE: &str = r#"
 schema = 1
@@ -96,6 +97,24 @@ fn a_group_has_its_own_clock_and_the_rest_a_perfect_one() {
     let scenario = scenario.with_override("hosts.senders.clock.noise", "none").unwrap();
     let setup = scenario.expand().unwrap().runs[0].setup().unwrap();
     assert_eq!(setup.hosts[0].clock.noise, NoiseSpec::None);
+}
+
+#[test]
+fn each_workload_has_its_keys_and_its_source() {
+    let text = BASE.replace(
+        "[traffic.short]",
+        "[traffic.pauses]\nkind = \"on-off\"\nfrom = \"senders\"\nto = \"receivers\"\n\
+         size = \"unlimited\"\nburst = \"200 kB\"\npause = \"1 s\"\n\
+         [traffic.steady]\nkind = \"rate-limited\"\nfrom = \"senders\"\nto = \"receivers\"\n\
+         size = \"1 MB\"\nrate = \"4 Gbit/s\"\narrivals = \"poisson\"\n\
+         [traffic.short]",
+    );
+    let setup = only(&text);
+    let (burst, pause) = (Bytes::new(200_000), Duration::from_secs(1));
+    assert_eq!(setup.flows[2].source, Source::OnOff { burst, pause });
+    let (rate, write) = (Rate::from_gbps(4), Bytes::new(1_448));
+    assert_eq!(setup.flows[3].source, Source::Rate { rate, write, poisson: true });
+    assert_eq!(only(&plan(&text).runs[0].resolved_toml()), setup, "written out and read back");
 }
 
 #[test]

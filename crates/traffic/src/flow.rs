@@ -2,6 +2,8 @@
 
 use lowtide_units::{Bytes, Instant};
 
+use crate::Source;
+
 /// A flow, numbered from zero in the order of the scenario.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowId(pub u32);
@@ -19,4 +21,6 @@ pub struct Flow {
     pub size: Option<Bytes>,
     /// When the application opens the connection, before any start jitter.
     pub start: Instant,
+    /// How its application writes.
+    pub source: Source,
 }

@@ -1,6 +1,10 @@
-//! Flows: how many, how large, from where to where, and when. Knows no transport.
+//! Flows: how many, how large, from where to where, when, and how
+//! they are written. Knows no transport.
 
+mod deal;
 mod flow;
+mod source;
 pub mod workload;
 
 pub use flow::{Flow, FlowId};
+pub use source::Source;

@@ -6,7 +6,7 @@ use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{BufferSpec, Count, Framing, MarkSpec, NotEct, PortSpec};
 use lowtide_tcp::{Config, scheme};
-use lowtide_traffic::Flow;
+use lowtide_traffic::{Flow, Source};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
 /// A port with `buffer` packets that marks above `k`.
@@ -59,7 +59,14 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
 /// A flow from `src` to the last host.
 pub(crate) fn flow(setup: &Setup, src: u32, size: u64, start: Duration) -> Flow {
     let dst = setup.hosts.len() as u32 - 1;
-    Flow { group: 0, src, dst, size: Some(Bytes::new(size)), start: Instant::ZERO + start }
+    Flow {
+        group: 0,
+        src,
+        dst,
+        size: Some(Bytes::new(size)),
+        start: Instant::ZERO + start,
+        source: Source::AtOnce,
+    }
 }
 
 /// Runs it to its end.

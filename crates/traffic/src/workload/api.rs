@@ -1,6 +1,6 @@
 //! What a workload declares and what it is given.
 
-use lowtide_units::{Bytes, Duration};
+use lowtide_units::{Bytes, Duration, Rate};
 
 use crate::Flow;
 
@@ -14,10 +14,16 @@ pub enum ParamKind {
         /// Most.
         max: u64,
     },
+    /// A size of at least one byte.
+    Size,
     /// A size of at least one byte, or `unlimited`.
     SizeOrUnlimited,
     /// A span of time.
     Time,
+    /// Bits per second.
+    Rate,
+    /// One of these names.
+    Choice(&'static [&'static str]),
 }
 
 /// A value of a parameter.
@@ -29,6 +35,10 @@ pub enum ParamValue {
     Size(Option<Bytes>),
     /// A span of time.
     Time(Duration),
+    /// Bits per second.
+    Rate(Rate),
+    /// A name.
+    Choice(&'static str),
 }
 
 /// One parameter as its workload declares it.
@@ -77,6 +87,20 @@ impl Args {
         match self.get(name) {
             Some(ParamValue::Time(time)) => time,
             _ => Duration::ZERO,
+        }
+    }
+    /// The rate set for `name`.
+    pub fn rate(&self, name: &str) -> Option<Rate> {
+        match self.get(name) {
+            Some(ParamValue::Rate(rate)) => Some(rate),
+            _ => None,
+        }
+    }
+    /// The name chosen for `name`.
+    pub fn choice(&self, name: &str) -> Option<&'static str> {
+        match self.get(name) {
+            Some(ParamValue::Choice(choice)) => Some(choice),
+            _ => None,
         }
     }
     fn get(&self, name: &str) -> Option<ParamValue> {

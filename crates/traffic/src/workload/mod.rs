@@ -2,6 +2,8 @@
 
 mod api;
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod on_off;
+pub mod rate_limited;
 pub mod transfers;
 // lowtide:registry end
 
@@ -9,7 +11,7 @@ pub use api::{Args, Entry, Param, ParamKind, ParamValue};
 
 /// Every workload, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&transfers::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&on_off::ENTRY, &rate_limited::ENTRY, &transfers::ENTRY];
 // lowtide:registry list end
 
 /// The workload of that name.

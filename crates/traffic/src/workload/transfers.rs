@@ -1,72 +1,28 @@
 //! A fixed number of transfers of one size, dealt round robin over the hosts.
 //!
 //! ## What it does
-//! Flow `i` goes from source `i mod S` to destination `i mod D` and starts `i` spacings after the
-//! start. Where that would send a host to itself the next destination is taken, so that a group of
-//! hosts can send among its own members; a pair of lists with nothing but one host is left out
-//! (the scenario refuses it before).
+//! Every application writes all its bytes when it opens the connection. Flow `i` goes from source
+//! `i mod S` to destination `i mod D`, and never from a host to itself.
 
-use lowtide_units::Instant;
-
-use super::{Args, Entry, Param, ParamKind};
-use crate::Flow;
+use super::{Args, Entry};
+use crate::deal::{self, deal};
+use crate::{Flow, Source};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
     name: "transfers",
     summary: "a number of transfers of one size, round robin over sources and destinations",
-    params: &[
-        Param {
-            name: "count",
-            kind: ParamKind::Count { min: 1, max: 1_000_000 },
-            default: Some("1"),
-            doc: "How many flows; flow `i` goes from source `i mod sources` to destination `i mod destinations`.",
-        },
-        Param {
-            name: "size",
-            kind: ParamKind::SizeOrUnlimited,
-            default: None,
-            doc: "Payload bytes of each flow; `unlimited` sends until the run ends.",
-        },
-        Param {
-            name: "start",
-            kind: ParamKind::Time,
-            default: Some("0 s"),
-            doc: "When the first flow opens its connection.",
-        },
-        Param {
-            name: "spacing",
-            kind: ParamKind::Time,
-            default: Some("0 s"),
-            doc: "Time from the start of one flow to the start of the next.",
-        },
-    ],
+    params: &[deal::COUNT, deal::SIZE, deal::START, deal::SPACING],
     flows,
 };
 
 fn flows(args: &Args) -> Vec<Flow> {
-    let (size, start, spacing) = (args.size("size"), args.time("start"), args.time("spacing"));
-    (0..args.count("count"))
-        .filter_map(|i| {
-            let src = nth(&args.sources, i)?;
-            let dst = nth(&args.destinations, i)
-                .filter(|dst| *dst != src)
-                .or_else(|| nth(&args.destinations, i + 1).filter(|dst| *dst != src))?;
-            let start = Instant::ZERO + start + spacing * i;
-            Some(Flow { group: args.group, src, dst, size, start })
-        })
-        .collect()
-}
-
-/// Element `i mod length`.
-fn nth(hosts: &[u32], i: u64) -> Option<u32> {
-    let index = i.checked_rem(hosts.len() as u64)?;
-    hosts.get(usize::try_from(index).ok()?).copied()
+    deal(args, Source::AtOnce)
 }
 
 #[cfg(test)]
 mod tests {
-    use lowtide_units::{Bytes, Duration};
+    use lowtide_units::{Bytes, Duration, Instant};
 
     use super::*;
     use crate::workload::ParamValue;

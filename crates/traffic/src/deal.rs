@@ -1,0 +1,64 @@
+//! What all workloads of single flows share: how many, from where to where, when.
+//!
+//! Flow `i` goes from source `i mod S` to destination `i mod D` and starts `i` spacings after the
+//! start. Where that would send a host to itself the next destination is taken, so that a group of
+//! hosts can send among its own members; a pair of lists with nothing but one host is left out
+//! (the scenario refuses it before).
+
+use lowtide_units::Instant;
+
+use crate::workload::{Args, Param, ParamKind};
+use crate::{Flow, Source};
+
+/// `count`.
+pub(crate) const COUNT: Param = Param {
+    name: "count",
+    kind: ParamKind::Count { min: 1, max: 1_000_000 },
+    default: Some("1"),
+    doc: "How many flows; flow `i` goes from source `i mod sources` to destination `i mod destinations`.",
+};
+
+/// `size`.
+pub(crate) const SIZE: Param = Param {
+    name: "size",
+    kind: ParamKind::SizeOrUnlimited,
+    default: None,
+    doc: "Payload bytes of each flow; `unlimited` sends until the run ends.",
+};
+
+/// `start`.
+pub(crate) const START: Param = Param {
+    name: "start",
+    kind: ParamKind::Time,
+    default: Some("0 s"),
+    doc: "When the first flow opens its connection.",
+};
+
+/// `spacing`.
+pub(crate) const SPACING: Param = Param {
+    name: "spacing",
+    kind: ParamKind::Time,
+    default: Some("0 s"),
+    doc: "Time from the start of one flow to the start of the next.",
+};
+
+/// The flows, each with this source.
+pub(crate) fn deal(args: &Args, source: Source) -> Vec<Flow> {
+    let (size, start, spacing) = (args.size("size"), args.time("start"), args.time("spacing"));
+    (0..args.count("count"))
+        .filter_map(|i| {
+            let src = nth(&args.sources, i)?;
+            let dst = nth(&args.destinations, i)
+                .filter(|dst| *dst != src)
+                .or_else(|| nth(&args.destinations, i + 1).filter(|dst| *dst != src))?;
+            let start = Instant::ZERO + start + spacing * i;
+            Some(Flow { group: args.group, src, dst, size, start, source })
+        })
+        .collect()
+}
+
+/// Element `i mod length`.
+fn nth(hosts: &[u32], i: u64) -> Option<u32> {
+    let index = i.checked_rem(hosts.len() as u64)?;
+    hosts.get(usize::try_from(index).ok()?).copied()
+}
