@@ -6,6 +6,7 @@
 
 mod app;
 pub mod clock;
+mod delays;
 mod error;
 mod node;
 mod noise;
@@ -21,8 +22,8 @@ pub use clock::{Clock, ClockSpec};
 pub use error::RunError;
 pub use noise::{DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST};
 pub use outcome::{
-    Counts, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueLevel, QueueRecord,
-    QueueSample,
+    Counts, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueLevel,
+    QueueRecord, QueueSample,
 };
 pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};

@@ -74,6 +74,8 @@ pub struct FlowRecord {
     pub fast_retransmits: u64,
     /// Window reductions because of ECN.
     pub ecn_reductions: u64,
+    /// Window reductions because of queueing delay.
+    pub delay_reductions: u64,
     /// Payload bytes that the receiver got with CE.
     pub marked_bytes: u64,
     /// Payload bytes that the receiver got in all, duplicates included.
@@ -88,6 +90,10 @@ pub struct FlowRecord {
     pub ack: &'static str,
     /// ECN was really agreed.
     pub ecn: bool,
+    /// The delay option was really agreed.
+    pub delay_option: bool,
+    /// The control that really acted: another than `cc` where that one cannot work.
+    pub cc_used: &'static str,
     /// How it ended.
     pub status: FlowStatus,
     /// Why it failed, when it did.
@@ -151,6 +157,8 @@ pub struct ProbeRow {
     pub in_flight: u64,
     /// DCTCP's alpha in units of 2^-20, where the control has one.
     pub alpha_q20: Option<u64>,
+    /// One-way queueing delay that the last ACK told of, where the delay option is agreed.
+    pub queueing_delay: Option<Duration>,
     /// Bytes acknowledged so far.
     pub acked: u64,
 }
@@ -166,6 +174,20 @@ pub struct QueueSample {
     pub packets: u32,
     /// Length in bytes.
     pub bytes: u64,
+}
+
+/// A queueing delay as a sender computed it, and as it was (DX fig. 12).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DelayRow {
+    /// When the ACK came that told of it.
+    pub at: Instant,
+    /// Flow number.
+    pub flow: u32,
+    /// What the sender made of the stamps.
+    pub computed: Duration,
+    /// How long the segments that the ACK covers waited in queues of switches, in the mean; full ones
+    /// only, as the sender counts.
+    pub actual: Duration,
 }
 
 /// Work done, for speed figures.
@@ -200,6 +222,8 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// Sampled senders, by time then flow.
     pub probes: Vec<ProbeRow>,
+    /// Queueing delays of sampled senders, by time.
+    pub delays: Vec<DelayRow>,
     /// Sampled queues, by time then queue.
     pub queue_samples: Vec<QueueSample>,
     /// Work done.

@@ -1,7 +1,7 @@
 //! From the end of a run to its rows.
 
 use lowtide_sim::Digest;
-use lowtide_tcp::{EcnMode, Info};
+use lowtide_tcp::{DelayMode, EcnMode, Info};
 use lowtide_units::{Bytes, Instant};
 
 use crate::app::{Progress, Side};
@@ -24,6 +24,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         flows,
         queues,
         probes: world.sampler.rows,
+        delays: world.delays.rows(),
         queue_samples: world.sampler.queues,
         counts: world.counts,
     }
@@ -87,6 +88,7 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         rto_count: counters.rto_count,
         fast_retransmits: counters.fast_retransmits,
         ecn_reductions: counters.ecn_reductions,
+        delay_reductions: counters.delay_reductions,
         marked_bytes: server.map_or(0, |s| s.marked_bytes),
         received_bytes: server.map_or(0, |s| s.received_bytes),
         srtt: client.and_then(|c| c.srtt),
@@ -94,6 +96,8 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         feedback: sender.feedback,
         ack: receiver.ack,
         ecn: client.is_some_and(|c| c.ecn != EcnMode::Off),
+        delay_option: client.is_some_and(|c| c.delay == DelayMode::On),
+        cc_used: client.map_or(sender.cc, |c| c.cc),
         status,
         error: progress.failed.map(lowtide_tcp::CloseReason::name),
     })

@@ -10,6 +10,7 @@ use lowtide_wire::Segment;
 
 use crate::app::{BACKLOG, Handle, Progress, SERVER_PORT, Side};
 use crate::clock::{Received, Sent};
+use crate::delays::Delays;
 use crate::error::RunError;
 use crate::node::{Node, address, packet};
 use crate::outcome::Counts;
@@ -32,6 +33,7 @@ pub(crate) struct World<'a> {
     /// By flow; empty when every flow is written at once.
     writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
+    pub(crate) delays: Delays,
     pub(crate) counts: Counts,
     warm: Instant,
     pub(crate) end: Instant,
@@ -106,6 +108,7 @@ impl<'a> World<'a> {
         let handle = |host| Handle { host, conn: None, armed: Instant::FAR_FUTURE, last: None };
         let handles = setup.flows.iter().flat_map(|f| [handle(f.src), handle(f.dst)]).collect();
         let sampler = Sampler::new(setup, &net);
+        let delays = Delays::new(setup.probes.delays, &sampler.flows);
         let unfinished = flows.iter().filter(|f| !f.is_over()).count();
         Ok(Self {
             setup,
@@ -115,6 +118,7 @@ impl<'a> World<'a> {
             handles,
             writers,
             sampler,
+            delays,
             counts: Counts::default(),
             warm: Instant::ZERO + setup.warmup,
             end: Instant::ZERO + setup.end.at,
@@ -193,17 +197,24 @@ impl<'a> World<'a> {
     }
 
     fn deliver(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
-        let Delivery { host: HostId(host), packet, came } = *delivery;
+        let Delivery { host: HostId(host), packet, came, .. } = *delivery;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         node.note_delivery(now, &packet.segment);
         self.counts.segments += 1;
         let mut segment = packet.segment;
-        segment.rx.stamp = Some(node.clock.on_receive(Received { came, taken: now, given: now }));
+        let on_line = || self.net.serialization(HostId(host), packet.size).unwrap_or_default();
+        let received = Received { came, taken: now, given: now };
+        segment.rx.stamp = Some(node.clock.on_receive(received, on_line));
         let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
         let side = Side::from_index(packet.dst_conn);
         let remote = address(packet.src.0);
         match node.endpoint.handle_segment(now, node.address, remote, &segment, hint) {
-            Arrival::Taken(id, _) => self.serve(now, side, id, sched),
+            Arrival::Taken(id, _) => {
+                if self.delays.watches(side) {
+                    self.delays.note(now, side, delivery, node.endpoint.conn(id));
+                }
+                self.serve(now, side, id, sched);
+            }
             Arrival::Refused(id, _) => {
                 self.counts.rejected += 1;
                 self.serve(now, side, id, sched);
@@ -324,13 +335,24 @@ impl<'a> World<'a> {
         let Some(conn) = node.endpoint.conn(id) else { return };
         while let Some(transmit) = conn.poll_transmit(now) {
             let mut stamp = None;
+            let carries = transmit.header.options.delay().is_some();
             for i in 0..transmit.segments {
                 let segment: Segment = transmit.segment(i);
-                let packet =
+                let mut packet =
                     packet(handle.host, peer.host, segment, side.index(), side.peer().index());
-                let left = self.net.send(now, packet, sched);
-                let sent = left.map(|left| Sent { made: now, handed: now, left });
-                stamp = sent.map(|sent| node.clock.on_send(sent)).or(stamp);
+                let (src, size) = (packet.src, packet.size);
+                let on_line = || self.net.serialization(src, size).unwrap_or_default();
+                let sent = |left| Sent { made: now, handed: now, left };
+                if carries {
+                    // The stamp is in the packet, so it is taken before the packet is gone.
+                    let left = self.net.would_leave(now, src, size).unwrap_or(now);
+                    let at = node.clock.on_send(sent(left), on_line);
+                    packet.segment.stamp_departure(at);
+                    stamp = self.net.send(now, packet, sched).map(|_| at).or(stamp);
+                } else if let Some(left) = self.net.send(now, packet, sched) {
+                    let on_line = || self.net.serialization(src, size).unwrap_or_default();
+                    stamp = Some(node.clock.on_send(sent(left), on_line));
+                }
             }
             if let Some(stamp) = stamp {
                 conn.on_transmitted(transmit.id, stamp);

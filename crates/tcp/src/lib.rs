@@ -55,6 +55,7 @@ pub use config::{
 };
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
+pub use delay::{DelayMode, EchoRule};
 pub use ecn::EcnMode;
 pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError};
 pub use event::{CloseReason, Event, SegmentError};

@@ -45,6 +45,8 @@ use crate::params::{Param, Params};
 use crate::value::{Kind, Value};
 
 const NAME: &str = "dx";
+/// 1.2 us, as the parameter says.
+const HEADROOM_NS: u64 = 1_200;
 const DECIDE: [&str; 2] = ["each-round", "fresh-round"];
 
 /// Registration.
@@ -56,9 +58,9 @@ pub static ENTRY: Entry = Entry {
         Param {
             name: "headroom",
             kind: Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1) },
-            default: "0 s",
+            default: "1.2 us",
             doc: "A mean queueing delay up to this counts as none.",
-            source: "DX §V-B: as large as the error of a measurement",
+            source: "DX §V-B: as large as the error of a measurement; §III: one packet at 10 Gbit/s",
         },
         Param {
             name: "decide",
@@ -87,7 +89,7 @@ pub static ENTRY: Entry = Entry {
 fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
     let headroom = match params.get(NAME, "headroom") {
         Some(Value::Duration(d)) => d.as_ns(),
-        _ => 0,
+        _ => HEADROOM_NS,
     };
     let fresh = params.get(NAME, "decide").and_then(Value::name) == Some(DECIDE[1]);
     Box::new(Dx {

@@ -1,6 +1,6 @@
 //! Calibration of stamps that come in batches (DX §III, "Error calibration").
 
-use lowtide_units::{Bytes, HostStamp, Rate};
+use lowtide_units::{Duration, HostStamp};
 
 /// Puts the stamps of packets that one line carries one after another apart by what the line needs.
 ///
@@ -10,38 +10,33 @@ use lowtide_units::{Bytes, HostStamp, Rate};
 /// connections in their order. A stamp is never made earlier, so one that is late pushes those behind it
 /// until the line has a gap. Error: under a nanosecond, for stamps are
 /// whole ones.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Spacing {
-    rate: Rate,
     /// The last stamp, corrected, in picoseconds.
     last_ps: u128,
 }
 
 impl Spacing {
-    /// For a line of that rate.
-    pub const fn new(rate: Rate) -> Self {
-        Self { rate, last_ps: 0 }
-    }
-
-    /// The stamp of the next packet. `stamp` is its last bit's, as everywhere; `wire` is what the packet
-    /// takes on the line, framing included.
-    pub fn correct(&mut self, stamp: HostStamp, wire: Bytes) -> HostStamp {
-        let needs = u128::from(self.rate.serialization(wire).as_ps());
-        self.last_ps = (u128::from(stamp.0) * 1_000).max(self.last_ps + needs);
+    /// The stamp of the next packet, which is on the line for `needs`, framing included. `stamp` is that
+    /// of its last bit.
+    pub fn correct(&mut self, stamp: HostStamp, needs: Duration) -> HostStamp {
+        let earliest = self.last_ps + u128::from(needs.as_ps());
+        self.last_ps = (u128::from(stamp.0) * 1_000).max(earliest);
         HostStamp(u64::try_from(self.last_ps / 1_000).unwrap_or(u64::MAX))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use lowtide_units::{Bytes, Rate};
     use std::vec::Vec;
 
-    const FULL: Bytes = Bytes::new(1538);
+    use super::*;
 
     fn corrected(gbps: u64, stamps: &[u64]) -> Vec<u64> {
-        let mut spacing = Spacing::new(Rate::from_gbps(gbps));
-        stamps.iter().map(|s| spacing.correct(HostStamp(*s), FULL).0).collect()
+        let full = Rate::from_gbps(gbps).serialization(Bytes::new(1538));
+        let mut spacing = Spacing::default();
+        stamps.iter().map(|s| spacing.correct(HostStamp(*s), full).0).collect()
     }
 
     #[test]

@@ -1,0 +1,139 @@
+//! The queueing delay that a sender computes from two clocks, against the one that was (DX fig. 12).
+
+mod common;
+
+use common::{config, outcome, star_setup};
+use lowtide_host::{ClockSpec, DelayRow, Setup};
+use lowtide_net::topology::HostLine;
+use lowtide_net::topology::star::{Star, star};
+use lowtide_net::{BufferSpec, Framing, MarkSpec, PortSpec};
+use lowtide_tcp::{Config, switches};
+use lowtide_traffic::{Flow, Source};
+use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
+
+/// A full packet on an Ethernet line.
+const FULL: Bytes = Bytes::new(1538);
+
+fn packet_time(gbps: u64) -> Duration {
+    Rate::from_gbps(gbps).serialization(FULL)
+}
+
+/// `hosts` hosts around a switch, 10 us per link, with clocks that stand and drift as they like.
+fn setup(hosts: u32, gbps: u64, config: &Config) -> Setup {
+    let unlimited =
+        PortSpec { buffer: BufferSpec::Unlimited, mark: MarkSpec::None, count_in_service: false };
+    let mut setup = star_setup(hosts - 1, config, unlimited.clone());
+    let line = |i: u32| HostLine {
+        name: format!("h{i}"),
+        rate: Rate::from_gbps(gbps),
+        delay: Duration::from_us(25),
+    };
+    setup.network = star(&Star {
+        hosts: (0..hosts).map(line).collect(),
+        framing: Framing::Ethernet,
+        port: unlimited,
+    });
+    for host in &mut setup.hosts {
+        host.clock = ClockSpec {
+            offset_spread: Duration::from_secs(10),
+            drift_spread: Parts::from_ppm(20),
+            ..ClockSpec::IDEAL
+        };
+    }
+    setup.end.when_done = false;
+    setup.probes.groups = vec![0];
+    setup.probes.flows_per_group = 100;
+    setup.probes.delays = true;
+    setup
+}
+
+fn flow(group: u16, src: u32, dst: u32, source: Source) -> Flow {
+    Flow { group, src, dst, size: None, start: Instant::ZERO, source }
+}
+
+fn apart(row: &DelayRow) -> u64 {
+    row.computed.as_ps().abs_diff(row.actual.as_ps())
+}
+
+/// Four senders of DX into one port.
+fn fan_in(gbps: u64, reverse: bool) -> Setup {
+    let mut config = config("dx");
+    let headroom = packet_time(gbps).to_string();
+    switches::set_text(&mut config, "dx.headroom", &headroom).expect("a time");
+    let mut setup = setup(5, gbps, &config);
+    setup.end.at = Duration::from_ms(60);
+    setup.flows = (0..4).map(|i| flow(0, i, 4, Source::AtOnce)).collect();
+    if reverse {
+        setup.traffic_groups.push("reverse".into());
+        for (src, dst) in [(4, 0), (4, 1), (4, 2), (3, 0), (2, 0), (1, 0)] {
+            let source = Source::OnOff { burst: Bytes::new(40_000), pause: Duration::from_us(300) };
+            setup.flows.push(flow(1, src, dst, source));
+        }
+    }
+    setup
+}
+
+/// Drift is 40 ppm at most between two clocks, 200 ns of 5 ms, and the queue runs empty more often.
+#[test]
+fn clocks_that_drift_leave_the_delay_right_to_a_packet() {
+    for gbps in [1, 10, 40] {
+        for reverse in [false, true] {
+            let rows = outcome(&fan_in(gbps, reverse)).delays;
+            // Before that a late flow may not have seen the path empty.
+            let from = Instant::ZERO + Duration::from_ms(20);
+            let rows: Vec<&DelayRow> = rows.iter().filter(|r| r.at > from).collect();
+            let packet = packet_time(gbps).as_ps();
+            let what = format!("{gbps} Gbit/s, reverse traffic: {reverse}");
+            assert!(rows.len() > 300, "{what}: {} rows", rows.len());
+            let longest = rows.iter().map(|r| r.actual.as_ps()).max().unwrap_or(0);
+            assert!(longest > 5 * packet, "{what}: there are queues, {longest} ps");
+            let worst = rows.iter().map(|r| apart(r)).max().unwrap_or(0);
+            assert!(worst < packet, "{what}: {worst} ps");
+        }
+    }
+}
+
+/// A port that one host keeps busy, to which another adds a packet now and then: what a sender computes
+/// that stamps its packets but does not care about delay.
+fn pings(gbps: u64, every: Duration) -> Setup {
+    let mut config = config("sack");
+    config.delay_option = true;
+    config.delack_segments = 1;
+    let mut setup = setup(3, gbps, &config);
+    // Enough for the path, and what does not fit the path waits in the NIC, not in the switch.
+    let path = Rate::from_gbps(gbps).bytes_in(Duration::from_us(140)).as_u64();
+    setup.hosts[2].config.receive_buffer = Bytes::new(path + 60_000);
+    let write = Bytes::new(1_432);
+    let rate =
+        Rate::from_bps(write.as_u64() * 8 * 1_000_000_000 / every.as_ns()).expect("not zero");
+    let ping = Source::Rate { rate, write, poisson: false };
+    setup.flows = vec![flow(0, 0, 2, Source::AtOnce), flow(1, 1, 2, ping)];
+    setup.traffic_groups.push("pings".into());
+    setup.flows[1].start = Instant::ZERO + every;
+    setup.end.at = every * 8;
+    setup
+}
+
+/// DX fig. 12: 12 us at 1 Gbit/s, 1.2 us at 10 Gbit/s.
+#[test]
+fn every_packet_more_in_the_queue_is_seen() {
+    for (gbps, every) in [(1, 10_000), (10, 1_000), (40, 300)] {
+        let every = Duration::from_us(every);
+        let outcome = outcome(&pings(gbps, every));
+        let packet = packet_time(gbps).as_ps();
+        // The middle between two pings, once the window is open.
+        let at = |k: u64| Instant::ZERO + every * k + every / 2;
+        let rows = &outcome.delays;
+        let seen: Vec<&DelayRow> =
+            (3..8).filter_map(|k| rows.iter().find(|r| r.at >= at(k))).collect();
+        assert_eq!(seen.len(), 5, "{gbps} Gbit/s");
+        // Between two samples clocks drift apart by at most 40 ppm; stamps are whole nanoseconds.
+        let slack = every.as_ps() * 40 / 1_000_000 + 2_000;
+        for pair in seen.windows(2) {
+            let more = pair[1].computed.saturating_sub(pair[0].computed).as_ps();
+            assert!(more.abs_diff(packet) <= slack, "{gbps} Gbit/s: {more} ps more, not {packet}");
+            assert!(apart(pair[1]) < packet, "{gbps} Gbit/s: {:?}", pair[1]);
+        }
+        assert!(seen[4].actual.as_ps() >= 5 * packet, "{gbps} Gbit/s: {:?}", seen[4]);
+    }
+}
