@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use lowtide_tcp::{EcnMode, LimitedBy, State};
+use lowtide_tcp::{DelayMode, EcnMode, LimitedBy, State};
 use lowtide_units::Duration;
 
 use crate::stack::View;
@@ -164,12 +164,22 @@ pub static FIELDS: &[Field] = &[
     field("ecn_reductions", Kind::Number, "reductions because of ECN so far", |v| {
         n(v.info.counters.ecn_reductions)
     }),
+    field("delay_reductions", Kind::Number, "reductions because of queueing delay so far", |v| {
+        n(v.info.counters.delay_reductions)
+    }),
+    field("queueing_delay", Kind::Time, "one-way queueing delay that the last ACK told of", |v| {
+        time(v.info.queueing_delay)
+    }),
+    field("cc", Kind::Name, "the congestion control that acts", |v| Value::Name(v.info.cc)),
     field("delivered_ce", Kind::Number, "payload bytes that the decoder counted as CE", |v| {
         n(v.info.counters.delivered_ce)
     }),
     field("rejected", Kind::Number, "segments that were not used", |v| n(v.info.counters.rejected)),
     field("recovery", Kind::Name, "in loss recovery: true or false", |v| flag(v.info.in_recovery)),
     field("ecn", Kind::Name, "ECN was agreed: true or false", |v| flag(v.info.ecn != EcnMode::Off)),
+    field("delay_option", Kind::Name, "the delay option was agreed: true or false", |v| {
+        flag(v.info.delay == DelayMode::On)
+    }),
     field(
         "limited_by",
         Kind::Name,
@@ -280,6 +290,7 @@ pub(crate) fn word(field: &Field, word: &str) -> Option<Operand> {
         (_, "limited_by") => {
             LIMITS.iter().find(|(_, name)| *name == word).map(|(_, name)| Operand::Word(name))
         }
+        (_, "cc") => lowtide_tcp::cc::find(word).map(|entry| Operand::Word(entry.name)),
         (Kind::Name, _) if word == "true" => Some(Operand::Word("true")),
         (Kind::Name, _) if word == "false" => Some(Operand::Word("false")),
         (_, "ssthresh" | "ssthresh_bytes") if word == "infinite" => Some(Operand::Word("infinite")),

@@ -73,7 +73,7 @@ fn every_script_says_what_it_shows() {
         let text = fs::read_to_string(&path).unwrap();
         let header: String =
             text.lines().take_while(|line| line.starts_with("//")).collect::<Vec<_>>().join("\n");
-        let cites = header.contains("RFC ") || header.contains("DCTCP");
+        let cites = ["RFC ", "DCTCP", "DX"].iter().any(|source| header.contains(source));
         assert!(cites && header.contains('§'), "{} cites no section", path.display());
     }
 }
