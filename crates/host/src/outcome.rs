@@ -130,6 +130,8 @@ pub struct QueueRecord {
     pub drops: u64,
     /// Packets dropped here by the marker (not ECN-capable).
     pub aqm_drops: u64,
+    /// Packets lost at random before they met this queue.
+    pub lost: u64,
     /// Time that the line was busy.
     pub busy: Duration,
     /// The length as the port counts it, by packets; only levels that occurred, ascending.

@@ -114,6 +114,7 @@ fn queue_record(port: &lowtide_net::PortView<'_>) -> QueueRecord {
         marks: stats.marks,
         drops: stats.drops,
         aqm_drops: stats.aqm_drops,
+        lost: stats.lost,
         busy: stats.busy,
         levels: stats
             .levels

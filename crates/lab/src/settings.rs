@@ -105,14 +105,17 @@ fn base_rtt(setup: &Setup) -> Option<String> {
 
 fn round_trip(network: &Blueprint, src: u32, dst: u32, mtu: u64) -> Option<Duration> {
     let path = shortest(network, NodeId::Host(HostId(src)), NodeId::Host(HostId(dst)))?;
-    Some(path.iter().fold(Duration::ZERO, |sum, link| {
-        let line = |bytes| link.rate.serialization(Bytes::new(bytes + link.framing.overhead()));
-        sum + link.delay * 2 + line(mtu) + line(ACK_BYTES)
+    Some(path.iter().fold(Duration::ZERO, |sum, (link, back)| {
+        let crossing = |back, bytes| {
+            let line = link.line(back);
+            line.delay + line.rate.serialization(Bytes::new(bytes + link.framing.overhead()))
+        };
+        sum + crossing(*back, mtu) + crossing(!back, ACK_BYTES)
     }))
 }
 
-/// The links of a path with the fewest hops.
-fn shortest(network: &Blueprint, from: NodeId, to: NodeId) -> Option<Vec<&LinkSpec>> {
+/// The links of a path with the fewest hops, and whether each is used from its end `b`.
+fn shortest(network: &Blueprint, from: NodeId, to: NodeId) -> Option<Vec<(&LinkSpec, bool)>> {
     let mut paths = VecDeque::from([(from, Vec::new())]);
     let mut seen = BTreeSet::from([from]);
     while let Some((node, path)) = paths.pop_front() {
@@ -120,14 +123,14 @@ fn shortest(network: &Blueprint, from: NodeId, to: NodeId) -> Option<Vec<&LinkSp
             return Some(path);
         }
         for link in &network.links {
-            let other = match node {
-                n if n == link.a => link.b,
-                n if n == link.b => link.a,
+            let (other, back) = match node {
+                n if n == link.a => (link.b, false),
+                n if n == link.b => (link.a, true),
                 _ => continue,
             };
             if seen.insert(other) {
                 let mut longer = path.clone();
-                longer.push(link);
+                longer.push((link, back));
                 paths.push_back((other, longer));
             }
         }

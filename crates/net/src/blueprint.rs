@@ -1,6 +1,6 @@
 //! What a network is made of, before it is built: nodes, links, and the queue at each end of a link.
 
-use lowtide_units::{Bytes, Duration, Rate};
+use lowtide_units::{Bytes, Duration, Parts, Rate};
 
 /// A host, numbered from zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -75,6 +75,15 @@ pub enum MarkSpec {
         /// What happens to packets that are not ECN-capable.
         not_ect: NotEct,
     },
+    /// Mark by a virtual queue that is slower than the line (HULL).
+    Phantom {
+        /// Its threshold.
+        k: Bytes,
+        /// The share of the line's rate at which it drains.
+        gamma: Parts,
+        /// What happens to packets that are not ECN-capable.
+        not_ect: NotEct,
+    },
 }
 
 /// One output port: the queue in front of a line.
@@ -94,23 +103,57 @@ impl PortSpec {
         Self { buffer: BufferSpec::Unlimited, mark: MarkSpec::None, count_in_service: false };
 }
 
-/// A full-duplex line with the output port at each end.
+/// One direction of a link: the port and the line behind it. It is what others call a pipe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineSpec {
+    /// The port.
+    pub port: PortSpec,
+    /// The rate at which it sends.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// The share of packets that are lost at random, each on its own, before they meet the port.
+    pub loss: Parts,
+}
+
+/// Two nodes with a line in each direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkSpec {
     /// One end.
     pub a: NodeId,
     /// The other end.
     pub b: NodeId,
-    /// Rate in each direction.
-    pub rate: Rate,
-    /// Propagation delay in each direction.
-    pub delay: Duration,
     /// Framing.
     pub framing: Framing,
-    /// The port at `a`, towards `b`.
-    pub port_a: PortSpec,
-    /// The port at `b`, towards `a`.
-    pub port_b: PortSpec,
+    /// From `a` to `b`.
+    pub from_a: LineSpec,
+    /// From `b` to `a`.
+    pub from_b: LineSpec,
+}
+
+impl LinkSpec {
+    /// A link with the same line in both directions, without loss, and these ports at `a` and `b`.
+    pub const fn symmetric(
+        (a, port_a): (NodeId, PortSpec),
+        (b, port_b): (NodeId, PortSpec),
+        rate: Rate,
+        delay: Duration,
+        framing: Framing,
+    ) -> Self {
+        let loss = Parts::ZERO;
+        Self {
+            a,
+            b,
+            framing,
+            from_a: LineSpec { port: port_a, rate, delay, loss },
+            from_b: LineSpec { port: port_b, rate, delay, loss },
+        }
+    }
+
+    /// The line from `a`, or the one `back` to it.
+    pub const fn line(&self, back: bool) -> &LineSpec {
+        if back { &self.from_b } else { &self.from_a }
+    }
 }
 
 /// A whole network.

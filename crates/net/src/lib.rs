@@ -11,6 +11,7 @@
 //!   finish at its very instant. Memory is freed at the end of transmission.
 //! - **The queue**, for the marker, for admission and in statistics, counts the packet on the line
 //!   only if [`PortSpec::count_in_service`] says so. Sizes are IP bytes, framing not counted.
+//! - A packet may be lost at random before it meets a port ([`LineSpec::loss`]).
 //! - An arriving packet meets the [`buffer`] first: it is admitted if the queue and itself fit. Then
 //!   it meets the [`aqm`], which judges by the queue it found, itself not counted. Then it takes its
 //!   place behind the others ([`scheduler`]).
@@ -24,6 +25,7 @@ mod blueprint;
 pub mod buffer;
 mod error;
 mod line;
+mod loss;
 mod network;
 mod packet;
 mod port;
@@ -34,7 +36,8 @@ mod stats;
 pub mod topology;
 
 pub use blueprint::{
-    Blueprint, BufferSpec, Count, Framing, HostId, LinkSpec, MarkSpec, NodeId, NotEct, PortSpec,
+    Blueprint, BufferSpec, Count, Framing, HostId, LineSpec, LinkSpec, MarkSpec, NodeId, NotEct,
+    PortSpec,
 };
 pub use error::BlueprintError;
 pub use network::{Delivery, Network};

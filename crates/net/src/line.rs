@@ -26,6 +26,10 @@ impl Line {
     pub(crate) const fn rate(&self) -> Rate {
         self.rate
     }
+    /// Bytes of framing per packet.
+    pub(crate) const fn overhead(&self) -> u64 {
+        self.overhead
+    }
     /// The time on the line of a packet of `size` IP bytes: [`Rate::serialization`] of it and its
     /// framing, without the wide division.
     #[inline]

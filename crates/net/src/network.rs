@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 
-use crate::line::Line;
+use crate::loss::Loss;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{Entered, Far, Port};
 use crate::route::Routes;
 use crate::scheduler::Arrived;
-use crate::{Blueprint, BlueprintError, HostId, LinkSpec, NodeId, PortView};
+use crate::{Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, PortView};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
 ///
@@ -72,10 +72,12 @@ impl Network {
         check_number(plan.links.len())?;
         let routes = Routes::build(plan)?;
         let warmup = Instant::ZERO + warmup;
-        let ports = plan.links.iter().flat_map(|link| {
-            let line = Line::new(link.rate, link.framing, link.delay);
-            let port = |spec, to| Port::new(spec, line, far(to), warmup);
-            [port(&link.port_a, link.b), port(&link.port_b, link.a)]
+        let ports = plan.links.iter().zip(0_u64..).flat_map(|(link, i)| {
+            let port = |spec: &LineSpec, to, number| {
+                let loss = Loss::new(spec.loss, run_seed, number);
+                Port::new(spec, link.framing, loss, far(to), warmup)
+            };
+            [port(&link.from_a, link.b, 2 * i), port(&link.from_b, link.a, 2 * i + 1)]
         });
         let hosts = if host_jitter == Duration::ZERO { 0 } else { plan.hosts.len() as u64 };
         let lateness = (0..hosts).map(|host| Lateness {

@@ -3,13 +3,14 @@
 use lowtide_sim::Digest;
 use lowtide_units::Instant;
 
-use crate::aqm::{Aqm, Marker, Verdict};
+use crate::aqm::{Aqm, Arriving, Marker, Verdict};
 use crate::buffer::{Admission, Buffer};
 use crate::line::Line;
+use crate::loss::Loss;
 use crate::packet::{Head, PacketId};
 use crate::scheduler::{Arrived, Fifo, Occupancy};
 use crate::stats::{Counters, PortStats};
-use crate::{HostId, PortSpec};
+use crate::{Framing, HostId, LineSpec};
 
 /// Where a line ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +24,7 @@ const ENQUEUED: u64 = 0;
 const MARKED: u64 = 1;
 const DROPPED_FULL: u64 = 2;
 const DROPPED_BY_MARKER: u64 = 3;
+const LOST: u64 = 4;
 
 /// What became of a packet that came to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,19 +45,30 @@ pub(crate) struct Port {
     count_in_service: bool,
     aqm: Marker,
     buffer: Admission,
+    /// Most lines lose nothing.
+    loss: Option<Box<Loss>>,
     digest: Digest,
     counters: Counters,
 }
 
 impl Port {
-    pub(crate) fn new(spec: &PortSpec, line: Line, far: Far, warmup: Instant) -> Self {
+    pub(crate) fn new(
+        spec: &LineSpec,
+        framing: Framing,
+        loss: Option<Box<Loss>>,
+        far: Far,
+        warmup: Instant,
+    ) -> Self {
+        let line = Line::new(spec.rate, framing, spec.delay);
+        let spec = &spec.port;
         Self {
             fifo: Fifo::default(),
             line,
             far,
             count_in_service: spec.count_in_service,
-            aqm: Marker::new(&spec.mark),
+            aqm: Marker::new(&spec.mark, &line),
             buffer: Admission::new(&spec.buffer),
+            loss,
             digest: Digest::new(),
             counters: Counters::new(warmup),
         }
@@ -110,6 +123,9 @@ impl Port {
     /// A packet arrives: memory, then marker. [`Port::commit`] must follow if it is let in.
     #[inline]
     pub(crate) fn enter(&mut self, now: Instant, head: &Head) -> Entered {
+        if self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
+            return self.lose(now, head);
+        }
         let found = self.queue(now);
         self.counters.arrival(now, self.fifo.in_system());
         self.digest.update(now.as_ps());
@@ -118,7 +134,9 @@ impl Port {
             self.digest.update(head.identity.wrapping_add(DROPPED_FULL));
             return Entered::Dropped;
         }
-        let verdict = self.aqm.on_enqueue(now, found, head.ecn);
+        let on_line = now.max(self.fifo.free_at);
+        let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line };
+        let verdict = self.aqm.on_enqueue(now, &packet);
         self.counters.judged(verdict);
         let code = match verdict {
             Verdict::Forward => ENQUEUED,
@@ -134,6 +152,15 @@ impl Port {
         }
         let departure = self.departure_of(now, head.size);
         Entered::Queued { departure, marked: verdict == Verdict::Mark }
+    }
+    /// A packet is lost before it meets the queue.
+    #[cold]
+    fn lose(&mut self, now: Instant, head: &Head) -> Entered {
+        self.retire(now);
+        self.counters.lost();
+        self.digest.update(now.as_ps());
+        self.digest.update(head.identity.wrapping_add(LOST));
+        Entered::Dropped
     }
     /// When a packet of `size` bytes that takes its place at `now` will have left.
     #[inline]

@@ -37,6 +37,8 @@ pub enum Kind {
     Rate,
     /// A span: `"5 us"`.
     Duration,
+    /// A share: `"95 %"`.
+    Share,
     /// One of these names.
     Choice(&'static [&'static str]),
     /// A list of hosts.

@@ -33,6 +33,8 @@ pub struct PortStats {
     pub drops: u64,
     /// Packets dropped by the marker.
     pub aqm_drops: u64,
+    /// Packets lost at random before they met the queue.
+    pub lost: u64,
     /// Time that the line was busy, framing included.
     pub busy: Duration,
     /// The longest the queue was, in bytes, as the port counts it.
@@ -79,6 +81,7 @@ pub(crate) struct Counters {
     marks: u64,
     drops: u64,
     aqm_drops: u64,
+    lost: u64,
     max_bytes: u64,
 }
 
@@ -94,6 +97,7 @@ impl Counters {
             marks: 0,
             drops: 0,
             aqm_drops: 0,
+            lost: 0,
             max_bytes: 0,
         }
     }
@@ -138,6 +142,10 @@ impl Counters {
     #[cold]
     fn grow(&mut self, in_system: usize) {
         self.bins.resize((in_system + 1).next_power_of_two(), Bin::default());
+    }
+    /// It was lost at random.
+    pub(crate) fn lost(&mut self) {
+        self.lost += u64::from(self.on);
     }
     /// It found no memory.
     pub(crate) fn full(&mut self) {
@@ -188,6 +196,7 @@ impl Counters {
             marks: self.marks,
             drops: self.drops,
             aqm_drops: self.aqm_drops,
+            lost: self.lost,
             busy,
             max_bytes: self.max_bytes,
             levels,

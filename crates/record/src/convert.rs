@@ -186,6 +186,7 @@ fn queue_row(queue: u32, q: &QueueRecord, observed_ps: u64) -> QueueRow {
         marks: q.marks,
         drops: q.drops,
         aqm_drops: q.aqm_drops,
+        lost: q.lost,
         max_bytes: q.max_bytes,
         mean_packets: Weight::Time.mean(&q.levels),
         p50_packets: time(Quantile::P50),

@@ -89,6 +89,7 @@ table! {
     marks: u64, "packets", "Packets marked here.";
     drops: u64, "packets", "Packets dropped here for want of memory.";
     aqm_drops: u64, "packets", "Packets dropped here by the marker.";
+    lost: u64, "packets", "Packets lost at random before they met the queue.";
     max_bytes: u64, "bytes", "The longest it was, in bytes.";
     mean_packets: Option<f64>, "packets", "Mean length over time.";
     p50_packets: Option<u32>, "packets", "Median length over time.";

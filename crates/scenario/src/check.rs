@@ -1,12 +1,15 @@
 //! What the keys of a scenario say together: every combination that would run and mean nothing, or
 //! something else than was asked for, is refused here.
 
-use lowtide_net::{BufferSpec, Count, MarkSpec};
+use lowtide_net::{BufferSpec, Count, MarkSpec, PortSpec};
 use lowtide_tcp::{Config, EcnWish, cc, feedback};
 use lowtide_traffic::Flow;
 use lowtide_units::Instant;
 
 use crate::model::{HostGroup, Model, TopologyKind, TrafficGroup};
+use crate::network;
+use crate::pipes::Line;
+use crate::ports::show;
 use crate::reader::{Complaints, Setting};
 use crate::tree::At;
 
@@ -85,19 +88,72 @@ fn packets(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
         }
     }
     let full = configs.iter().map(|c| u64::from(c.mtu)).max().unwrap_or(0);
+    queue(
+        &model.switch.port,
+        "switch",
+        full,
+        model.switch.buffer_at,
+        model.switch.k_at,
+        complaints,
+    );
+    pipes(model, full, complaints);
+}
+
+/// Whether the queues of pipes make sense, and no line has two.
+fn pipes(model: &Model, full: u64, complaints: &mut Complaints<'_>) {
+    if model.pipes.is_empty() {
+        return;
+    }
+    let plan = network::blueprint(model);
+    let mut taken: Vec<Line> = Vec::new();
+    for pipe in &model.pipes {
+        let lines = pipe.lines(&model.hosts, plan.links.len());
+        if lines.iter().any(|line| taken.contains(line)) {
+            let message = format!("[pipe.{}] is on a line that has a pipe already", pipe.name);
+            let help = "give them different directions, or make one of them".to_owned();
+            complaints.add(pipe.on_at, message, Some(help));
+            continue;
+        }
+        let ports = lines.iter().filter_map(|(link, back)| {
+            plan.links.get(*link).map(|link| (link.line(*back).port, *back))
+        });
+        // The lines of a pipe differ in what stands at their near end, and that goes by direction.
+        for end in [false, true] {
+            let Some((port, _)) = ports.clone().find(|(_, back)| *back == end) else { continue };
+            let before = complaints.len();
+            let name = format!("pipe.{}", pipe.name);
+            queue(&port, &name, full, pipe.buffer_at, pipe.k_at, complaints);
+            if complaints.len() > before {
+                break;
+            }
+        }
+        taken.extend(lines);
+    }
+}
+
+/// Whether the queue of a port, which the table `name` describes, holds a packet of `full` bytes and
+/// can get long enough for its marker.
+fn queue(
+    port: &PortSpec,
+    name: &str,
+    full: u64,
+    buffer_at: At,
+    k_at: At,
+    complaints: &mut Complaints<'_>,
+) {
     let in_bytes = |count: Count| match count {
         Count::Packets(n) => n.saturating_mul(full),
         Count::Bytes(n) => n.as_u64(),
     };
-    let BufferSpec::Static(buffer) = model.switch.port.buffer else { return };
+    let BufferSpec::Static(buffer) = port.buffer else { return };
     let room = in_bytes(buffer);
     if room < full {
         let message = format!("a buffer of {} holds no packet of {full} B", show(buffer));
         let help = "give each port room for a full packet at least".to_owned();
-        complaints.add(model.switch.buffer_at, message, Some(help));
+        complaints.add(buffer_at, message, Some(help));
         return;
     }
-    if let MarkSpec::Step { k, .. } = model.switch.port.mark
+    if let MarkSpec::Step { k, .. } = port.mark
         && in_bytes(k) > room
     {
         let message = format!(
@@ -105,15 +161,8 @@ fn packets(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
             show(k),
             show(buffer)
         );
-        let help = "lower `k` of [switch.mark], or raise `buffer` of [switch]".to_owned();
-        complaints.add(model.switch.k_at, message, Some(help));
-    }
-}
-
-fn show(count: Count) -> String {
-    match count {
-        Count::Packets(n) => format!("{n} pkt"),
-        Count::Bytes(n) => n.to_string(),
+        let help = format!("lower `k` of [{name}.mark], or raise `buffer` of [{name}]");
+        complaints.add(k_at, message, Some(help));
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use lowtide_net::{BufferSpec, Count, Framing, MarkSpec, NotEct};
+use lowtide_net::Framing;
 use lowtide_tcp::switches::{self, Setting};
 use lowtide_tcp::{Config, Value};
 use lowtide_traffic::workload::{Args, Param, ParamKind};
@@ -13,6 +13,7 @@ use crate::case::Case;
 use crate::host_tables::write_clock;
 use crate::keys::SIDES;
 use crate::model::{Model, Named, TopologyKind};
+use crate::ports::{write_buffer, write_mark};
 use crate::reader::SIDE_OF;
 use crate::stack::owners;
 
@@ -60,16 +61,9 @@ impl Text {
     pub(crate) fn text(&mut self, key: &str, value: impl std::fmt::Display) {
         self.bare(key, toml::Value::String(value.to_string()));
     }
-    fn list<'a>(&mut self, key: &str, items: impl Iterator<Item = &'a str>) {
+    pub(crate) fn list<'a>(&mut self, key: &str, items: impl Iterator<Item = &'a str>) {
         let items: Vec<_> = items.map(|i| toml::Value::String(i.to_owned())).collect();
         self.bare(key, toml::Value::Array(items));
-    }
-}
-
-fn length(count: Count) -> String {
-    match count {
-        Count::Packets(n) => format!("{n} pkt"),
-        Count::Bytes(n) => n.to_string(),
     }
 }
 
@@ -101,20 +95,12 @@ fn network(out: &mut Text, model: &Model) {
 
     let port = &model.switch.port;
     out.table("switch");
-    match port.buffer {
-        BufferSpec::Unlimited => out.text("buffer", "unlimited"),
-        BufferSpec::Static(count) => out.text("buffer", length(count)),
-    }
+    write_buffer(out, &port.buffer);
     out.bare("count-in-service", port.count_in_service);
     out.table("switch.mark");
-    match port.mark {
-        MarkSpec::None => out.text("kind", "droptail"),
-        MarkSpec::Step { k, not_ect } => {
-            out.text("kind", "step");
-            out.text("k", length(k));
-            let drop = not_ect == NotEct::Drop;
-            out.text("not-ect", if drop { "drop" } else { "ignore" });
-        }
+    write_mark(out, &port.mark);
+    for pipe in &model.pipes {
+        pipe.write(out);
     }
 }
 
@@ -241,12 +227,18 @@ mod tests {
     use crate::Scenario;
     use crate::keys::{Fallback, SECTIONS};
 
-    /// Keys that a written-out run may lack: they describe what is no longer there.
-    const GONE: [&str; 3] = ["schemes", "base", "description"];
+    /// Keys that a written-out run may lack: they describe what is no longer, or not, there.
+    const GONE: [&str; 4] = ["schemes", "base", "description", "gamma"];
+
+    /// A pipe that changes everything that a pipe can.
+    const PIPE: &str = "[pipe.forth]\non = \"bottleneck\"\ndirection = \"right\"\nrate = \"1 Gbit/s\"\n\
+        delay = \"1 ms\"\nbuffer = \"50 pkt\"\ncount-in-service = true\nloss = \"1 ppm\"\n\
+        [pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n";
 
     #[test]
     fn every_key_of_the_table_is_written_out() {
-        let scenario = Scenario::load("dumbbell-10g").unwrap();
+        let text = crate::embedded::find("dumbbell-10g").unwrap().text;
+        let scenario = Scenario::parse(&format!("{text}{PIPE}"), "t.toml").unwrap();
         let scenario = scenario.with_override("hosts.senders.profile", "rfc").unwrap();
         let scenario = scenario.with_override("hosts.senders.scheme", "dctcp").unwrap();
         let text = scenario.expand().unwrap().runs[0].resolved_toml();
@@ -259,6 +251,7 @@ mod tests {
                     let name = match (*part, *before) {
                         ("*", "hosts") => "senders",
                         ("*", "traffic") => "flows",
+                        ("*", "pipe") => "forth",
                         (part, _) => part,
                     };
                     *before = part;

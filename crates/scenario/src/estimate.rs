@@ -211,9 +211,9 @@ fn duration(setup: &Setup, paths: &Paths) -> Duration {
             entry.1 = entry.1.min(start);
         }
     }
-    let drained = lines.iter().map(|((link, _), (bytes, start))| {
+    let drained = lines.iter().map(|((link, back), (bytes, start))| {
         let link = &setup.network.links[*link];
-        *start + link.rate.serialization(Bytes::new(on_the_line(link, *bytes)))
+        *start + link.line(*back).rate.serialization(Bytes::new(on_the_line(link, *bytes)))
     });
     drained.max().unwrap_or(setup.end.at).max(latest).min(setup.end.at)
 }
@@ -230,7 +230,7 @@ fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64
     let active = simulated.saturating_sub(flow.start.since_start());
     let room = |line: &Line| {
         let link = &setup.network.links[line.0];
-        let raw = link.rate.bytes_in(active).as_u64();
+        let raw = link.line(line.1).rate.bytes_in(active).as_u64();
         let full = 1_500 + link.framing.overhead();
         let goodput = u128::from(raw) * u128::from(payload(1_500)) / u128::from(full);
         let sharers = match flow.size {

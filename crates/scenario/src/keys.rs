@@ -5,8 +5,11 @@
 //! but in [`lowtide_tcp::switches`], and the keys of a workload in its own file in `lowtide_traffic`.
 
 use lowtide_traffic::workload::{self, ParamKind};
+use lowtide_units::Parts;
 
 use crate::host_keys;
+use crate::pipes;
+use crate::ports::MARK_KEYS;
 use crate::value::{MOST, Names, Ty};
 
 /// What holds where a key is not written.
@@ -44,6 +47,9 @@ pub(crate) struct Section {
 pub(crate) const fn key(name: &'static str, ty: Ty, default: Fallback, doc: &'static str) -> Key {
     Key { name, ty, default, doc }
 }
+
+/// A share of a whole.
+pub(crate) const SHARE: Ty = Ty::Parts { min: Parts::ZERO, max: Parts::ONE };
 
 use Fallback::{Is, Required, Unset};
 
@@ -166,23 +172,11 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         path: &["switch", "mark"],
         doc: "Marking (AQM) at the output ports of the switches.",
-        keys: &[
-            key(
-                "kind",
-                Ty::Name(Names::Markers),
-                Is("droptail"),
-                "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `droptail`: none.",
-            ),
-            key("k", Ty::Length, Unset("must be written for `step`"), "The threshold K."),
-            key(
-                "not-ect",
-                Ty::Name(Names::Fixed(&["ignore", "drop"])),
-                Is("ignore"),
-                "What happens above K to a packet that is not ECN-capable (RFC 8257 §5 warns of `drop`).",
-            ),
-        ],
+        keys: MARK_KEYS,
         switches: false,
     },
+    pipes::PIPE,
+    pipes::PIPE_MARK,
     Section {
         path: &["transport"],
         doc: "How the TCP of every host behaves, where its group does not say otherwise.",

@@ -4,6 +4,7 @@ use lowtide_net::{aqm, topology};
 use lowtide_tcp::{profile, scheme};
 use lowtide_traffic::workload;
 
+use crate::pipes::BOTTLENECK;
 use crate::tree::Node;
 use crate::value::Names;
 
@@ -12,6 +13,7 @@ use crate::value::Names;
 pub(crate) struct Known {
     pub(crate) hosts: Vec<String>,
     pub(crate) traffic: Vec<String>,
+    pub(crate) pipes: Vec<String>,
     pub(crate) bundles: Vec<String>,
 }
 
@@ -25,6 +27,7 @@ impl Known {
         Self {
             hosts: names(&["hosts"]),
             traffic: names(&["traffic"]),
+            pipes: names(&["pipe"]),
             bundles: names(&["compare", "bundles"]),
         }
     }
@@ -41,6 +44,9 @@ impl Known {
             Names::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
             Names::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
             Names::Traffic => self.traffic.clone(),
+            Names::Lines => {
+                core::iter::once(BOTTLENECK.to_owned()).chain(self.hosts.iter().cloned()).collect()
+            }
         }
     }
 }

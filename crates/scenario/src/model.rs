@@ -4,7 +4,7 @@
 //! say together is checked in [`crate::check`].
 
 use lowtide_host::{ClockSpec, Disturbance};
-use lowtide_net::{BufferSpec, Framing, MarkSpec, NotEct, PortSpec};
+use lowtide_net::{Framing, PortSpec};
 use lowtide_traffic::Flow;
 use lowtide_traffic::workload::{self, Args};
 use lowtide_units::{Bytes, Duration, Rate};
@@ -13,6 +13,8 @@ use crate::host_tables;
 use crate::hosts::resolve;
 use crate::keys::{Key, SECTIONS, section};
 use crate::known::Known;
+use crate::pipes::{PIPE, Pipe};
+use crate::ports;
 use crate::range::HostRange;
 use crate::reader::{Complaints, Reader, Setting};
 use crate::tree::{At, Data, Node};
@@ -129,6 +131,7 @@ pub(crate) struct Model {
     pub(crate) run: Run,
     pub(crate) topology: Topology,
     pub(crate) switch: SwitchPort,
+    pub(crate) pipes: Vec<Pipe>,
     pub(crate) transport: Stack,
     pub(crate) hosts: Vec<HostGroup>,
     pub(crate) traffic: Vec<TrafficGroup>,
@@ -159,6 +162,7 @@ impl Model {
         let run = file.run();
         let topology = file.topology();
         let switch = file.switch();
+        let pipes = file.pipes(topology.kind);
         let transport = file.transport();
         let hosts = file.hosts(topology.kind);
         let traffic = file.traffic(&hosts);
@@ -172,6 +176,7 @@ impl Model {
             run,
             topology,
             switch,
+            pipes,
             transport,
             hosts,
             traffic,
@@ -275,33 +280,25 @@ impl<'a, 's> File<'a, '_, 's> {
 
     fn switch(&mut self) -> SwitchPort {
         let mut r = self.table(&["switch"]);
-        let buffer = match r.length("buffer") {
-            Some(count) => BufferSpec::Static(count),
-            None => BufferSpec::Unlimited,
-        };
+        let buffer = ports::buffer(&mut r);
         let (buffer_at, count_in_service) = (r.at("buffer"), r.bool("count-in-service"));
-        let mut r = self.table(&["switch", "mark"]);
-        let step = r.text("kind").as_deref() == Some("step");
-        let k = r.length("k");
-        let drop = r.text("not-ect").as_deref() == Some("drop");
-        let k_at = r.at("k");
-        let mark = match k {
-            Some(k) if step => {
-                MarkSpec::Step { k, not_ect: if drop { NotEct::Drop } else { NotEct::Ignore } }
-            }
-            _ => MarkSpec::None,
-        };
-        if step && !r.has("k") {
-            let help = "write `k = \"20 pkt\"` or `k = \"30 kB\"`".to_owned();
-            r.complain("kind", "a `step` marker needs its threshold `k`", Some(help));
-        }
-        for name in ["k", "not-ect"] {
-            if !step && r.has(name) {
-                let help = "write `kind = \"step\"` beside it, or take it out".to_owned();
-                r.complain(name, format!("`{name}` has no effect without a marker"), Some(help));
-            }
-        }
+        let (mark, k_at) = ports::mark(&mut self.table(&["switch", "mark"]));
         SwitchPort { port: PortSpec { buffer, mark, count_in_service }, buffer_at, k_at }
+    }
+
+    fn pipes(&mut self, kind: TopologyKind) -> Vec<Pipe> {
+        let Some(found) = section(PIPE.path) else { return Vec::new() };
+        if self.root.get(&["pipe"]).is_none() {
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        for (name, at, node) in self.groups(&["pipe"], "forth") {
+            let path = format!("pipe.{name}");
+            let mut r =
+                Reader::new(found, &[], Some(node), at, &path, self.known, &mut *self.complaints);
+            out.push(Pipe::read(name, &mut r, kind));
+        }
+        out
     }
 
     fn transport(&mut self) -> Stack {

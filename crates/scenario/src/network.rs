@@ -11,7 +11,7 @@ use crate::model::{Model, TopologyKind};
 pub(crate) fn blueprint(model: &Model) -> Blueprint {
     let topology = &model.topology;
     let port = model.switch.port;
-    match topology.kind {
+    let mut plan = match topology.kind {
         TopologyKind::Star => {
             star(&Star { hosts: side(model, false), framing: topology.framing, port })
         }
@@ -24,7 +24,11 @@ pub(crate) fn blueprint(model: &Model) -> Blueprint {
             port,
             bottleneck_port: port,
         }),
+    };
+    for pipe in &model.pipes {
+        pipe.lay(&mut plan, &model.hosts);
     }
+    plan
 }
 
 /// The hosts of one side, in the order of the file.

@@ -65,6 +65,7 @@ fn takes(ty: Ty, known: &Known) -> String {
         Ty::Name(Names::BaseSchemes) => "a scheme (`lowtide list schemes`)".to_owned(),
         Ty::Name(Names::Workloads) => "a workload (`lowtide list workloads`)".to_owned(),
         Ty::NameList(Names::Schemes) => "a list of schemes and bundles".to_owned(),
+        Ty::NameList(Names::Lines) => "host groups, or `bottleneck`".to_owned(),
         Ty::NameList(Names::Traffic) => "a list of traffic groups".to_owned(),
         ty => ty.describe(&|names| known.list(names)),
     }

@@ -162,7 +162,9 @@ fn one_or_many(item: &Value) -> Value {
 fn of_names(names: Names) -> Value {
     let list = Known::default().list(names);
     match names {
-        Names::Schemes | Names::Traffic => json!({ "type": "string", "examples": list }),
+        Names::Schemes | Names::Traffic | Names::Lines => {
+            json!({ "type": "string", "examples": list })
+        }
         _ => json!({ "enum": list }),
     }
 }

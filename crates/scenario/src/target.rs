@@ -65,6 +65,7 @@ fn follow(
     let names: Option<&[String]> = match (section.path, *part) {
         ([], "hosts") => Some(&known.hosts),
         ([], "traffic") => Some(&known.traffic),
+        ([], "pipe") => Some(&known.pipes),
         (["compare"], "bundles") => Some(&known.bundles),
         _ => None,
     };
@@ -122,6 +123,7 @@ mod tests {
             hosts: vec!["senders".into(), "receivers".into()],
             traffic: vec!["short".into()],
             bundles: vec!["mine".into()],
+            pipes: vec!["forth".into()],
         }
     }
 

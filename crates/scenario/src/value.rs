@@ -61,6 +61,8 @@ pub(crate) enum Names {
     Workloads,
     /// Traffic groups of this file.
     Traffic,
+    /// Lines of the network: host groups of this file, and the bottleneck.
+    Lines,
 }
 
 /// The longest time that a scenario may speak of.
@@ -243,6 +245,7 @@ impl Ty {
 fn quoted(names: Names, known: &dyn Fn(Names) -> Vec<String>) -> String {
     match names {
         Names::Traffic => "the traffic groups".into(),
+        Names::Lines => "host groups, or `bottleneck`".into(),
         _ => known(names).iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
     }
 }

@@ -40,3 +40,42 @@ fn sources_that_lack_something_or_have_what_they_cannot_use() {
     let no_rate = kind("rate-limited") + "rate = \"0 bit/s\"";
     refused("size = \"40 MB\"", &no_rate, "\"0 bit/s\"", &["above zero"]);
 }
+
+/// The base with a pipe on the lines of the senders.
+#[track_caller]
+fn pipe(lines: &str, meant: &str, parts: &[&str]) {
+    refused("[traffic.long]", &format!("[pipe.p]\n{lines}\n[traffic.long]"), meant, parts);
+}
+
+#[test]
+fn pipes_that_lead_nowhere_or_carry_nothing() {
+    pipe("on = \"sender\"", "\"sender\"", &["did you mean `senders`"]);
+    pipe("on = \"bottleneck\"", "\"bottleneck\"", &["a star has no bottleneck"]);
+    pipe("rate = \"1 Gbit/s\"", "p", &["`on` is missing"]);
+    pipe("on = \"senders\"\ndirection = \"left\"", "\"left\"", &["`up` and `down`"]);
+    pipe("on = \"senders\"\nloss = \"101 %\"", "\"101 %\"", &["`\"0 %\"` to `\"100 %\"`"]);
+    pipe("on = \"senders\"\nloss = 0.1", "0.1", &["has no unit"]);
+    pipe("on = \"senders\"\nbuffer = \"1 kB\"", "\"1 kB\"", &["holds no packet of 1500 B"]);
+    pipe(
+        "on = \"senders\"\nbuffer = \"20 pkt\"\n[pipe.p.mark]\nkind = \"step\"\nk = \"21 pkt\"",
+        "\"21 pkt\"",
+        &["above the buffer of 20 pkt", "lower `k` of [pipe.p.mark]"],
+    );
+    pipe(
+        "on = \"senders\"\n[pipe.q]\non = [\"receivers\", \"senders\"]\ndirection = \"up\"",
+        "[\"receivers\", \"senders\"]",
+        &["[pipe.q] is on a line that has a pipe already"],
+    );
+}
+
+#[test]
+fn markers_that_lack_something_or_have_what_they_cannot_use() {
+    let mark = |new: &str, meant: &str, parts: &[&str]| {
+        refused("kind = \"step\"\nk = \"20 pkt\"", new, meant, parts);
+    };
+    mark("kind = \"phantom\"\nk = \"2 pkt\"", "\"2 pkt\"", &["no packets to count", "3 kB"]);
+    mark("kind = \"phantom\"", "\"phantom\"", &["a `phantom` marker needs its threshold"]);
+    mark("gamma = \"95 %\"", "\"95 %\"", &["belongs to a phantom queue"]);
+    let fast = "kind = \"phantom\"\nk = \"3 kB\"\ngamma = \"120 %\"";
+    mark(fast, "\"120 %\"", &["to `\"100 %\"`"]);
+}

@@ -1,7 +1,7 @@
 //! From a file to runs: expansion, precedence, overrides, sweeps, and the text of a resolved run.
 
 use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION, Setup};
-use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId};
+use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId, NotEct, PortSpec};
 use lowtide_scenario::{Plan, Scenario};
 use lowtide_tcp::EcnWish;
 use lowtide_traffic::Source;
@@ -70,10 +70,10 @@ fn a_file_becomes_a_setup() {
     assert_eq!(long, [(1, 3, size), (2, 3, size)]);
     assert_eq!(setup.flows.len(), 12);
     assert!(setup.flows[2..].iter().all(|f| f.start.since_start() == Duration::from_ms(500)));
-    let port = setup.network.links[3].port_b;
+    let port = setup.network.links[3].from_b.port;
     assert_eq!(port.buffer, BufferSpec::Static(Count::Bytes(Bytes::new(6_000_000))));
     assert!(matches!(port.mark, MarkSpec::Step { k: Count::Packets(20), .. }));
-    assert_eq!(setup.network.links[3].port_a.buffer, BufferSpec::Unlimited);
+    assert_eq!(setup.network.links[3].from_a.port.buffer, BufferSpec::Unlimited);
     assert!(setup.hosts.iter().all(|h| !h.config.nagle && h.config.cc == "cubic"));
     assert_eq!(setup.probes.groups, [0, 1]);
     assert_eq!(setup.disturbance.start_jitter, Duration::from_us(10));
@@ -98,6 +98,50 @@ fn a_group_has_its_own_clock_and_the_rest_a_perfect_one() {
     let setup = scenario.expand().unwrap().runs[0].setup().unwrap();
     assert_eq!(setup.hosts[0].clock.noise, NoiseSpec::None);
 }
+
+/// The set-up of the thesis's fig. 4.1: two pipes of 2 Mbit/s and 20 ms, 20 packets, K = 6.
+#[test]
+fn pipes_change_the_lines_that_they_name_and_no_others() {
+    let text = BASE
+        .replace("kind = \"star\"", "kind = \"dumbbell\"")
+        .replace("[hosts.senders]", "[hosts.senders]\nside = \"left\"")
+        .replace("[hosts.receivers]", "[hosts.receivers]\nside = \"right\"")
+        + "[pipe.forth]\non = \"bottleneck\"\ndirection = \"right\"\nrate = \"2 Mbit/s\"\n\
+           delay = \"20 ms\"\nbuffer = \"20 pkt\"\n[pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n\
+           [pipe.access]\non = [\"senders\", \"receivers\"]\ndirection = \"up\"\nloss = \"0.1 %\"\n\
+           [pipe.access.mark]\nkind = \"phantom\"\nk = \"3 kB\"\n";
+    let setup = only(&text);
+    let plain =
+        PortSpec { buffer: BufferSpec::Static(Count::Bytes(Bytes::new(6_000_000))), ..PIPED };
+    let middle = setup.network.links.last().unwrap();
+    let two = Rate::from_bps(2_000_000).unwrap();
+    assert_eq!((middle.from_a.rate, middle.from_a.delay), (two, Duration::from_ms(20)));
+    assert_eq!(middle.from_a.port, PIPED);
+    assert_eq!(
+        (middle.from_b.rate, middle.from_b.delay),
+        (Rate::from_gbps(1), Duration::from_us(10))
+    );
+    assert_eq!((middle.from_b.port.buffer, middle.from_b.loss), (plain.buffer, Parts::ZERO));
+    for link in &setup.network.links[..4] {
+        assert_eq!((link.from_a.loss, link.from_b.loss), (Parts::from_ppm(1_000), Parts::ZERO));
+        assert_eq!(link.from_a.port.buffer, BufferSpec::Unlimited, "a host's own");
+        let (k, gamma) = (Bytes::new(3_000), Parts::from_percent(95));
+        assert_eq!(link.from_a.port.mark, MarkSpec::Phantom { k, gamma, not_ect: NotEct::Ignore });
+    }
+    assert_eq!(only(&plan(&text).runs[0].resolved_toml()), setup, "written out and read back");
+    let scenario = Scenario::parse(&text, "t.toml").unwrap();
+    let scenario = scenario.with_override("pipe.forth.mark.k", "8 pkt").unwrap();
+    let mark =
+        scenario.expand().unwrap().runs[0].setup().unwrap().network.links[4].from_a.port.mark;
+    assert!(matches!(mark, MarkSpec::Step { k: Count::Packets(8), .. }));
+}
+
+/// The port of the thesis's pipe.
+const PIPED: PortSpec = PortSpec {
+    buffer: BufferSpec::Static(Count::Packets(20)),
+    mark: MarkSpec::Step { k: Count::Packets(6), not_ect: NotEct::Ignore },
+    count_in_service: false,
+};
 
 #[test]
 fn each_workload_has_its_keys_and_its_source() {
@@ -129,8 +173,8 @@ fn the_left_of_a_dumbbell_is_numbered_first() {
     assert_eq!((setup.flows[0].src, setup.flows[0].dst), (2, 0));
     let middle = setup.network.links.last().unwrap();
     assert_eq!((middle.a, middle.b), (NodeId::Switch(0), NodeId::Switch(1)));
-    assert_eq!(middle.rate.as_bps(), 10_000_000_000);
-    assert_eq!(middle.delay, Duration::from_us(10));
+    assert_eq!(middle.from_a.rate.as_bps(), 10_000_000_000);
+    assert_eq!(middle.from_b.delay, Duration::from_us(10));
 }
 
 #[test]

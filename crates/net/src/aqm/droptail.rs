@@ -1,10 +1,8 @@
 //! No marker: packets are lost only for want of memory.
 
 use lowtide_units::Instant;
-use lowtide_wire::Ecn;
 
-use super::{Aqm, Verdict};
-use crate::Occupancy;
+use super::{Aqm, Arriving, Verdict};
 use crate::registry::Entry;
 
 /// Registration.
@@ -21,7 +19,7 @@ pub struct DropTail;
 
 impl Aqm for DropTail {
     #[inline]
-    fn on_enqueue(&mut self, _: Instant, _: Occupancy, _: Ecn) -> Verdict {
+    fn on_enqueue(&mut self, _: Instant, _: &Arriving) -> Verdict {
         Verdict::Forward
     }
 }

@@ -1,22 +1,24 @@
 //! Markers (AQM): what becomes of a packet that found room. One file per marker, found by name.
 //!
-//! A marker sees the queue that the packet found, as the port counts it, and the packet's ECN
-//! codepoint. It knows neither memory nor the order of service.
+//! A marker sees the queue that the packet found, as the port counts it, the packet's size and ECN
+//! codepoint, and when it will be on the line. It knows neither memory nor the order of service.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod droptail;
+pub mod phantom;
 pub mod step;
 // lowtide:registry end
 
 use lowtide_units::Instant;
 use lowtide_wire::Ecn;
 
+use crate::line::Line;
 use crate::registry::Entry;
 use crate::{MarkSpec, Occupancy};
 
 /// Every marker, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&droptail::ENTRY, &step::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&droptail::ENTRY, &phantom::ENTRY, &step::ENTRY];
 // lowtide:registry list end
 
 /// The marker of that name.
@@ -35,11 +37,23 @@ pub enum Verdict {
     Drop,
 }
 
+/// A packet that was admitted, as a marker sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arriving {
+    /// The queue that it found, itself not counted.
+    pub found: Occupancy,
+    /// Its IP bytes.
+    pub size: u32,
+    /// Its codepoint.
+    pub ecn: Ecn,
+    /// When its first bit will be on the line.
+    pub on_line: Instant,
+}
+
 /// A marker that decides when a packet arrives.
 pub trait Aqm {
-    /// A packet with codepoint `ecn` arrived at `now`, was admitted, and found the queue `found`,
-    /// itself not counted.
-    fn on_enqueue(&mut self, now: Instant, found: Occupancy, ecn: Ecn) -> Verdict;
+    /// A packet arrived at `now` and was admitted.
+    fn on_enqueue(&mut self, now: Instant, packet: &Arriving) -> Verdict;
 }
 
 /// Any registered marker. An enum, since this is on the path of every packet.
@@ -47,23 +61,30 @@ pub trait Aqm {
 pub(crate) enum Marker {
     DropTail(droptail::DropTail),
     Step(step::Step),
+    /// Boxed: it is large, and most ports have another.
+    Phantom(Box<phantom::Phantom>),
 }
 
 impl Marker {
-    pub(crate) fn new(spec: &MarkSpec) -> Self {
+    pub(crate) fn new(spec: &MarkSpec, line: &Line) -> Self {
         match *spec {
             MarkSpec::None => Self::DropTail(droptail::DropTail),
             MarkSpec::Step { k, not_ect } => Self::Step(step::Step::new(k, not_ect)),
+            MarkSpec::Phantom { k, gamma, not_ect } => {
+                let (rate, overhead) = (line.rate(), line.overhead());
+                Self::Phantom(Box::new(phantom::Phantom::new(k, gamma, not_ect, rate, overhead)))
+            }
         }
     }
 }
 
 impl Aqm for Marker {
     #[inline]
-    fn on_enqueue(&mut self, now: Instant, found: Occupancy, ecn: Ecn) -> Verdict {
+    fn on_enqueue(&mut self, now: Instant, packet: &Arriving) -> Verdict {
         match self {
-            Self::DropTail(m) => m.on_enqueue(now, found, ecn),
-            Self::Step(m) => m.on_enqueue(now, found, ecn),
+            Self::DropTail(m) => m.on_enqueue(now, packet),
+            Self::Step(m) => m.on_enqueue(now, packet),
+            Self::Phantom(m) => m.on_enqueue(now, packet),
         }
     }
 }

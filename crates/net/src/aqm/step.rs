@@ -5,12 +5,10 @@
 //! mark. RFC 8257 §3.1 leaves the choice of marking to the switch; switches that run RED with both
 //! thresholds at K on the instantaneous queue (as the paper's did) do this.
 
-use lowtide_units::Instant;
-use lowtide_wire::Ecn;
-
-use super::{Aqm, Verdict};
+use super::{Aqm, Arriving, Verdict};
 use crate::registry::{Entry, Kind, Param};
-use crate::{Count, NotEct, Occupancy};
+use crate::{Count, NotEct};
+use lowtide_units::Instant;
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
@@ -49,12 +47,12 @@ impl Step {
 
 impl Aqm for Step {
     #[inline]
-    fn on_enqueue(&mut self, _: Instant, found: Occupancy, ecn: Ecn) -> Verdict {
+    fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
         let above = match self.k {
-            Count::Packets(k) => u64::from(found.packets) > k,
-            Count::Bytes(k) => found.bytes > k.as_u64(),
+            Count::Packets(k) => u64::from(packet.found.packets) > k,
+            Count::Bytes(k) => packet.found.bytes > k.as_u64(),
         };
-        match (above, ecn.is_capable(), self.not_ect) {
+        match (above, packet.ecn.is_capable(), self.not_ect) {
             (false, _, _) | (true, false, NotEct::Ignore) => Verdict::Forward,
             (true, true, _) => Verdict::Mark,
             (true, false, NotEct::Drop) => Verdict::Drop,
@@ -65,11 +63,15 @@ impl Aqm for Step {
 #[cfg(test)]
 mod tests {
     use lowtide_units::Bytes;
+    use lowtide_wire::Ecn;
 
     use super::*;
+    use crate::Occupancy;
 
     fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> Verdict {
-        Step::new(k, not_ect).on_enqueue(Instant::ZERO, Occupancy { packets, bytes }, ecn)
+        let found = Occupancy { packets, bytes };
+        let packet = Arriving { found, size: 1_500, ecn, on_line: Instant::ZERO };
+        Step::new(k, not_ect).on_enqueue(Instant::ZERO, &packet)
     }
 
     #[test]

@@ -88,14 +88,12 @@ pub fn dumbbell(dumbbell: &Dumbbell) -> Blueprint {
         plan.hosts.push(host.name.clone());
         plan.links.push(host.link(i, switch, dumbbell.framing, dumbbell.port));
     }
-    plan.links.push(LinkSpec {
-        a: NodeId::Switch(0),
-        b: NodeId::Switch(1),
-        rate: dumbbell.bottleneck_rate,
-        delay: dumbbell.bottleneck_delay,
-        framing: dumbbell.framing,
-        port_a: dumbbell.bottleneck_port,
-        port_b: dumbbell.bottleneck_port,
-    });
+    plan.links.push(LinkSpec::symmetric(
+        (NodeId::Switch(0), dumbbell.bottleneck_port),
+        (NodeId::Switch(1), dumbbell.bottleneck_port),
+        dumbbell.bottleneck_rate,
+        dumbbell.bottleneck_delay,
+        dumbbell.framing,
+    ));
     plan
 }

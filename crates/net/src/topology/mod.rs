@@ -37,14 +37,8 @@ pub struct HostLine {
 impl HostLine {
     /// The link of this host, number `host`, to `switch`, whose port to it is `port`.
     fn link(&self, host: usize, switch: u32, framing: Framing, port: PortSpec) -> LinkSpec {
-        LinkSpec {
-            a: NodeId::Host(HostId(host as u32)),
-            b: NodeId::Switch(switch),
-            rate: self.rate,
-            delay: self.delay,
-            framing,
-            port_a: PortSpec::NIC,
-            port_b: port,
-        }
+        let host = NodeId::Host(HostId(host as u32));
+        let ends = ((host, PortSpec::NIC), (NodeId::Switch(switch), port));
+        LinkSpec::symmetric(ends.0, ends.1, self.rate, self.delay, framing)
     }
 }

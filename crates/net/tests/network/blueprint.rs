@@ -14,15 +14,8 @@ fn switch(i: u32) -> NodeId {
 }
 
 pub(crate) fn link(a: NodeId, b: NodeId) -> LinkSpec {
-    LinkSpec {
-        a,
-        b,
-        rate: Rate::from_gbps(10),
-        delay: Duration::from_us(1),
-        framing: Framing::Ethernet,
-        port_a: PortSpec::NIC,
-        port_b: PortSpec::NIC,
-    }
+    let (rate, delay) = (Rate::from_gbps(10), Duration::from_us(1));
+    LinkSpec::symmetric((a, PortSpec::NIC), (b, PortSpec::NIC), rate, delay, Framing::Ethernet)
 }
 
 /// Two hosts `h0`, `h1` and two switches `s0`, `s1` with these links.

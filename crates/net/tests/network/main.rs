@@ -4,6 +4,7 @@ mod blueprint;
 mod digest;
 mod md1;
 mod model;
+mod pipes;
 mod rig;
 mod routes;
 mod threshold;

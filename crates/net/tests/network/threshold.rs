@@ -115,7 +115,7 @@ fn memory_comes_before_the_marker() {
 #[test]
 fn a_host_is_told_when_its_own_port_drops() {
     let mut plan = funnel(PortSpec::NIC);
-    plan.links[0].port_a.buffer = BufferSpec::Static(Count::Packets(1));
+    plan.links[0].from_a.port.buffer = BufferSpec::Static(Count::Packets(1));
     let sends: Vec<_> = (0..3).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();
     let rig = Rig::quiet(&plan, &sends);
     assert_eq!(rig.left, [Some(ps(100)), Some(ps(200)), None]);

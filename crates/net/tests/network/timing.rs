@@ -101,15 +101,13 @@ fn two_hosts_on_one_cable() {
     let plan = Blueprint {
         hosts: vec!["a".into(), "b".into()],
         switches: vec![],
-        links: vec![LinkSpec {
-            a: NodeId::Host(HostId(1)),
-            b: NodeId::Host(HostId(0)),
-            rate: Rate::from_gbps(10),
-            delay: Duration::from_ns(5),
-            framing: Framing::Ip,
-            port_a: PortSpec::NIC,
-            port_b: PortSpec::NIC,
-        }],
+        links: vec![LinkSpec::symmetric(
+            (NodeId::Host(HostId(1)), PortSpec::NIC),
+            (NodeId::Host(HostId(0)), PortSpec::NIC),
+            Rate::from_gbps(10),
+            Duration::from_ns(5),
+            Framing::Ip,
+        )],
     };
     let sends = [(ps(0), packet(0, 1, 100, 0)), (ps(1), packet(1, 0, 100, 1))];
     let rig = Rig::quiet(&plan, &sends);

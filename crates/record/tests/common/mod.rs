@@ -80,6 +80,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             marks: 7,
             drops: 1,
             aqm_drops: 0,
+            lost: 0,
             busy: Duration::from_ms(25),
             levels: vec![
                 QueueLevel { packets: 0, time: Duration::from_ms(40), arrivals: 60 },

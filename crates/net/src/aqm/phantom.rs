@@ -1,0 +1,193 @@
+//! A phantom queue (HULL): marks by the use of the line, before any real queue stands.
+//!
+//! ## What it does
+//! A counter behaves as a queue before a line that is a little slower than the real one: each packet
+//! that goes on the line adds its bytes, and the counter drains at `gamma` times the rate. A packet that
+//! finds more than K in it is marked (HULL §3.1). Nothing waits in it, and the real queue does not enter
+//! the decision.
+//!
+//! The counter stands where HULL's module does, at the line, behind the real queue. When a packet gets
+//! there is known when it takes its place, so marking costs no event of its own. Its length counts
+//! framing, as the rate of the line does.
+
+use lowtide_units::{Bytes, Instant, Parts, Rate};
+
+use super::{Aqm, Arriving, Verdict};
+use crate::NotEct;
+use crate::registry::{Entry, Kind, Param};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "phantom",
+    summary: "mark by a virtual queue that drains at a fraction of the rate of the line",
+    spec: "HULL §3.1 (NSDI 2012), DX §VI",
+    params: &[
+        Param {
+            name: "k",
+            kind: Kind::Length,
+            default: None,
+            doc: "The threshold K of the virtual queue, in bytes with framing.",
+        },
+        Param {
+            name: "gamma",
+            kind: Kind::Share,
+            default: Some("95 %"),
+            doc: "The rate at which it drains, as a share of that of the line.",
+        },
+        Param {
+            name: "not-ect",
+            kind: Kind::Choice(&["ignore", "drop"]),
+            default: Some("ignore"),
+            doc: "Packets above K that are not ECN-capable pass, or are dropped (RFC 8257 §5).",
+        },
+    ],
+};
+
+/// The default of gamma.
+pub const GAMMA: Parts = Parts::from_percent(95);
+
+/// One byte in the counter: with it a picosecond drains bits per second times parts per billion.
+const BYTE: u128 = 8_000_000_000_000 * 1_000_000_000;
+
+/// The counter.
+#[derive(Clone, Debug)]
+pub struct Phantom {
+    backlog: u128,
+    /// When the backlog was that.
+    at: Instant,
+    k: u128,
+    /// What drains in a picosecond.
+    drain: u128,
+    /// Bytes of framing per packet.
+    overhead: u64,
+    not_ect: NotEct,
+}
+
+impl Phantom {
+    /// Marks above `k`, drains at `gamma` times `rate`; a packet has `overhead` bytes of framing.
+    pub const fn new(k: Bytes, gamma: Parts, not_ect: NotEct, rate: Rate, overhead: u64) -> Self {
+        let gamma = gamma.as_ppb();
+        let gamma = if gamma < 0 { 0 } else { gamma.unsigned_abs() };
+        Self {
+            backlog: 0,
+            at: Instant::ZERO,
+            k: k.as_u64() as u128 * BYTE,
+            drain: rate.as_bps() as u128 * gamma as u128,
+            overhead,
+            not_ect,
+        }
+    }
+}
+
+impl Aqm for Phantom {
+    fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
+        let since = packet.on_line.saturating_since(self.at);
+        self.at = self.at.max(packet.on_line);
+        let drained = self.drain.saturating_mul(u128::from(since.as_ps()));
+        self.backlog = self.backlog.saturating_sub(drained);
+        let above = self.backlog > self.k;
+        let verdict = match (above, packet.ecn.is_capable(), self.not_ect) {
+            (false, _, _) | (true, false, NotEct::Ignore) => Verdict::Forward,
+            (true, true, _) => Verdict::Mark,
+            (true, false, NotEct::Drop) => return Verdict::Drop,
+        };
+        self.backlog += (u128::from(packet.size) + u128::from(self.overhead)) * BYTE;
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_units::Duration;
+    use lowtide_wire::Ecn;
+
+    use super::*;
+    use crate::Occupancy;
+
+    /// At 8 Gbit/s a byte takes a nanosecond; packets are of 1000 B, no framing.
+    fn phantom(k: u64, gamma: i64) -> Phantom {
+        let gamma = Parts::from_percent(gamma);
+        Phantom::new(Bytes::new(k), gamma, NotEct::Ignore, Rate::from_gbps(8), 0)
+    }
+
+    fn at(ns: u64) -> Instant {
+        Instant::ZERO + Duration::from_ns(ns)
+    }
+
+    fn offer(phantom: &mut Phantom, ns: u64, ecn: Ecn) -> Verdict {
+        let found = Occupancy::default();
+        let packet = Arriving { found, size: 1_000, ecn, on_line: at(ns) };
+        phantom.on_enqueue(at(0), &packet)
+    }
+
+    /// Of `n` packets that come `gap` ns apart, the first that is marked and how many are.
+    fn marks(phantom: &mut Phantom, n: u64, gap: u64) -> (Option<u64>, usize) {
+        let marked: Vec<u64> =
+            (0..n).filter(|i| offer(phantom, i * gap, Ecn::Ect0) == Verdict::Mark).collect();
+        (marked.first().copied(), marked.len())
+    }
+
+    #[test]
+    fn a_line_used_below_gamma_is_never_marked() {
+        // 95.2 % of the line in a queue that drains 96 %: never more than one packet.
+        assert_eq!(marks(&mut phantom(1_000, 96), 100_000, 1_050), (None, 0));
+        // And at exactly gamma: 80 % and 80 %.
+        assert_eq!(marks(&mut phantom(1_000, 80), 100_000, 1_250), (None, 0));
+    }
+
+    #[test]
+    fn a_full_line_is_marked_when_what_gamma_leaves_adds_up_to_k() {
+        // Each packet leaves 50 of its 1000 B behind when the next one comes: packet i finds 50 i B.
+        for k in [1_000, 3_000, 6_049] {
+            let (first, marked) = marks(&mut phantom(k, 95), 1_000, 1_000);
+            let want = k / 50 + 1;
+            assert_eq!(first, Some(want), "{k}");
+            assert_eq!(marked as u64, 1_000 - want, "and from then on all are");
+        }
+    }
+
+    #[test]
+    fn over_long_times_it_forwards_unmarked_what_gamma_lets_pass() {
+        // Whoever does not send what was marked gets gamma of the line, exactly.
+        let mut phantom = phantom(1_000, 95);
+        let n = 100_000_u64;
+        let mut passed = 0_u64;
+        for i in 0..n {
+            // A marked packet is taken out again: it was never sent.
+            let before = phantom.clone();
+            match offer(&mut phantom, i * 1_000, Ecn::Ect0) {
+                Verdict::Mark => phantom = before,
+                _ => passed += 1,
+            }
+        }
+        assert!(passed.abs_diff(n * 95 / 100) <= 2, "{passed} of {n}");
+    }
+
+    #[test]
+    fn an_idle_line_empties_it() {
+        let mut phantom = phantom(1_000, 50);
+        for i in 0..10 {
+            offer(&mut phantom, i * 1_000, Ecn::Ect0);
+        }
+        // Before the eleventh 9 x 500 B are left, and 1000 B of the last: 5500 B go in 11 us.
+        assert_eq!(offer(&mut phantom.clone(), 9_000 + 8_999, Ecn::Ect0), Verdict::Mark);
+        assert_eq!(offer(&mut phantom.clone(), 9_000 + 9_000, Ecn::Ect0), Verdict::Forward);
+        offer(&mut phantom, 9_000 + 11_000, Ecn::Ect0);
+        assert_eq!(phantom.backlog, 1_000 * BYTE);
+    }
+
+    #[test]
+    fn what_is_not_ecn_capable_passes_or_is_dropped_and_then_does_not_count() {
+        let gamma = Parts::from_percent(50);
+        for (not_ect, verdict) in
+            [(NotEct::Ignore, Verdict::Forward), (NotEct::Drop, Verdict::Drop)]
+        {
+            let mut phantom = Phantom::new(Bytes::new(0), gamma, not_ect, Rate::from_gbps(8), 0);
+            assert_eq!(offer(&mut phantom, 0, Ecn::NotEct), Verdict::Forward);
+            assert_eq!(offer(&mut phantom, 0, Ecn::NotEct), verdict);
+            let held = if not_ect == NotEct::Drop { 1_000 } else { 2_000 };
+            assert_eq!(phantom.backlog, held * BYTE);
+            assert_eq!(offer(&mut phantom, 0, Ecn::Ect0), Verdict::Mark);
+        }
+    }
+}
