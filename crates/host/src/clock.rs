@@ -17,8 +17,6 @@
 use lowtide_sim::Seed;
 use lowtide_units::{Duration, HostStamp, Instant, Parts};
 
-use lowtide_tcp::delay::Spacing;
-
 use crate::noise::{Noise, NoiseSpec};
 
 /// Where a stamp is taken.
@@ -107,8 +105,6 @@ pub struct Clock {
     granularity: Duration,
     place: Place,
     noise: Option<Box<Noise>>,
-    /// Of what is sent and of what is received.
-    spacing: Option<Box<[Spacing; 2]>>,
 }
 
 impl Clock {
@@ -128,7 +124,6 @@ impl Clock {
             granularity,
             place: spec.place,
             noise: Noise::new(&spec.noise, Seed::derive(run_seed, "host", host, "stamps")),
-            spacing: spec.calibrate.then(Box::default),
         }
     }
 
@@ -153,18 +148,8 @@ impl Clock {
     }
 
     /// The stamp of a packet that is sent; ask once for each, in the order in which they leave.
-    /// `on_line` says how long it is on the line, and is asked only for calibration.
     #[inline]
-    pub fn on_send(&mut self, sent: Sent, on_line: impl FnOnce() -> Duration) -> HostStamp {
-        let stamp = self.stamp_sent(sent);
-        match &mut self.spacing {
-            None => stamp,
-            Some(spacing) => spacing[0].correct(stamp, on_line()),
-        }
-    }
-
-    #[inline]
-    fn stamp_sent(&mut self, sent: Sent) -> HostStamp {
+    pub fn on_send(&mut self, sent: Sent) -> HostStamp {
         let at = match self.place {
             Place::Hardware => sent.left,
             Place::Driver => sent.handed,
@@ -180,22 +165,8 @@ impl Clock {
     }
 
     /// The stamp of a packet that is received; ask once for each, in order.
-    /// `on_line` as in [`Self::on_send`].
     #[inline]
-    pub fn on_receive(
-        &mut self,
-        received: Received,
-        on_line: impl FnOnce() -> Duration,
-    ) -> HostStamp {
-        let stamp = self.stamp_received(received);
-        match &mut self.spacing {
-            None => stamp,
-            Some(spacing) => spacing[1].correct(stamp, on_line()),
-        }
-    }
-
-    #[inline]
-    fn stamp_received(&mut self, received: Received) -> HostStamp {
+    pub fn on_receive(&mut self, received: Received) -> HostStamp {
         let at = match self.place {
             Place::Hardware => received.came,
             Place::Driver => received.taken,
@@ -295,8 +266,8 @@ mod tests {
             (Place::Kernel, 10_000, 60_000),
         ] {
             let mut clock = clock(|c| c.place = place);
-            assert_eq!(clock.on_send(sent, none), HostStamp(out), "{place:?}");
-            assert_eq!(clock.on_receive(received, none), HostStamp(inwards), "{place:?}");
+            assert_eq!(clock.on_send(sent), HostStamp(out), "{place:?}");
+            assert_eq!(clock.on_receive(received), HostStamp(inwards), "{place:?}");
         }
     }
 

@@ -5,6 +5,7 @@
 //! to one host and talk to each other by packets only.
 
 mod app;
+mod calibration;
 pub mod clock;
 mod delays;
 mod error;

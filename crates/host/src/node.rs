@@ -10,6 +10,7 @@ use lowtide_units::Instant;
 use lowtide_wire::Segment;
 
 use crate::app::SERVER_PORT;
+use crate::calibration::Calibration;
 use crate::clock::Clock;
 use crate::setup::HostSetup;
 
@@ -23,6 +24,7 @@ pub(crate) struct Node {
     pub(crate) config: Arc<Config>,
     pub(crate) address: IpAddr,
     pub(crate) clock: Clock,
+    pub(crate) calibration: Calibration,
     digest: Digest,
 }
 
@@ -42,7 +44,14 @@ impl Node {
         let listening = endpoint.listen(SERVER_PORT, Arc::clone(&config), usize::MAX);
         debug_assert!(listening.is_ok(), "a new endpoint has no listener yet");
         let clock = Clock::new(&setup.clock, run_seed, id);
-        Self { endpoint, config, address: address(index), clock, digest: Digest::default() }
+        Self {
+            endpoint,
+            config,
+            address: address(index),
+            clock,
+            calibration: Calibration::new(&setup.clock),
+            digest: Digest::default(),
+        }
     }
 
     pub(crate) fn note_delivery(&mut self, now: Instant, seg: &Segment) {

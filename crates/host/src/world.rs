@@ -204,7 +204,8 @@ impl<'a> World<'a> {
         let mut segment = packet.segment;
         let on_line = || self.net.serialization(HostId(host), packet.size).unwrap_or_default();
         let received = Received { came, taken: now, given: now };
-        segment.rx.stamp = Some(node.clock.on_receive(received, on_line));
+        segment.rx.stamp =
+            Some(node.calibration.received(node.clock.on_receive(received), on_line));
         let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
         let side = Side::from_index(packet.dst_conn);
         let remote = address(packet.src.0);
@@ -346,12 +347,12 @@ impl<'a> World<'a> {
                 if carries {
                     // The stamp is in the packet, so it is taken before the packet is gone.
                     let left = self.net.would_leave(now, src, size).unwrap_or(now);
-                    let at = node.clock.on_send(sent(left), on_line);
+                    let at = node.calibration.sent(node.clock.on_send(sent(left)), on_line);
                     packet.segment.stamp_departure(at);
                     stamp = self.net.send(now, packet, sched).map(|_| at).or(stamp);
                 } else if let Some(left) = self.net.send(now, packet, sched) {
                     let on_line = || self.net.serialization(src, size).unwrap_or_default();
-                    stamp = Some(node.clock.on_send(sent(left), on_line));
+                    stamp = Some(node.calibration.sent(node.clock.on_send(sent(left)), on_line));
                 }
             }
             if let Some(stamp) = stamp {

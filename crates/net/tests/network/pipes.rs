@@ -14,7 +14,8 @@ fn lossy(percent: i64) -> lowtide_net::Blueprint {
 
 fn lost(percent: i64, seed: u64, n: u32) -> (u64, Vec<u32>) {
     let sends: Vec<_> = (0..n).map(|i| (ps(u64::from(i) * 200), packet(0, 1, 100, i))).collect();
-    let net = Network::build(&lossy(percent), seed, Duration::ZERO, Duration::ZERO).expect("it is sound");
+    let net =
+        Network::build(&lossy(percent), seed, Duration::ZERO, Duration::ZERO).expect("it is sound");
     let rig = Rig::run(net, &sends, Instant::FAR_FUTURE);
     let arrived = rig.delivered.iter().map(|d| d.2.segment.seq.raw()).collect();
     (rig.stats(OUT).lost, arrived)
