@@ -23,7 +23,7 @@ fn packet_time(gbps: u64) -> Duration {
 fn setup(hosts: u32, gbps: u64, config: &Config) -> Setup {
     let unlimited =
         PortSpec { buffer: BufferSpec::Unlimited, mark: MarkSpec::None, count_in_service: false };
-    let mut setup = star_setup(hosts - 1, config, unlimited.clone());
+    let mut setup = star_setup(hosts - 1, config, unlimited);
     let line = |i: u32| HostLine {
         name: format!("h{i}"),
         rate: Rate::from_gbps(gbps),

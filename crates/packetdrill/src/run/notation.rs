@@ -132,12 +132,11 @@ impl TcpOption {
     pub(crate) fn wire_len(&self) -> usize {
         match self {
             Self::Nop | Self::Eol => 1,
-            Self::Mss(_) => 4,
+            Self::Mss(_) | Self::DelayOffer => 4,
             Self::WindowScale(_) => 3,
             Self::SackPermitted => 2,
             Self::Sack(blocks) => 2 + 8 * blocks.len(),
             Self::Timestamps { .. } => 10,
-            Self::DelayOffer => 4,
             Self::Delay(_) => DelayStamps::WIRE_LEN,
             Self::Raw(bytes) => bytes.len(),
             Self::Unknown { data, .. } => 2 + data.len(),
@@ -171,7 +170,9 @@ impl TcpOption {
                 out.extend([254, self.wire_len() as u8]);
                 out.extend(DelayStamps::EXID.to_be_bytes());
                 if let Self::Delay(DelayStamps { sent, arrived, left }) = self {
-                    [sent, arrived, left].iter().for_each(|n| out.extend(n.to_be_bytes()));
+                    for stamp in [sent, arrived, left] {
+                        out.extend(stamp.to_be_bytes());
+                    }
                 }
             }
             Self::Raw(bytes) => out.extend(bytes),

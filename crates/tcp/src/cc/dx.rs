@@ -178,7 +178,6 @@ impl Dx {
         self.queueing = Some(queueing);
         let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
         if queueing > self.headroom {
-            // A floor of the window alone: it must not raise one that a timeout left below.
             self.window.cut_to(drained(cwnd, mss, queueing, self.base_rtt));
             return if self.window.cwnd() < cwnd { Reaction::Reduced } else { Reaction::None };
         }
@@ -216,15 +215,13 @@ impl CongestionControl for Dx {
         if over {
             self.round = Round { end: ack.snd_nxt, stale: self.fresh, ..Round::default() };
         }
-        match mean.filter(|_| over) {
-            Some(queueing) => self.decide(ack, queueing),
-            None => {
-                if ack.may_grow {
-                    self.window.slow_start(ack);
-                }
-                Reaction::None
-            }
+        if let Some(queueing) = mean.filter(|_| over) {
+            return self.decide(ack, queueing);
         }
+        if ack.may_grow {
+            self.window.slow_start(ack);
+        }
+        Reaction::None
     }
     fn on_event(&mut self, event: &CongestionEvent) {
         match *event {

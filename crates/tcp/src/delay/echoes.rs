@@ -50,7 +50,9 @@ mod tests {
 
     fn echo(rule: EchoRule, arrivals: &[(u32, u32, u32)]) -> (u32, u32) {
         let mut echoes = Echoes::new(rule);
-        arrivals.iter().for_each(|(sent, arrived, n)| echoes.add(*sent, *arrived, *n));
+        for (sent, arrived, n) in arrivals {
+            echoes.add(*sent, *arrived, *n);
+        }
         let out = echoes.take();
         assert_eq!(echoes.take(), (0, 0), "each is echoed once");
         out
