@@ -162,7 +162,7 @@ fn one_decision_per_round_trip() {
         let window = flow.segments();
         for _ in 0..window {
             let nxt = flow.una + window * MSS;
-            cuts += u32::from(flow.ack(Some(us(1)), nxt) == Reaction::Reduced);
+            cuts += u32::from(flow.ack(Some(us(2)), nxt) == Reaction::Reduced);
         }
     }
     assert!((9..=10).contains(&cuts), "{cuts} cuts in ten windows");
