@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use lowtide_net::Delivery;
 use lowtide_tcp::Connection;
 use lowtide_units::{Duration, Instant};
-use lowtide_wire::SeqNum;
+use lowtide_wire::{Segment, SeqNum};
 
 use crate::app::Side;
 use crate::outcome::DelayRow;
@@ -46,24 +46,29 @@ impl Delays {
         !self.flows.is_empty() && self.find(side).is_some()
     }
 
-    /// `conn` has taken a segment.
-    pub(crate) fn note(
+    /// A segment has come to `conn`, the receiver of the data.
+    pub(crate) fn on_data(&mut self, side: Side, delivery: &Delivery, conn: Option<&Connection>) {
+        let (Some(at), Some(conn)) = (self.find(side).filter(|_| !side.is_client()), conn) else {
+            return;
+        };
+        let seg = &delivery.packet.segment;
+        if let Some(watched) = self.flows.get_mut(at)
+            && seg.payload_len >= conn.info().mss
+        {
+            watched.waits.push_back((seg.seq_end(), delivery.waited));
+        }
+    }
+
+    /// `conn`, the sender of the data, has taken `seg`.
+    pub(crate) fn on_ack(
         &mut self,
         now: Instant,
         side: Side,
-        delivery: &Delivery,
-        conn: Option<&mut Connection>,
+        seg: &Segment,
+        conn: Option<&Connection>,
     ) {
-        let (Some(at), Some(conn)) = (self.find(side), conn) else { return };
-        let Some(watched) = self.flows.get_mut(at) else { return };
-        let seg = &delivery.packet.segment;
-        let info = conn.info();
-        if !side.is_client() {
-            if seg.payload_len >= info.mss {
-                watched.waits.push_back((seg.seq_end(), delivery.waited));
-            }
-            return;
-        }
+        let Some(at) = self.find(side).filter(|_| side.is_client()) else { return };
+        let (Some(watched), Some(conn)) = (self.flows.get_mut(at), conn) else { return };
         let (mut sum, mut n) = (Duration::ZERO, 0);
         while let Some((end, waited)) = watched.waits.front().copied() {
             if seg.ack.before(end) {
@@ -74,7 +79,7 @@ impl Delays {
             watched.waits.pop_front();
         }
         let told = seg.options.delay().is_some_and(|stamps| stamps.echo().is_some());
-        if let Some(computed) = info.queueing_delay.filter(|_| told && n > 0) {
+        if let Some(computed) = conn.info().queueing_delay.filter(|_| told && n > 0) {
             self.rows.push(DelayRow { at: now, flow: watched.flow, computed, actual: sum / n });
         }
     }

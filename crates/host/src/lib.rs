@@ -4,14 +4,18 @@
 //! [`lowtide_tcp`] endpoints over [`lowtide_net`]; they know no switch rules. Applications are bound
 //! to one host and talk to each other by packets only.
 
+mod aggregate;
 mod app;
+mod bucket;
 mod calibration;
 pub mod clock;
 mod delays;
 mod error;
+mod nic;
 mod node;
 mod noise;
 mod outcome;
+mod paths;
 mod probe;
 mod results;
 mod run;
@@ -19,8 +23,10 @@ mod setup;
 mod world;
 mod writer;
 
+pub use bucket::BucketSpec;
 pub use clock::{Clock, ClockSpec};
 pub use error::RunError;
+pub use nic::{AggregationSpec, NicSpec};
 pub use noise::{DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST};
 pub use outcome::{
     Counts, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueLevel,

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use lowtide_net::{HostId, Packet};
 use lowtide_sim::{Digest, Seed};
 use lowtide_tcp::{Config, Endpoint};
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
 
+use crate::aggregate::Aggregator;
 use crate::app::SERVER_PORT;
+use crate::bucket::Pacer;
 use crate::calibration::Calibration;
 use crate::clock::Clock;
+use crate::nic::Moderator;
 use crate::setup::HostSetup;
 
 /// Verdicts that enter a host's digest.
@@ -25,6 +28,10 @@ pub(crate) struct Node {
     pub(crate) address: IpAddr,
     pub(crate) clock: Clock,
     pub(crate) calibration: Calibration,
+    // What most hosts do not have takes a pointer each.
+    pub(crate) pacer: Option<Box<Pacer>>,
+    pub(crate) moderator: Option<Box<Moderator>>,
+    pub(crate) aggregator: Option<Box<Aggregator>>,
     digest: Digest,
 }
 
@@ -34,8 +41,15 @@ pub(crate) fn address(index: u32) -> IpAddr {
 }
 
 impl Node {
-    /// Host `index` of a run; `port_seed` stands in for the run's where ports do not depend on it.
-    pub(crate) fn new(index: u32, setup: &HostSetup, run_seed: u64, port_seed: u64) -> Self {
+    /// Host `index` of a run, on whose line a packet has so many bytes of `framing`; `port_seed` stands
+    /// in for the run's where ports do not depend on it.
+    pub(crate) fn new(
+        index: u32,
+        setup: &HostSetup,
+        framing: u64,
+        run_seed: u64,
+        port_seed: u64,
+    ) -> Self {
         let id = u64::from(index);
         let seed = Seed::derive(port_seed, "host", id, "isn and ports");
         let mut endpoint = Endpoint::new(seed.value());
@@ -44,12 +58,17 @@ impl Node {
         let listening = endpoint.listen(SERVER_PORT, Arc::clone(&config), usize::MAX);
         debug_assert!(listening.is_ok(), "a new endpoint has no listener yet");
         let clock = Clock::new(&setup.clock, run_seed, id);
+        let nic = &setup.nic;
+        let moderates = nic.moderation > Duration::ZERO;
         Self {
             endpoint,
             config,
             address: address(index),
             clock,
             calibration: Calibration::new(&setup.clock),
+            pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
+            moderator: moderates.then(|| Box::new(Moderator::new(nic.moderation))),
+            aggregator: nic.aggregation.map(|spec| Box::new(Aggregator::new(&spec))),
             digest: Digest::default(),
         }
     }

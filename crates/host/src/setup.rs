@@ -6,6 +6,7 @@ use lowtide_traffic::Flow;
 use lowtide_units::Duration;
 
 use crate::clock::ClockSpec;
+use crate::nic::NicSpec;
 
 /// When a run ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +54,8 @@ pub struct HostSetup {
     pub config: Config,
     /// Its clock, from which its stamps come.
     pub clock: ClockSpec,
+    /// What stands between its TCP and its line.
+    pub nic: NicSpec,
 }
 
 /// One run.

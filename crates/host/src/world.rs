@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use lowtide_net::{Delivery, HostId, Network};
+use lowtide_net::{HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler, Seed};
-use lowtide_tcp::{Arrival, CloseReason, ConnId, Event};
+use lowtide_tcp::{CloseReason, ConnId, Event};
 use lowtide_units::{Bytes, Instant};
-use lowtide_wire::Segment;
 
 use crate::app::{BACKLOG, Handle, Progress, SERVER_PORT, Side};
-use crate::clock::{Received, Sent};
 use crate::delays::Delays;
 use crate::error::RunError;
-use crate::node::{Node, address, packet};
+use crate::node::{Node, address};
 use crate::outcome::Counts;
 use crate::probe::Sampler;
 use crate::setup::Setup;
@@ -23,6 +21,12 @@ const TIMER: u8 = 1;
 const FLOW_START: u8 = 2;
 const PROBE: u8 = 3;
 const WRITE: u8 = 4;
+/// A host's burst control lets packets go.
+pub(crate) const SEND: u8 = 5;
+/// A host's NIC interrupts.
+pub(crate) const INTERRUPT: u8 = 6;
+/// A host's aggregates have waited long enough.
+pub(crate) const FLUSH: u8 = 7;
 
 pub(crate) struct World<'a> {
     pub(crate) setup: &'a Setup,
@@ -35,6 +39,8 @@ pub(crate) struct World<'a> {
     pub(crate) sampler: Sampler,
     pub(crate) delays: Delays,
     pub(crate) counts: Counts,
+    /// Packets on their way to TCP; empty between events.
+    pub(crate) ready: Vec<Packet>,
     warm: Instant,
     pub(crate) end: Instant,
     /// Flows with a size that are neither delivered nor failed.
@@ -54,6 +60,9 @@ impl lowtide_sim::World for World<'_> {
             TIMER => self.timer(now, Side::from_index(entity.index()), sched),
             FLOW_START => self.start_flow(now, entity.index(), sched),
             WRITE => self.write(now, entity.index(), sched),
+            SEND => self.send_paced(now, entity.index(), sched),
+            INTERRUPT => self.interrupt(now, entity.index(), sched),
+            FLUSH => self.flush(now, entity.index(), sched),
             _ => self.probe(now, sched),
         }
     }
@@ -79,8 +88,8 @@ impl<'a> World<'a> {
         let net =
             Network::build(&setup.network, setup.seed, disturbance.host_jitter, setup.warmup)?;
         let endpoint_seed = if disturbance.ports { setup.seed } else { 0 };
-        let nodes = setup.hosts.iter().enumerate();
-        let nodes = nodes.map(|(i, h)| Node::new(i as u32, h, setup.seed, endpoint_seed)).collect();
+        let node = |(h, i)| Node::new(i, h, net.framing(HostId(i)), setup.seed, endpoint_seed);
+        let nodes = setup.hosts.iter().zip(0_u32..).map(node).collect();
         let flows: Vec<Progress> = setup
             .flows
             .iter()
@@ -120,6 +129,7 @@ impl<'a> World<'a> {
             sampler,
             delays,
             counts: Counts::default(),
+            ready: Vec::new(),
             warm: Instant::ZERO + setup.warmup,
             end: Instant::ZERO + setup.end.at,
             unfinished,
@@ -196,58 +206,6 @@ impl<'a> World<'a> {
         }
     }
 
-    fn deliver(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
-        let Delivery { host: HostId(host), packet, came, .. } = *delivery;
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        node.note_delivery(now, &packet.segment);
-        self.counts.segments += 1;
-        let mut segment = packet.segment;
-        let on_line = || self.net.serialization(HostId(host), packet.size).unwrap_or_default();
-        let received = Received { came, taken: now, given: now };
-        segment.rx.stamp =
-            Some(node.calibration.received(node.clock.on_receive(received), on_line));
-        let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
-        let side = Side::from_index(packet.dst_conn);
-        let remote = address(packet.src.0);
-        match node.endpoint.handle_segment(now, node.address, remote, &segment, hint) {
-            Arrival::Taken(id, _) => {
-                if self.delays.watches(side) {
-                    self.delays.note(now, side, delivery, node.endpoint.conn(id));
-                }
-                self.serve(now, side, id, sched);
-            }
-            Arrival::Refused(id, _) => {
-                self.counts.rejected += 1;
-                self.serve(now, side, id, sched);
-            }
-            Arrival::Opened(id) => {
-                if let Some(handle) = self.handles.get_mut(side.index() as usize) {
-                    handle.conn = Some(id);
-                }
-                self.serve(now, side, id, sched);
-            }
-            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {
-                self.counts.rejected += 1;
-                self.send_replies(now, host, &packet, sched);
-            }
-        }
-    }
-
-    /// RST and TIME-WAIT ACKs go back where the packet came from.
-    fn send_replies(
-        &mut self,
-        now: Instant,
-        host: u32,
-        cause: &lowtide_net::Packet,
-        sched: &mut Scheduler,
-    ) {
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        while let Some((_, segment)) = node.endpoint.poll_reply() {
-            let reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
-            self.net.send(now, reply, sched);
-        }
-    }
-
     fn timer(&mut self, now: Instant, side: Side, sched: &mut Scheduler) {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         if handle.armed > now {
@@ -271,7 +229,7 @@ impl<'a> World<'a> {
     }
 
     /// Everything that follows a change of a connection: events, transmissions, the timer.
-    fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
+    pub(crate) fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
         let over = self.drain_events(now, side, id);
         if !self.writers.is_empty() {
             self.resume_writer(now, side, id, sched);
@@ -327,38 +285,6 @@ impl<'a> World<'a> {
     fn one_is_over(&mut self) {
         self.unfinished = self.unfinished.saturating_sub(1);
         self.done = self.unfinished == 0 && self.setup.end.when_done;
-    }
-
-    fn transmit(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
-        let Some(handle) = self.handles.get(side.index() as usize) else { return };
-        let Some(peer) = self.handles.get(side.peer().index() as usize) else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
-        let Some(conn) = node.endpoint.conn(id) else { return };
-        while let Some(transmit) = conn.poll_transmit(now) {
-            let mut stamp = None;
-            let carries = transmit.header.options.delay().is_some();
-            for i in 0..transmit.segments {
-                let segment: Segment = transmit.segment(i);
-                let mut packet =
-                    packet(handle.host, peer.host, segment, side.index(), side.peer().index());
-                let (src, size) = (packet.src, packet.size);
-                let on_line = || self.net.serialization(src, size).unwrap_or_default();
-                let sent = |left| Sent { made: now, handed: now, left };
-                if carries {
-                    // The stamp is in the packet, so it is taken before the packet is gone.
-                    let left = self.net.would_leave(now, src, size).unwrap_or(now);
-                    let at = node.calibration.sent(node.clock.on_send(sent(left)), on_line);
-                    packet.segment.stamp_departure(at);
-                    stamp = self.net.send(now, packet, sched).map(|_| at).or(stamp);
-                } else if let Some(left) = self.net.send(now, packet, sched) {
-                    let on_line = || self.net.serialization(src, size).unwrap_or_default();
-                    stamp = Some(node.calibration.sent(node.clock.on_send(sent(left)), on_line));
-                }
-            }
-            if let Some(stamp) = stamp {
-                conn.on_transmitted(transmit.id, stamp);
-            }
-        }
     }
 
     /// Keeps one pending event per connection; a deadline that moved later costs nothing now.

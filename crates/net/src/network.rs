@@ -107,6 +107,12 @@ impl Network {
         self.enqueue(now, port, id, sched)
     }
 
+    /// Bytes of framing that each packet takes on the line of `host`.
+    pub fn framing(&self, host: HostId) -> u64 {
+        let port = self.routes.nic(host).and_then(|port| self.ports.get(port as usize));
+        port.map_or(0, |port| port.line().overhead())
+    }
+
     /// When a packet of `size` IP bytes, sent by `host` at `now`, will have left it if its port lets
     /// it in: for a stamp that the packet itself carries.
     pub fn would_leave(&self, now: Instant, host: HostId, size: u32) -> Option<Instant> {

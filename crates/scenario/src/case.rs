@@ -22,7 +22,7 @@ impl Case {
         let hosts = (0..model.host_count()).filter_map(|host| {
             let (group, hosts) = model.group_of(host)?;
             let config = self.configs[usize::from(group)].clone();
-            Some(HostSetup { group, config, clock: hosts.clock })
+            Some(HostSetup { group, config, clock: hosts.clock, nic: hosts.nic })
         });
         Setup {
             seed,

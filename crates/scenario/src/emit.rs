@@ -10,7 +10,7 @@ use lowtide_tcp::{Config, Value};
 use lowtide_traffic::workload::{Args, Param, ParamKind};
 
 use crate::case::Case;
-use crate::host_tables::write_clock;
+use crate::host_tables::{write_clock, write_nic};
 use crate::keys::SIDES;
 use crate::model::{Model, Named, TopologyKind};
 use crate::ports::{write_buffer, write_mark};
@@ -132,6 +132,7 @@ fn hosts(out: &mut Text, case: &Case) {
         named(out, "profile", group.stack.profile.as_ref());
         named(out, "scheme", group.stack.scheme.as_ref());
         write_clock(out, &group.name, &group.clock);
+        write_nic(out, &group.name, &group.nic);
         for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
             out.table(&format!("hosts.{}.{name}", group.name));
             for setting in chosen(config).iter().filter(|s| s.side() == side) {

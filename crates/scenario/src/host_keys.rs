@@ -71,3 +71,48 @@ pub(crate) const CLOCK: Section = Section {
     ],
     switches: false,
 };
+
+/// `[hosts.NAME.nic]`.
+pub(crate) const NIC: Section = Section {
+    path: &["hosts", "*", "nic"],
+    doc: "What stands between TCP and the line. All of it is off by default. Segmentation offload is the switch `tso-segments` of the sender.",
+    keys: &[
+        key(
+            "bucket-rate",
+            Ty::RateOrOff,
+            Is("off"),
+            "Burst control: packets leave TCP through a token bucket of this rate, framing counted (DX §V: the rate of the line).",
+        ),
+        key(
+            "bucket-burst",
+            Ty::Size,
+            Is("1538 B"),
+            "How many bytes the bucket holds, framing counted; the default is one full Ethernet packet (DX §V).",
+        ),
+        key(
+            "bucket-poll",
+            Ty::Time { positive: false },
+            Is("0 s"),
+            "The bucket is polled: packets leave at multiples of this only (DX §III).",
+        ),
+        key(
+            "moderation",
+            Ty::TimeOrOff,
+            Is("off"),
+            "The least time between two interrupts; what comes in between waits for the next.",
+        ),
+        key(
+            "aggregate",
+            Ty::TimeOrOff,
+            Is("off"),
+            "Receive aggregation (LRO, GRO): how long a segment waits for those that continue it.",
+        ),
+        key(
+            "aggregate-size",
+            Ty::Size,
+            Is("64 kB"),
+            "The most payload of an aggregate; at most 65000 B.",
+        ),
+    ],
+    switches: false,
+};

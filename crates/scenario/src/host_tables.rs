@@ -1,9 +1,9 @@
-//! What a host is made of besides its transport: from `[hosts.NAME.clock]` to a specification, and
-//! back to text.
+//! What a host is made of besides its transport: from `[hosts.NAME.clock]` and `[hosts.NAME.nic]` to
+//! specifications, and back to text.
 
 use lowtide_host::clock::Place;
-use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION};
-use lowtide_units::Duration;
+use lowtide_host::{AggregationSpec, BucketSpec, ClockSpec, NicSpec, NoiseSpec, STACK_DEVIATION};
+use lowtide_units::{Bytes, Duration};
 
 use crate::emit::Text;
 use crate::keys::section;
@@ -57,6 +57,54 @@ fn noise(r: &mut Reader<'_, '_, '_>, default: &str) -> NoiseSpec {
         "dma" => NoiseSpec::Dma,
         _ => NoiseSpec::None,
     }
+}
+
+/// What is written out where there is no bucket, and where nothing is aggregated: the defaults.
+const DEFAULT_BURST: Bytes = Bytes::new(1_538);
+const DEFAULT_AGGREGATE: Bytes = Bytes::new(64_000);
+
+/// The most payload of an aggregate: an IP packet has 65535 B, and headers are among them.
+const MOST_AGGREGATE: Bytes = Bytes::new(65_000);
+
+/// Reads what stands between TCP and line of the group that `group` reads.
+pub(crate) fn nic(group: &mut Reader<'_, '_, '_>) -> NicSpec {
+    let Some(found) = section(&["hosts", "*", "nic"]) else { return NicSpec::default() };
+    let mut r = group.below(found, "nic");
+    let (rate, burst) = (r.rate("bucket-rate"), r.size("bucket-burst").unwrap_or_default());
+    let poll = r.time("bucket-poll").unwrap_or_default();
+    let bucket = rate.map(|rate| BucketSpec { rate, burst, poll });
+    let interval = r.time("aggregate");
+    let most = r.size("aggregate-size").unwrap_or_default();
+    let aggregation = interval.map(|interval| AggregationSpec { interval, most });
+    if let Some(BucketSpec { rate, .. }) = bucket
+        && rate.bytes_in(poll) > burst
+    {
+        let needed = rate.bytes_in(poll);
+        let message =
+            format!("{needed} of tokens come between two polls, but the bucket holds {burst}");
+        let help = format!("write `bucket-burst = \"{needed}\"`, or poll more often");
+        r.complain("bucket-poll", message, Some(help));
+    }
+    if most > MOST_AGGREGATE {
+        let message = format!("an IP packet has no room for {most} of payload");
+        r.complain("aggregate-size", message, Some(format!("{MOST_AGGREGATE} is the most")));
+    }
+    NicSpec { bucket, moderation: r.time("moderation").unwrap_or_default(), aggregation }
+}
+
+/// Writes `[hosts.NAME.nic]` out.
+pub(crate) fn write_nic(out: &mut Text, name: &str, nic: &NicSpec) {
+    out.table(&format!("hosts.{name}.nic"));
+    let off = || "off".to_owned();
+    out.text("bucket-rate", nic.bucket.map_or_else(off, |b| b.rate.to_string()));
+    let bucket = nic.bucket.map_or((DEFAULT_BURST, Duration::ZERO), |b| (b.burst, b.poll));
+    out.text("bucket-burst", bucket.0);
+    out.text("bucket-poll", bucket.1);
+    let moderates = nic.moderation > Duration::ZERO;
+    out.text("moderation", if moderates { nic.moderation.to_string() } else { off() });
+    let aggregation = nic.aggregation;
+    out.text("aggregate", aggregation.map_or_else(off, |a| a.interval.to_string()));
+    out.text("aggregate-size", aggregation.map_or(DEFAULT_AGGREGATE, |a| a.most));
 }
 
 /// Writes `[hosts.NAME.clock]` out.

@@ -223,6 +223,7 @@ pub(crate) static SECTIONS: &[Section] = &[
         switches: true,
     },
     host_keys::CLOCK,
+    host_keys::NIC,
     Section {
         path: &["traffic", "*"],
         doc: "A group of flows. Its other keys belong to its kind.",

@@ -3,7 +3,7 @@
 //! Contract: a model was read without a complaint; what one key says is right by itself. What keys
 //! say together is checked in [`crate::check`].
 
-use lowtide_host::{ClockSpec, Disturbance};
+use lowtide_host::{ClockSpec, Disturbance, NicSpec};
 use lowtide_net::{Framing, PortSpec};
 use lowtide_traffic::Flow;
 use lowtide_traffic::workload::{self, Args};
@@ -86,6 +86,7 @@ pub(crate) struct HostGroup {
     pub(crate) right: bool,
     pub(crate) stack: Stack,
     pub(crate) clock: ClockSpec,
+    pub(crate) nic: NicSpec,
 }
 
 /// One table `[traffic.NAME]`.
@@ -364,6 +365,7 @@ impl<'a, 's> File<'a, '_, 's> {
                 right,
                 stack: read_stack(&mut r),
                 clock: host_tables::clock(&mut r),
+                nic: host_tables::nic(&mut r),
             });
         }
         // The left side of a dumbbell is numbered first, whatever the order of the file.

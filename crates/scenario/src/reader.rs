@@ -223,7 +223,7 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
         }
     }
 
-    /// A rate.
+    /// A rate; `None` also for `off`.
     pub(crate) fn rate(&mut self, name: &str) -> Option<Rate> {
         match self.value(name)?.0 {
             Val::Rate(rate) => Some(rate),

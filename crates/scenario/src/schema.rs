@@ -145,7 +145,7 @@ fn of_type(ty: Ty) -> Value {
         Ty::Bool => json!({ "type": "boolean" }),
         Ty::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Ty::Time { .. } | Ty::Size | Ty::Rate | Ty::Length => quantity(),
-        Ty::TimeOrOff => quantity_or("off"),
+        Ty::TimeOrOff | Ty::RateOrOff => quantity_or("off"),
         Ty::SizeOrUnlimited | Ty::LengthOrUnlimited => quantity_or("unlimited"),
         Ty::Parts { .. } => json!({ "type": "string", "pattern": SHARE }),
         Ty::Name(names) => of_names(names),

@@ -28,6 +28,8 @@ pub(crate) enum Ty {
     SizeOrUnlimited,
     /// Bits per second.
     Rate,
+    /// Bits per second, or `off`.
+    RateOrOff,
     /// A share in a closed range, in parts per billion.
     Parts { min: Parts, max: Parts },
     /// Packets or bytes.
@@ -129,6 +131,7 @@ impl Ty {
             Self::TimeOrOff => "a time above zero, `\"1 ms\"`, or `\"off\"`".into(),
             Self::Size => "a size, `\"30 kB\"`".into(),
             Self::SizeOrUnlimited => "a size, `\"30 kB\"`, or `\"unlimited\"`".into(),
+            Self::RateOrOff => "a rate, `\"10 Gbit/s\"`, or `\"off\"`".into(),
             Self::Rate => "a rate, `\"10 Gbit/s\"`".into(),
             Self::Parts { min, max } => format!("a share, `\"{min}\"` to `\"{max}\"`"),
             Self::Length => "packets or bytes, `\"20 pkt\"` or `\"30 kB\"`".into(),
@@ -186,7 +189,7 @@ impl Ty {
                 Err(_) => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
             },
             Self::Time { positive } => time(node, &text, positive).map(Val::Time),
-            Self::TimeOrOff if text == "off" => Ok(Val::Word("off")),
+            Self::TimeOrOff | Self::RateOrOff if text == "off" => Ok(Val::Word("off")),
             Self::TimeOrOff => time(node, &text, true).map(Val::Time),
             Self::SizeOrUnlimited | Self::LengthOrUnlimited if text == "unlimited" => {
                 Ok(Val::Word("unlimited"))
@@ -198,7 +201,9 @@ impl Ty {
                 Ok(n) => Ok(Val::Size(n)),
                 Err(e) => Err(unit(node, &e)),
             },
-            Self::Rate => parse_rate(&text).map(Val::Rate).map_err(|e| unit(node, &e)),
+            Self::Rate | Self::RateOrOff => {
+                parse_rate(&text).map(Val::Rate).map_err(|e| unit(node, &e))
+            }
             Self::Parts { min, max } => match parse_parts(&text) {
                 Ok(parts) if (min..=max).contains(&parts) => Ok(Val::Parts(parts)),
                 Ok(parts) => Err(refuse(format!("{parts} is not {}", self.describe(known)), None)),

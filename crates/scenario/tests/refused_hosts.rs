@@ -79,3 +79,16 @@ fn markers_that_lack_something_or_have_what_they_cannot_use() {
     let fast = "kind = \"phantom\"\nk = \"3 kB\"\ngamma = \"120 %\"";
     mark(fast, "\"120 %\"", &["to `\"100 %\"`"]);
 }
+
+#[test]
+fn nics_that_cannot_be() {
+    host("nic", "bucket-rate = \"1 GB/s\"", "\"1 GB/s\"", &["bits per second"]);
+    host("nic", "moderation = \"0 us\"", "\"0 us\"", &["above zero"]);
+    host("nic", "aggregate-size = \"66 kB\"", "\"66 kB\"", &["no room", "65 kB is the most"]);
+    host(
+        "nic",
+        "bucket-rate = \"1 Gbit/s\"\nbucket-poll = \"100 us\"",
+        "\"100 us\"",
+        &["12500 B of tokens come between two polls", "`bucket-burst = \"12500 B\"`"],
+    );
+}

@@ -1,6 +1,8 @@
 //! From a file to runs: expansion, precedence, overrides, sweeps, and the text of a resolved run.
 
-use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION, Setup};
+use lowtide_host::{
+    AggregationSpec, BucketSpec, ClockSpec, NicSpec, NoiseSpec, STACK_DEVIATION, Setup,
+};
 use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId, NotEct, PortSpec};
 use lowtide_scenario::{Plan, Scenario};
 use lowtide_tcp::EcnWish;
@@ -80,10 +82,12 @@ fn a_file_becomes_a_setup() {
 }
 
 #[test]
-fn a_group_has_its_own_clock_and_the_rest_a_perfect_one() {
+fn a_group_has_its_own_clock_and_nic_and_the_rest_perfect_ones() {
     let text = BASE.replace(
         "[hosts.receivers]",
-        "[hosts.senders.clock]\noffset = \"5 s\"\ndrift = \"-40 ppm\"\nstamps = \"kernel\"\n\
+        "[hosts.senders.nic]\nbucket-rate = \"1 Gbit/s\"\nbucket-burst = \"9 kB\"\n\
+         bucket-poll = \"50 us\"\nmoderation = \"20 us\"\naggregate = \"10 us\"\n\
+         [hosts.senders.clock]\noffset = \"5 s\"\ndrift = \"-40 ppm\"\nstamps = \"kernel\"\n\
          [hosts.receivers]",
     );
     let setup = only(&text);
@@ -91,6 +95,17 @@ fn a_group_has_its_own_clock_and_the_rest_a_perfect_one() {
     assert_eq!((clock.offset, clock.drift), (Duration::from_secs(5), Parts::from_ppm(-40)));
     assert_eq!(clock.noise, NoiseSpec::Stack(STACK_DEVIATION), "what a kernel has");
     assert_eq!(setup.hosts[3].clock, ClockSpec::IDEAL);
+    let (rate, burst, poll) = (Rate::from_gbps(1), Bytes::new(9_000), Duration::from_us(50));
+    let nic = NicSpec {
+        bucket: Some(BucketSpec { rate, burst, poll }),
+        moderation: Duration::from_us(20),
+        aggregation: Some(AggregationSpec {
+            interval: Duration::from_us(10),
+            most: Bytes::new(64_000),
+        }),
+    };
+    assert_eq!(setup.hosts[2].nic, nic);
+    assert_eq!(setup.hosts[3].nic, NicSpec::default());
     let again = only(&plan(&text).runs[0].resolved_toml());
     assert_eq!(again, setup, "written out and read back");
     let scenario = Scenario::parse(&text, "t.toml").unwrap();

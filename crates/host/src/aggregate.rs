@@ -1,0 +1,318 @@
+//! Receive aggregation: consecutive segments of a flow become one (LRO, GRO).
+//!
+//! Contract: what comes out is what came in, but for the number of segments: the same bytes in the same
+//! order, no packet later than `interval` after it came. Segments are put together only if they follow
+//! one another exactly and agree in codepoint, flags (but PSH), acknowledgement number, window and
+//! options (but timestamps), as in Linux's `tcp_gro_receive`; so never across a change of CE, ECE or CWR,
+//! and a segment with CWR, SYN, FIN, RST or URG goes alone. A segment with PSH, or shorter than the
+//! first, ends an aggregate; a pure ACK is never held.
+//!
+//! The aggregate carries the header of its first segment with its stamp (the mean where segments carry
+//! stamps of their own, DX §V-A) and its TSval, which is the one
+//! that a delayed ACK echoes (RFC 7323 §4.3), and the newest TSecr. Linux takes only equal timestamps,
+//! FreeBSD any that grow: so does this.
+
+use lowtide_net::Packet;
+use lowtide_units::{Duration, HostStamp, Instant};
+use lowtide_wire::{Ecn, Flags, Segment};
+
+use crate::nic::AggregationSpec;
+
+/// Flags with which a segment goes alone.
+const ALONE: Flags = Flags::SYN.with(Flags::FIN).with(Flags::RST).with(Flags::URG).with(Flags::CWR);
+
+/// One flow's segments so far.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    packet: Packet,
+    /// When it is handed on at the latest.
+    until: Instant,
+    /// Payload of its first segment.
+    mss: u32,
+}
+
+/// What a host holds back. Flows are few at a time, so a list is searched.
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregator {
+    interval: Duration,
+    most: u64,
+    held: Vec<Held>,
+    /// When its pending event comes; far future without one.
+    armed: Instant,
+}
+
+impl Aggregator {
+    pub(crate) fn new(spec: &AggregationSpec) -> Self {
+        Self {
+            interval: spec.interval,
+            most: spec.most.as_u64(),
+            held: Vec::new(),
+            armed: Instant::FAR_FUTURE,
+        }
+    }
+
+    /// Takes a packet. What is to be handed to TCP now, in order, is put into `out`.
+    pub(crate) fn push(&mut self, now: Instant, packet: Packet, out: &mut Vec<Packet>) {
+        let same = |h: &Held| {
+            (h.packet.src, h.packet.dst_conn) == (packet.src, packet.dst_conn)
+                && (h.packet.segment.src_port, h.packet.segment.dst_port)
+                    == (packet.segment.src_port, packet.segment.dst_port)
+        };
+        if let Some(i) = self.held.iter().position(same) {
+            let held = &mut self.held[i];
+            let bytes =
+                u64::from(held.packet.segment.payload_len) + u64::from(packet.segment.payload_len);
+            let longer = packet.segment.payload_len > held.mss;
+            if bytes <= self.most && !longer && continues(&held.packet.segment, &packet.segment) {
+                merge(&mut held.packet, &packet);
+                let full = bytes + u64::from(held.mss) > self.most;
+                let last = packet.segment.payload_len < held.mss;
+                if full || last || packet.segment.flags.contains(Flags::PSH) {
+                    out.push(self.held.remove(i).packet);
+                }
+                return;
+            }
+            // Order first: what is held goes before what cannot join it.
+            out.push(self.held.remove(i).packet);
+        }
+        let seg = &packet.segment;
+        if seg.payload_len == 0 || seg.flags.intersects(ALONE.with(Flags::PSH)) {
+            out.push(packet);
+            return;
+        }
+        let (until, mss) = (now + self.interval, seg.payload_len);
+        self.held.push(Held { packet, until, mss });
+    }
+
+    /// Puts what has waited long enough into `out`, the oldest first.
+    pub(crate) fn flush(&mut self, now: Instant, out: &mut Vec<Packet>) {
+        self.armed = Instant::FAR_FUTURE;
+        // Kept in the order in which they came, and each waits as long.
+        let due = self.held.iter().take_while(|h| h.until <= now).count();
+        out.extend(self.held.drain(..due).map(|h| h.packet));
+    }
+
+    /// When to flush, if that is sooner than was asked for last.
+    pub(crate) fn arm(&mut self) -> Option<Instant> {
+        let next = self.held.first()?.until;
+        if next >= self.armed {
+            return None;
+        }
+        self.armed = next;
+        Some(next)
+    }
+}
+
+/// Whether `next` can be put behind `first`.
+fn continues(first: &Segment, next: &Segment) -> bool {
+    let bare = |segment: &Segment| {
+        let mut options = segment.options;
+        options.timestamps = None;
+        if options.delay().is_some_and(|stamps| stamps.echo().is_none()) {
+            options.experimental = None;
+        }
+        options
+    };
+    let grows = match (first.options.timestamps, next.options.timestamps) {
+        (None, None) => true,
+        // In the arithmetic of 32 bits that wrap (RFC 7323 §5.2).
+        (Some(a), Some(b)) => b.value.wrapping_sub(a.value) < 1 << 31,
+        _ => false,
+    };
+    next.payload_len > 0
+        && !next.flags.intersects(ALONE)
+        && next.seq == first.seq_end()
+        && next.ack == first.ack
+        && next.ecn == first.ecn
+        && next.flags.without(Flags::PSH) == first.flags.without(Flags::PSH)
+        && (next.window, next.urgent) == (first.window, first.urgent)
+        && grows
+        && bare(first) == bare(next)
+}
+
+/// Puts `next` behind `first`.
+fn merge(first: &mut Packet, next: &Packet) {
+    let segment = &mut first.segment;
+    let count = segment.segments() + next.segment.segments();
+    merge_delays(segment, &next.segment);
+    segment.payload_len += next.segment.payload_len;
+    segment.flags = segment.flags.with(next.segment.flags);
+    if let (Some(first), Some(next)) =
+        (&mut segment.options.timestamps, next.segment.options.timestamps)
+    {
+        first.echo = next.echo;
+    }
+    segment.rx.coalesced = u16::try_from(count).unwrap_or(u16::MAX);
+    // They agree in codepoint.
+    segment.rx.ce_coalesced = if segment.ecn == Ecn::Ce { segment.rx.coalesced } else { 0 };
+    first.size = segment.ipv4_len();
+}
+
+/// The aggregate has the newest departure, and a stamp so far behind it as its segments were under way in
+/// the mean (DX §V-A, "LRO handling").
+fn merge_delays(first: &mut Segment, next: &Segment) {
+    let (Some(a), Some(b)) = (first.options.delay(), next.options.delay()) else { return };
+    let (Some(at), Some(then)) = (first.rx.stamp, next.rx.stamp) else { return };
+    // Modulo 2^32, as the stamps on the wire.
+    let took = |at: HostStamp, left: u32| (at.0 as u32).wrapping_sub(left);
+    let more = i64::from(took(at, a.left).wrapping_sub(took(then, b.left)).cast_signed());
+    let (n, of_next) = (i64::from(first.segments()), i64::from(next.segments()));
+    first.rx.stamp = Some(HostStamp(then.0.saturating_add_signed(more * n / (n + of_next))));
+    first.options.experimental = next.options.experimental;
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_net::HostId;
+    use lowtide_units::Bytes;
+    use lowtide_wire::{SeqNum, Timestamps};
+
+    use super::*;
+
+    const MSS: u32 = 1_000;
+
+    fn us(n: u64) -> Instant {
+        Instant::ZERO + Duration::from_us(n)
+    }
+
+    fn aggregator() -> Aggregator {
+        let (interval, most) = (Duration::from_us(10), Bytes::new(8_000));
+        Aggregator::new(&AggregationSpec { interval, most })
+    }
+
+    /// Segment number `i` of flow `flow`.
+    fn segment(flow: u32, i: u32) -> Packet {
+        let timestamps = Some(Timestamps { value: 100 + i, echo: 50 + i });
+        let mut segment = Segment {
+            seq: SeqNum::new(i * MSS),
+            ack: SeqNum::new(7),
+            flags: Flags::ACK,
+            window: 500,
+            ecn: Ecn::Ect0,
+            payload_len: MSS,
+            ..Segment::default()
+        };
+        segment.options.timestamps = timestamps;
+        let size = segment.ipv4_len();
+        Packet {
+            segment,
+            src: HostId(flow),
+            dst: HostId(9),
+            size,
+            src_conn: 2 * flow,
+            dst_conn: 2 * flow + 1,
+        }
+    }
+
+    /// What comes out of these that all come at once, and then of the flush.
+    fn out(packets: &[Packet]) -> Vec<Packet> {
+        let (mut aggregator, mut out) = (aggregator(), Vec::new());
+        for packet in packets {
+            aggregator.push(us(0), *packet, &mut out);
+        }
+        aggregator.flush(us(10), &mut out);
+        assert!(aggregator.held.is_empty());
+        out
+    }
+
+    /// Segments of which aggregates consist, in the order in which they come out.
+    fn counts(packets: &[Packet]) -> Vec<u32> {
+        let out = out(packets);
+        let (had, has) = (packets.iter(), out.iter());
+        let bytes = |p: &Packet| p.segment.payload_len;
+        assert_eq!(had.map(bytes).sum::<u32>(), has.map(bytes).sum::<u32>(), "no byte is lost");
+        out.iter().map(|p| p.segment.segments()).collect()
+    }
+
+    /// Three segments of a flow of which the second is changed.
+    fn changed(change: fn(&mut Segment)) -> Vec<u32> {
+        let mut three = [segment(1, 0), segment(1, 1), segment(1, 2)];
+        change(&mut three[1].segment);
+        counts(&three)
+    }
+
+    #[test]
+    fn consecutive_segments_become_one_with_the_header_of_the_first() {
+        let three = [segment(1, 0), segment(1, 1), segment(1, 2)];
+        let out = out(&three);
+        assert_eq!(out.len(), 1);
+        let seg = &out[0].segment;
+        assert_eq!((seg.seq, seg.payload_len), (SeqNum::new(0), 3 * MSS));
+        assert_eq!((seg.rx.coalesced, seg.rx.ce_coalesced), (3, 0));
+        assert_eq!(seg.options.timestamps, Some(Timestamps { value: 100, echo: 52 }));
+        assert_eq!(out[0].size, three[0].size + 2 * MSS);
+    }
+
+    #[test]
+    fn never_across_a_change_of_ce() {
+        assert_eq!(changed(|s| s.ecn = Ecn::Ce), [1, 1, 1]);
+        assert_eq!(changed(|s| s.ecn = Ecn::NotEct), [1, 1, 1]);
+        let mut marked: Vec<Packet> = (0..5).map(|i| segment(1, i)).collect();
+        marked[2..].iter_mut().for_each(|p| p.segment.ecn = Ecn::Ce);
+        let out = out(&marked);
+        let of = |p: &Packet| (p.segment.ecn, p.segment.rx.coalesced, p.segment.rx.ce_coalesced);
+        assert_eq!(out.iter().map(of).collect::<Vec<_>>(), [(Ecn::Ect0, 2, 0), (Ecn::Ce, 3, 3)]);
+    }
+
+    #[test]
+    fn never_across_a_change_of_flags_acknowledgement_window_or_options() {
+        assert_eq!(changed(|_| ()), [3]);
+        assert_eq!(changed(|s| s.flags = Flags::ACK.with(Flags::ECE)), [1, 1, 1]);
+        assert_eq!(changed(|s| s.flags = Flags::ACK.with(Flags::CWR)), [1, 1, 1]);
+        assert_eq!(changed(|s| s.flags = Flags::ACK.with(Flags::FIN)), [1, 1, 1]);
+        assert_eq!(changed(|s| s.ack = SeqNum::new(8)), [1, 1, 1]);
+        assert_eq!(changed(|s| s.window = 501), [1, 1, 1]);
+        assert_eq!(changed(|s| s.options.timestamps = None), [1, 1, 1]);
+        let older =
+            |s: &mut Segment| s.options.timestamps = Some(Timestamps { value: 99, echo: 0 });
+        assert_eq!(changed(older), [1, 2], "the third follows the second again");
+        assert_eq!(changed(|s| s.seq = SeqNum::new(999)), [1, 1, 1], "not exactly behind");
+    }
+
+    #[test]
+    fn segments_with_cwr_go_alone_even_side_by_side() {
+        let mut four: Vec<Packet> = (0..4).map(|i| segment(1, i)).collect();
+        four[1..3].iter_mut().for_each(|p| p.segment.flags = Flags::ACK.with(Flags::CWR));
+        assert_eq!(counts(&four), [1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn push_a_short_segment_and_the_limit_end_an_aggregate() {
+        let ten: Vec<Packet> = (0..10).map(|i| segment(1, i)).collect();
+        assert_eq!(counts(&ten), [8, 2], "8000 B at most");
+        let push = |s: &mut Segment| s.flags = Flags::ACK.with(Flags::PSH);
+        assert_eq!(changed(push), [2, 1]);
+        let short = |s: &mut Segment| s.payload_len = 999;
+        assert_eq!(changed(short), [2, 1], "the third no longer follows, but would not be asked");
+        let long = |s: &mut Segment| s.payload_len = 1_001;
+        assert_eq!(changed(long), [1, 1, 1]);
+    }
+
+    #[test]
+    fn flows_do_not_mix_and_a_pure_ack_comes_after_what_is_held() {
+        let mixed = [segment(1, 0), segment(2, 0), segment(1, 1), segment(2, 1)];
+        let out = out(&mixed);
+        let of = |p: &Packet| (p.src.0, p.segment.rx.coalesced);
+        assert_eq!(out.iter().map(of).collect::<Vec<_>>(), [(1, 2), (2, 2)]);
+        let mut ack = segment(1, 2);
+        ack.segment.payload_len = 0;
+        assert_eq!(counts(&[segment(1, 0), segment(1, 1), ack]), [2, 1]);
+        assert_eq!(counts(&[ack]), [1]);
+    }
+
+    #[test]
+    fn nothing_waits_longer_than_the_interval() {
+        let (mut aggregator, mut out) = (aggregator(), Vec::new());
+        aggregator.push(us(5), segment(1, 0), &mut out);
+        assert_eq!(aggregator.arm(), Some(us(15)));
+        aggregator.push(us(9), segment(2, 0), &mut out);
+        assert_eq!(aggregator.arm(), None, "the event that is pending comes first");
+        aggregator.push(us(14), segment(1, 1), &mut out);
+        aggregator.flush(us(15), &mut out);
+        assert_eq!(out.len(), 1);
+        assert_eq!(out[0].segment.rx.coalesced, 2);
+        assert_eq!(aggregator.arm(), Some(us(19)));
+        aggregator.flush(us(19), &mut out);
+        assert_eq!((out.len(), aggregator.arm()), (2, None));
+    }
+}

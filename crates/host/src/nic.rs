@@ -1,0 +1,64 @@
+//! What stands between TCP and the line: burst control on the way out, interrupt moderation and receive
+//! aggregation on the way in.
+//!
+//! Contract: everything is off by default, and what is off costs a branch. Segmentation offload is TCP's
+//! switch `tso-segments`: the segments of one burst reach the NIC at the same instant and queue in its
+//! port. On the way out a packet passes burst control, then the NIC's queue ([`lowtide_net`]'s port of
+//! the host). On the way in it passes moderation, is stamped, and may then be aggregated.
+
+use lowtide_net::Delivery;
+use lowtide_units::{Bytes, Duration, Instant};
+
+use crate::bucket::BucketSpec;
+
+/// Receive aggregation, as LRO and GRO do it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AggregationSpec {
+    /// A segment waits this long for those that continue it.
+    pub interval: Duration,
+    /// The most payload bytes of an aggregate.
+    pub most: Bytes,
+}
+
+/// What one host has. The default is nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NicSpec {
+    /// Burst control.
+    pub bucket: Option<BucketSpec>,
+    /// The least time between two interrupts; arrivals in between wait for the next. Zero is none.
+    pub moderation: Duration,
+    /// Receive aggregation.
+    pub aggregation: Option<AggregationSpec>,
+}
+
+/// Interrupt moderation: what came since the last interrupt waits until the next.
+#[derive(Clone, Debug)]
+pub(crate) struct Moderator {
+    interval: Duration,
+    /// When the next interrupt may be.
+    free_at: Instant,
+    waiting: Vec<Delivery>,
+}
+
+impl Moderator {
+    pub(crate) fn new(interval: Duration) -> Self {
+        Self { interval, free_at: Instant::ZERO, waiting: Vec::new() }
+    }
+
+    /// Adds what came; when the interrupt for it is, if it is the first.
+    pub(crate) fn push(&mut self, now: Instant, delivery: Delivery) -> Option<Instant> {
+        self.waiting.push(delivery);
+        (self.waiting.len() == 1).then(|| now.max(self.free_at))
+    }
+
+    /// The interrupt: what waits, in order.
+    pub(crate) fn batch(&mut self, now: Instant) -> &mut Vec<Delivery> {
+        self.free_at = now + self.interval;
+        &mut self.waiting
+    }
+
+    /// Gives back the memory of a batch that was dealt with.
+    pub(crate) fn reuse(&mut self, empty: Vec<Delivery>) {
+        self.waiting = empty;
+    }
+}

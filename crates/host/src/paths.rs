@@ -1,0 +1,218 @@
+//! The way of a packet through its host: from TCP to the line and from the line to TCP. What stands on
+//! it is in [`crate::nic`].
+
+use std::mem;
+
+use lowtide_net::{Delivery, HostId, Network, Packet};
+use lowtide_sim::{Entity, Scheduler};
+use lowtide_tcp::{Arrival, ConnId};
+use lowtide_units::{HostStamp, Instant};
+use lowtide_wire::Segment;
+
+use crate::app::Side;
+use crate::bucket::Waiting;
+use crate::calibration::Calibration;
+use crate::clock::{Clock, Received, Sent};
+use crate::node::{address, packet};
+use crate::world::{FLUSH, INTERRUPT, SEND, World};
+
+impl World<'_> {
+    /// Everything that a connection has to send goes on its way.
+    pub(crate) fn transmit(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let Some(peer) = self.handles.get(side.peer().index() as usize) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        while let Some(transmit) = conn.poll_transmit(now) {
+            let mut stamp = None;
+            for i in 0..transmit.segments {
+                let segment: Segment = transmit.segment(i);
+                let packet =
+                    packet(handle.host, peer.host, segment, side.index(), side.peer().index());
+                if let Some(pacer) = &mut node.pacer {
+                    let ends = (i + 1 == transmit.segments).then_some(transmit.id);
+                    if let Some(at) = pacer.push(now, Waiting { packet, made: now, ends }) {
+                        sched.at(at, Entity::new(SEND, handle.host));
+                    }
+                    continue;
+                }
+                let stamps = (&mut node.clock, &mut node.calibration);
+                stamp = send(&mut self.net, stamps, now, now, packet, sched).or(stamp);
+            }
+            if let Some(stamp) = stamp {
+                conn.on_transmitted(transmit.id, stamp);
+            }
+        }
+    }
+
+    /// Burst control of a host lets packets go.
+    pub(crate) fn send_paced(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let Some(pacer) = &mut node.pacer else { return };
+        while let Some(Waiting { packet, made, ends }) = pacer.pop(now) {
+            let stamps = (&mut node.clock, &mut node.calibration);
+            let Some(stamp) = send(&mut self.net, stamps, now, made, packet, sched) else {
+                continue;
+            };
+            let conn = self.handles.get(packet.src_conn as usize).and_then(|h| h.conn);
+            if let Some((id, conn)) = ends.zip(conn)
+                && let Some(conn) = node.endpoint.conn(conn)
+            {
+                conn.on_transmitted(id, stamp);
+            }
+        }
+        if let Some(next) = pacer.next(now) {
+            sched.at(next, Entity::new(SEND, host));
+        }
+    }
+
+    /// A packet has come off the line.
+    pub(crate) fn deliver(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
+        let HostId(host) = delivery.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        node.note_delivery(now, &delivery.packet.segment);
+        if let Some(moderator) = &mut node.moderator {
+            if let Some(at) = moderator.push(now, *delivery) {
+                sched.at(at, Entity::new(INTERRUPT, host));
+            }
+            return;
+        }
+        self.take(now, delivery, sched);
+    }
+
+    /// The interrupt of a host's NIC: it takes all that has come.
+    pub(crate) fn interrupt(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let Some(moderator) = &mut node.moderator else { return };
+        let mut batch = mem::take(moderator.batch(now));
+        for delivery in &batch {
+            self.take(now, delivery, sched);
+        }
+        batch.clear();
+        let node = self.nodes.get_mut(host as usize);
+        if let Some(moderator) = node.and_then(|n| n.moderator.as_mut()) {
+            moderator.reuse(batch);
+        }
+    }
+
+    /// The host takes a packet off the NIC, stamps it, and aggregates it if it does that.
+    fn take(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
+        let Delivery { host: HostId(host), mut packet, came, .. } = *delivery;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let stamp = node.clock.on_receive(Received { came, taken: now, given: now });
+        let on_line = || self.net.serialization(HostId(host), packet.size).unwrap_or_default();
+        packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
+        let side = Side::from_index(packet.dst_conn);
+        if self.delays.watches(side) {
+            let conn = self.handles.get(side.index() as usize).and_then(|h| h.conn);
+            let conn = conn.and_then(|id| node.endpoint.conn(id));
+            self.delays.on_data(side, delivery, conn.as_deref());
+        }
+        let Some(aggregator) = &mut node.aggregator else {
+            self.give(now, host, &packet, sched);
+            return;
+        };
+        let mut ready = mem::take(&mut self.ready);
+        aggregator.push(now, packet, &mut ready);
+        if let Some(at) = aggregator.arm() {
+            sched.at(at, Entity::new(FLUSH, host));
+        }
+        self.give_all(now, host, ready, sched);
+    }
+
+    /// Aggregates of a host have waited long enough.
+    pub(crate) fn flush(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let Some(aggregator) = &mut node.aggregator else { return };
+        let mut ready = mem::take(&mut self.ready);
+        aggregator.flush(now, &mut ready);
+        if let Some(at) = aggregator.arm() {
+            sched.at(at, Entity::new(FLUSH, host));
+        }
+        self.give_all(now, host, ready, sched);
+    }
+
+    fn give_all(&mut self, now: Instant, host: u32, mut ready: Vec<Packet>, sched: &mut Scheduler) {
+        for packet in &ready {
+            self.give(now, host, packet, sched);
+        }
+        ready.clear();
+        self.ready = ready;
+    }
+
+    /// TCP gets a segment.
+    fn give(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        self.counts.segments += 1;
+        let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
+        let side = Side::from_index(packet.dst_conn);
+        let remote = address(packet.src.0);
+        match node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint) {
+            Arrival::Taken(id, _) => {
+                if self.delays.watches(side) {
+                    self.delays.on_ack(
+                        now,
+                        side,
+                        &packet.segment,
+                        node.endpoint.conn(id).as_deref(),
+                    );
+                }
+                self.serve(now, side, id, sched);
+            }
+            Arrival::Refused(id, _) => {
+                self.counts.rejected += 1;
+                self.serve(now, side, id, sched);
+            }
+            Arrival::Opened(id) => {
+                if let Some(handle) = self.handles.get_mut(side.index() as usize) {
+                    handle.conn = Some(id);
+                }
+                self.serve(now, side, id, sched);
+            }
+            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {
+                self.counts.rejected += 1;
+                self.send_replies(now, host, packet, sched);
+            }
+        }
+    }
+
+    /// RST and TIME-WAIT ACKs go back where the packet came from.
+    fn send_replies(&mut self, now: Instant, host: u32, cause: &Packet, sched: &mut Scheduler) {
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        while let Some((_, segment)) = node.endpoint.poll_reply() {
+            let reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
+            let Some(pacer) = &mut node.pacer else {
+                self.net.send(now, reply, sched);
+                continue;
+            };
+            if let Some(at) = pacer.push(now, Waiting { packet: reply, made: now, ends: None }) {
+                sched.at(at, Entity::new(SEND, host));
+            }
+        }
+    }
+}
+
+/// A packet that TCP made at `made` goes to the NIC. Returns its stamp, which it carries where it has a
+/// place for it (DX); `None` when the NIC had no room.
+fn send(
+    net: &mut Network,
+    (clock, calibration): (&mut Clock, &mut Calibration),
+    now: Instant,
+    made: Instant,
+    mut packet: Packet,
+    sched: &mut Scheduler,
+) -> Option<HostStamp> {
+    let (host, size) = (packet.src, packet.size);
+    let mut stamp = |net: &Network, left| {
+        let stamp = clock.on_send(Sent { made, handed: now, left });
+        calibration.sent(stamp, || net.serialization(host, size).unwrap_or_default())
+    };
+    if packet.segment.options.delay().is_none() {
+        let left = net.send(now, packet, sched)?;
+        return Some(stamp(net, left));
+    }
+    // The stamp is in the packet, so it is taken before the packet is gone.
+    let stamp = stamp(net, net.would_leave(now, host, size)?);
+    packet.segment.stamp_departure(stamp);
+    net.send(now, packet, sched).map(|_| stamp)
+}
