@@ -165,7 +165,7 @@ fn merge_delays(first: &mut Segment, next: &Segment) {
 mod tests {
     use lowtide_net::HostId;
     use lowtide_units::Bytes;
-    use lowtide_wire::{SeqNum, Timestamps};
+    use lowtide_wire::{DelayStamps, SeqNum, Timestamps};
 
     use super::*;
 
@@ -222,6 +222,29 @@ mod tests {
         let bytes = |p: &Packet| p.segment.payload_len;
         assert_eq!(had.map(bytes).sum::<u32>(), has.map(bytes).sum::<u32>(), "no byte is lost");
         out.iter().map(|p| p.segment.segments()).collect()
+    }
+
+    /// DX §V-A, "LRO handling": one-way times of 10, 20 and 60 us, between clocks 3 s apart.
+    #[test]
+    fn stamps_of_the_segments_become_their_mean() {
+        let stamped = |i: u32, left_us: u64, took_us: u64, echo: (u32, u32)| {
+            let mut packet = segment(1, i);
+            let (sent, arrived) = echo;
+            let left = (left_us * 1_000) as u32;
+            packet.segment.options.set_delay(DelayStamps { sent, arrived, left });
+            packet.segment.rx.stamp = Some(HostStamp((3_000_000 + left_us + took_us) * 1_000));
+            packet
+        };
+        let none = (0, 0);
+        let three =
+            [stamped(0, 100, 10, none), stamped(1, 101, 20, none), stamped(2, 102, 60, none)];
+        let one = out(&three)[0].segment;
+        assert_eq!(one.segments(), 3);
+        assert_eq!(one.options.delay().unwrap().left, 102_000);
+        assert_eq!(one.rx.stamp, Some(HostStamp((3_000_000 + 102 + 30) * 1_000)));
+        // An acknowledgement that rides on data is not thrown away.
+        let echoes = [stamped(0, 100, 10, (1, 2)), stamped(1, 101, 20, (3, 4))];
+        assert_eq!(counts(&echoes), [1, 1]);
     }
 
     /// Three segments of a flow of which the second is changed.
