@@ -27,6 +27,9 @@
 //!   reaction. A second timeout without a measurement between them always is: nothing comes back.
 //! - The weight of a measurement is the number of segments that its ACK stands for.
 //!
+//! A queue in the sender's own NIC lies before `t1` and is no delay of the network: where the NIC is the
+//! bottleneck, the window grows until the peer's window or the send buffer stops it.
+//!
 //! Where the peer has no delay option the connection takes `newreno` in its place, and says so
 //! ([`Info::cc`](crate::Info)).
 //!
