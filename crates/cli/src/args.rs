@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Table {
         /// The run directory
         dir: PathBuf,
-        /// Which table: flows, probes, queues, queue_levels, queue_samples or links
+        /// Which table: flows, probes, queues, queue_levels, queue_samples, delays or links
         table: String,
         /// As CSV instead of aligned columns
         #[arg(long)]

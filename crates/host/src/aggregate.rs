@@ -7,12 +7,13 @@
 //! and a segment with CWR, SYN, FIN, RST or URG goes alone. A segment with PSH, or shorter than the
 //! first, ends an aggregate; a pure ACK is never held.
 //!
-//! The aggregate carries the header of its first segment with its stamp and its TSval, which is the one
+//! The aggregate carries the header of its first segment with its stamp (the mean where segments carry
+//! stamps of their own, DX §V-A) and its TSval, which is the one
 //! that a delayed ACK echoes (RFC 7323 §4.3), and the newest TSecr. Linux takes only equal timestamps,
 //! FreeBSD any that grow: so does this.
 
 use lowtide_net::Packet;
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::{Ecn, Flags, Segment};
 
 use crate::nic::AggregationSpec;
@@ -107,6 +108,9 @@ fn continues(first: &Segment, next: &Segment) -> bool {
     let bare = |segment: &Segment| {
         let mut options = segment.options;
         options.timestamps = None;
+        if options.delay().is_some_and(|stamps| stamps.echo().is_none()) {
+            options.experimental = None;
+        }
         options
     };
     let grows = match (first.options.timestamps, next.options.timestamps) {
@@ -130,6 +134,7 @@ fn continues(first: &Segment, next: &Segment) -> bool {
 fn merge(first: &mut Packet, next: &Packet) {
     let segment = &mut first.segment;
     let count = segment.segments() + next.segment.segments();
+    merge_delays(segment, &next.segment);
     segment.payload_len += next.segment.payload_len;
     segment.flags = segment.flags.with(next.segment.flags);
     if let (Some(first), Some(next)) =
@@ -143,11 +148,24 @@ fn merge(first: &mut Packet, next: &Packet) {
     first.size = segment.ipv4_len();
 }
 
+/// The aggregate has the newest departure, and a stamp so far behind it as its segments were under way in
+/// the mean (DX §V-A, "LRO handling").
+fn merge_delays(first: &mut Segment, next: &Segment) {
+    let (Some(a), Some(b)) = (first.options.delay(), next.options.delay()) else { return };
+    let (Some(at), Some(then)) = (first.rx.stamp, next.rx.stamp) else { return };
+    // Modulo 2^32, as the stamps on the wire.
+    let took = |at: HostStamp, left: u32| (at.0 as u32).wrapping_sub(left);
+    let more = i64::from(took(at, a.left).wrapping_sub(took(then, b.left)).cast_signed());
+    let (n, of_next) = (i64::from(first.segments()), i64::from(next.segments()));
+    first.rx.stamp = Some(HostStamp(then.0.saturating_add_signed(more * n / (n + of_next))));
+    first.options.experimental = next.options.experimental;
+}
+
 #[cfg(test)]
 mod tests {
     use lowtide_net::HostId;
     use lowtide_units::Bytes;
-    use lowtide_wire::{SeqNum, Timestamps};
+    use lowtide_wire::{DelayStamps, SeqNum, Timestamps};
 
     use super::*;
 
@@ -204,6 +222,29 @@ mod tests {
         let bytes = |p: &Packet| p.segment.payload_len;
         assert_eq!(had.map(bytes).sum::<u32>(), has.map(bytes).sum::<u32>(), "no byte is lost");
         out.iter().map(|p| p.segment.segments()).collect()
+    }
+
+    /// DX §V-A, "LRO handling": one-way times of 10, 20 and 60 us, between clocks 3 s apart.
+    #[test]
+    fn stamps_of_the_segments_become_their_mean() {
+        let stamped = |i: u32, left_us: u64, took_us: u64, echo: (u32, u32)| {
+            let mut packet = segment(1, i);
+            let (sent, arrived) = echo;
+            let left = (left_us * 1_000) as u32;
+            packet.segment.options.set_delay(DelayStamps { sent, arrived, left });
+            packet.segment.rx.stamp = Some(HostStamp((3_000_000 + left_us + took_us) * 1_000));
+            packet
+        };
+        let none = (0, 0);
+        let three =
+            [stamped(0, 100, 10, none), stamped(1, 101, 20, none), stamped(2, 102, 60, none)];
+        let one = out(&three)[0].segment;
+        assert_eq!(one.segments(), 3);
+        assert_eq!(one.options.delay().unwrap().left, 102_000);
+        assert_eq!(one.rx.stamp, Some(HostStamp((3_000_000 + 102 + 30) * 1_000)));
+        // An acknowledgement that rides on data is not thrown away.
+        let echoes = [stamped(0, 100, 10, (1, 2)), stamped(1, 101, 20, (3, 4))];
+        assert_eq!(counts(&echoes), [1, 1]);
     }
 
     /// Three segments of a flow of which the second is changed.

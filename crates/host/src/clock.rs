@@ -48,6 +48,8 @@ pub struct ClockSpec {
     pub place: Place,
     /// By how much they are wrong.
     pub noise: NoiseSpec,
+    /// Stamps that are closer than the line allows are put apart (DX §III, "Error calibration").
+    pub calibrate: bool,
 }
 
 impl ClockSpec {
@@ -60,6 +62,7 @@ impl ClockSpec {
         granularity: Duration::from_ns(1),
         place: Place::Hardware,
         noise: NoiseSpec::None,
+        calibrate: false,
     };
 }
 

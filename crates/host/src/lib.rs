@@ -7,7 +7,9 @@
 mod aggregate;
 mod app;
 mod bucket;
+mod calibration;
 pub mod clock;
+mod delays;
 mod error;
 mod nic;
 mod node;
@@ -27,8 +29,8 @@ pub use error::RunError;
 pub use nic::{AggregationSpec, NicSpec};
 pub use noise::{DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST};
 pub use outcome::{
-    Counts, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueLevel, QueueRecord,
-    QueueSample,
+    Counts, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueLevel,
+    QueueRecord, QueueSample,
 };
 pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};

@@ -12,6 +12,7 @@ use lowtide_wire::Segment;
 use crate::aggregate::Aggregator;
 use crate::app::SERVER_PORT;
 use crate::bucket::Pacer;
+use crate::calibration::Calibration;
 use crate::clock::Clock;
 use crate::nic::Moderator;
 use crate::setup::HostSetup;
@@ -26,6 +27,7 @@ pub(crate) struct Node {
     pub(crate) config: Arc<Config>,
     pub(crate) address: IpAddr,
     pub(crate) clock: Clock,
+    pub(crate) calibration: Calibration,
     // What most hosts do not have takes a pointer each.
     pub(crate) pacer: Option<Box<Pacer>>,
     pub(crate) moderator: Option<Box<Moderator>>,
@@ -63,6 +65,7 @@ impl Node {
             config,
             address: address(index),
             clock,
+            calibration: Calibration::new(&setup.clock),
             pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
             moderator: moderates.then(|| Box::new(Moderator::new(nic.moderation))),
             aggregator: nic.aggregation.map(|spec| Box::new(Aggregator::new(&spec))),

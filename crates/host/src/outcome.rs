@@ -84,6 +84,8 @@ pub struct FlowRecord {
     pub delack_missed: u64,
     /// ACKs that the rule took for released by the timer and that were not.
     pub delack_imagined: u64,
+    /// Window reductions because of queueing delay.
+    pub delay_reductions: u64,
     /// Payload bytes that the receiver got with CE.
     pub marked_bytes: u64,
     /// Payload bytes that the receiver got in all, duplicates included.
@@ -106,6 +108,10 @@ pub struct FlowRecord {
     pub feedback_used: Option<&'static str>,
     /// The receiver's policy that was really used.
     pub ack_used: &'static str,
+    /// The delay option was really agreed.
+    pub delay_option: bool,
+    /// The control that really acted: another than `cc` where that one cannot work.
+    pub cc_used: &'static str,
     /// How it ended.
     pub status: FlowStatus,
     /// Why it failed, when it did.
@@ -171,6 +177,8 @@ pub struct ProbeRow {
     pub in_flight: u64,
     /// DCTCP's alpha in units of 2^-20, where the control has one.
     pub alpha_q20: Option<u64>,
+    /// One-way queueing delay that the last ACK told of, where the delay option is agreed.
+    pub queueing_delay: Option<Duration>,
     /// Bytes acknowledged so far.
     pub acked: u64,
 }
@@ -186,6 +194,20 @@ pub struct QueueSample {
     pub packets: u32,
     /// Length in bytes.
     pub bytes: u64,
+}
+
+/// A queueing delay as a sender computed it, and as it was (DX fig. 12).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DelayRow {
+    /// When the ACK came that told of it.
+    pub at: Instant,
+    /// Flow number.
+    pub flow: u32,
+    /// What the sender made of the stamps.
+    pub computed: Duration,
+    /// How long the segments that the ACK covers waited in queues of switches, in the mean; full ones
+    /// only, as the sender counts.
+    pub actual: Duration,
 }
 
 /// Work done, for speed figures.
@@ -220,6 +242,8 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// Sampled senders, by time then flow.
     pub probes: Vec<ProbeRow>,
+    /// Queueing delays of sampled senders, by time.
+    pub delays: Vec<DelayRow>,
     /// Sampled queues, by time then queue.
     pub queue_samples: Vec<QueueSample>,
     /// Work done.

@@ -3,15 +3,16 @@
 
 use std::mem;
 
-use lowtide_net::{Delivery, HostId, Packet};
+use lowtide_net::{Delivery, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{Arrival, ConnId};
-use lowtide_units::Instant;
+use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::Segment;
 
 use crate::app::Side;
 use crate::bucket::Waiting;
-use crate::clock::{Received, Sent};
+use crate::calibration::Calibration;
+use crate::clock::{Clock, Received, Sent};
 use crate::node::{address, packet};
 use crate::world::{FLUSH, INTERRUPT, SEND, World};
 
@@ -37,9 +38,8 @@ impl World<'_> {
                     }
                     continue;
                 }
-                let left = self.net.send(now, packet, sched);
-                let sent = left.map(|left| Sent { made: now, handed: now, left });
-                stamp = sent.map(|sent| node.clock.on_send(sent)).or(stamp);
+                let stamps = (&mut node.clock, &mut node.calibration);
+                stamp = send(&mut self.net, stamps, now, now, packet, sched).or(stamp);
             }
             if let Some(stamp) = stamp {
                 conn.on_transmitted(transmit.id, stamp);
@@ -52,8 +52,10 @@ impl World<'_> {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let Some(pacer) = &mut node.pacer else { return };
         while let Some(Waiting { packet, made, ends }) = pacer.pop(now) {
-            let Some(left) = self.net.send(now, packet, sched) else { continue };
-            let stamp = node.clock.on_send(Sent { made, handed: now, left });
+            let stamps = (&mut node.clock, &mut node.calibration);
+            let Some(stamp) = send(&mut self.net, stamps, now, made, packet, sched) else {
+                continue;
+            };
             let conn = self.handles.get(packet.src_conn as usize).and_then(|h| h.conn);
             if let Some((id, conn)) = ends.zip(conn)
                 && let Some(conn) = node.endpoint.conn(conn)
@@ -97,10 +99,17 @@ impl World<'_> {
 
     /// The host takes a packet off the NIC, stamps it, and aggregates it if it does that.
     fn take(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
-        let Delivery { host: HostId(host), mut packet, came } = *delivery;
+        let Delivery { host: HostId(host), mut packet, came, .. } = *delivery;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let stamp = node.clock.on_receive(Received { came, taken: now, given: now });
-        packet.segment.rx.stamp = Some(stamp);
+        let on_line = || self.net.serialization(HostId(host), packet.size).unwrap_or_default();
+        packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
+        let side = Side::from_index(packet.dst_conn);
+        if self.delays.watches(side) {
+            let conn = self.handles.get(side.index() as usize).and_then(|h| h.conn);
+            let conn = conn.and_then(|id| node.endpoint.conn(id));
+            self.delays.on_data(side, delivery, conn.as_deref());
+        }
         let Some(aggregator) = &mut node.aggregator else {
             self.give(now, host, &packet, sched);
             return;
@@ -141,7 +150,17 @@ impl World<'_> {
         let side = Side::from_index(packet.dst_conn);
         let remote = address(packet.src.0);
         match node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint) {
-            Arrival::Taken(id, _) => self.serve(now, side, id, sched),
+            Arrival::Taken(id, _) => {
+                if self.delays.watches(side) {
+                    self.delays.on_ack(
+                        now,
+                        side,
+                        &packet.segment,
+                        node.endpoint.conn(id).as_deref(),
+                    );
+                }
+                self.serve(now, side, id, sched);
+            }
             Arrival::Refused(id, _) => {
                 self.counts.rejected += 1;
                 self.serve(now, side, id, sched);
@@ -173,4 +192,29 @@ impl World<'_> {
             }
         }
     }
+}
+
+/// A packet that TCP made at `made` goes to the NIC. Returns its stamp, which it carries where it has a
+/// place for it (DX); `None` when the NIC had no room.
+fn send(
+    net: &mut Network,
+    (clock, calibration): (&mut Clock, &mut Calibration),
+    now: Instant,
+    made: Instant,
+    mut packet: Packet,
+    sched: &mut Scheduler,
+) -> Option<HostStamp> {
+    let (host, size) = (packet.src, packet.size);
+    let mut stamp = |net: &Network, left| {
+        let stamp = clock.on_send(Sent { made, handed: now, left });
+        calibration.sent(stamp, || net.serialization(host, size).unwrap_or_default())
+    };
+    if packet.segment.options.delay().is_none() {
+        let left = net.send(now, packet, sched)?;
+        return Some(stamp(net, left));
+    }
+    // The stamp is in the packet, so it is taken before the packet is gone.
+    let stamp = stamp(net, net.would_leave(now, host, size)?);
+    packet.segment.stamp_departure(stamp);
+    net.send(now, packet, sched).map(|_| stamp)
 }

@@ -56,6 +56,7 @@ impl Sampler {
             rto: info.rto,
             in_flight: info.in_flight,
             alpha_q20: alpha.0,
+            queueing_delay: info.queueing_delay,
             acked: info.bytes_acked,
         });
     }

@@ -1,7 +1,7 @@
 //! From the end of a run to its rows.
 
 use lowtide_sim::Digest;
-use lowtide_tcp::{EcnMode, Info, switches};
+use lowtide_tcp::{DelayMode, EcnMode, Info, switches};
 use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::app::{Progress, Side};
@@ -24,6 +24,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         flows,
         queues,
         probes: world.sampler.rows,
+        delays: world.delays.rows(),
         queue_samples: world.sampler.queues,
         counts: world.counts,
     }
@@ -94,6 +95,7 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         delack_found: u64::from(guesses.found),
         delack_missed: u64::from(guesses.missed),
         delack_imagined: u64::from(guesses.imagined),
+        delay_reductions: counters.delay_reductions,
         marked_bytes: server.map_or(0, |s| s.marked_bytes),
         received_bytes: server.map_or(0, |s| s.received_bytes),
         srtt: client.and_then(|c| c.srtt),
@@ -105,6 +107,8 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         ecn_mode: mode.name(),
         feedback_used: mode.feedback(sender.feedback),
         ack_used: server.map_or(EcnMode::Off, |s| s.ecn).ack(receiver.ack),
+        delay_option: client.is_some_and(|c| c.delay == DelayMode::On),
+        cc_used: client.map_or(sender.cc, |c| c.cc),
         status,
         error: progress.failed.map(lowtide_tcp::CloseReason::name),
     })

@@ -41,6 +41,8 @@ pub struct ProbePlan {
     pub flows_per_group: u32,
     /// Sample the length of the switch queues too.
     pub queues: bool,
+    /// Set each queueing delay that a sampled flow computes beside the true one.
+    pub delays: bool,
 }
 
 /// One host.

@@ -8,6 +8,7 @@ use lowtide_tcp::{CloseReason, ConnId, Event};
 use lowtide_units::{Bytes, Instant};
 
 use crate::app::{BACKLOG, Handle, Progress, SERVER_PORT, Side};
+use crate::delays::Delays;
 use crate::error::RunError;
 use crate::node::{Node, address};
 use crate::outcome::Counts;
@@ -36,6 +37,7 @@ pub(crate) struct World<'a> {
     /// By flow; empty when every flow is written at once.
     writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
+    pub(crate) delays: Delays,
     pub(crate) counts: Counts,
     /// Packets on their way to TCP; empty between events.
     pub(crate) ready: Vec<Packet>,
@@ -115,6 +117,7 @@ impl<'a> World<'a> {
         let handle = |host| Handle { host, conn: None, armed: Instant::FAR_FUTURE, last: None };
         let handles = setup.flows.iter().flat_map(|f| [handle(f.src), handle(f.dst)]).collect();
         let sampler = Sampler::new(setup, &net);
+        let delays = Delays::new(setup.probes.delays, &sampler.flows);
         let unfinished = flows.iter().filter(|f| !f.is_over()).count();
         Ok(Self {
             setup,
@@ -124,6 +127,7 @@ impl<'a> World<'a> {
             handles,
             writers,
             sampler,
+            delays,
             counts: Counts::default(),
             ready: Vec::new(),
             warm: Instant::ZERO + setup.warmup,

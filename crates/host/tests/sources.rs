@@ -28,7 +28,7 @@ fn a_pause_follows_each_burst_that_was_acknowledged() {
         interval: Some(Duration::from_us(100)),
         groups: vec![0],
         flows_per_group: 1,
-        queues: false,
+        ..ProbePlan::default()
     };
     let outcome = outcome(&setup);
     // A burst takes 0.85 ms on the line, and a few round trips of 0.11 ms in slow start.

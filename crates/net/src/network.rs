@@ -50,6 +50,9 @@ pub struct Delivery {
     pub packet: Packet,
     /// When its last bit came off the line: earlier than its event by the jitter of the host.
     pub came: Instant,
+    /// How long it waited in queues of switches, in whole nanoseconds for each. For whoever compares a
+    /// measurement with the truth: no host can know it.
+    pub waited: Duration,
 }
 
 impl Network {
@@ -117,6 +120,12 @@ impl Network {
         Some(port.departure_of(now, size))
     }
 
+    /// How long a packet of `size` IP bytes is on the line of `host`.
+    pub fn serialization(&self, host: HostId, size: u32) -> Option<Duration> {
+        let port = self.ports.get(self.routes.nic(host)? as usize)?;
+        Some(port.line().serialization(size))
+    }
+
     /// The event of `port` has come: its first packet arrives at the far end of the line.
     ///
     /// Returns it when it has reached its host, or `None` when it went on from a switch (or was
@@ -135,11 +144,16 @@ impl Network {
         match this.far() {
             Far::Host(host) => {
                 let came = departure + this.line().delay;
-                Some(Delivery { host, packet: self.pool.take(id), came })
+                let waited = Duration::from_ns(u64::from(self.pool.head(id).waited));
+                Some(Delivery { host, packet: self.pool.take(id), came, waited })
             }
             Far::Switch(switch) => {
                 let next = self.routes.port(switch, self.pool.head(id).dst);
-                self.enqueue(now, next, id, sched);
+                if let Some(departure) = self.enqueue(now, next, id, sched) {
+                    let size = self.pool.head(id).size;
+                    let on_line = self.ports[next as usize].line().serialization(size);
+                    self.pool.wait(id, departure.saturating_since(now + on_line));
+                }
                 None
             }
         }

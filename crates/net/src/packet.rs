@@ -1,6 +1,7 @@
 //! Packets, and the pool they live in while they are under way.
 
 use lowtide_sim::Digest;
+use lowtide_units::Duration;
 use lowtide_wire::{Ecn, Segment};
 
 use crate::HostId;
@@ -48,6 +49,8 @@ pub(crate) struct Head {
     pub(crate) identity: u64,
     pub(crate) dst: HostId,
     pub(crate) size: u32,
+    /// Nanoseconds in queues of switches so far.
+    pub(crate) waited: u32,
     pub(crate) ecn: Ecn,
 }
 
@@ -66,6 +69,7 @@ impl Pool {
             identity: packet.identity(),
             dst: packet.dst,
             size: packet.size,
+            waited: 0,
             ecn: packet.segment.ecn,
         };
         if let Some(id) = self.free.pop() {
@@ -81,6 +85,12 @@ impl Pool {
     #[inline]
     pub(crate) fn head(&self, id: PacketId) -> &Head {
         &self.heads[id.0 as usize]
+    }
+    /// The packet waits that much more.
+    #[inline]
+    pub(crate) fn wait(&mut self, id: PacketId, span: Duration) {
+        let waited = &mut self.heads[id.0 as usize].waited;
+        *waited = waited.saturating_add(span.as_ns() as u32);
     }
     pub(crate) fn set_ce(&mut self, id: PacketId) {
         self.heads[id.0 as usize].ecn = Ecn::Ce;

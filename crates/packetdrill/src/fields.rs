@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use lowtide_tcp::{EcnMode, LimitedBy, State};
+use lowtide_tcp::{DelayMode, EcnMode, LimitedBy, State};
 use lowtide_units::Duration;
 
 use crate::stack::View;
@@ -172,6 +172,13 @@ pub static FIELDS: &[Field] = &[
     field("pacing_rate", Kind::Number, "rate at which data is spaced, bit/s", |v| {
         v.info.pacing_rate.map_or(Value::Absent, |r| n(r.as_bps()))
     }),
+    field("delay_reductions", Kind::Number, "reductions because of queueing delay so far", |v| {
+        n(v.info.counters.delay_reductions)
+    }),
+    field("queueing_delay", Kind::Time, "one-way queueing delay that the last ACK told of", |v| {
+        time(v.info.queueing_delay)
+    }),
+    field("cc", Kind::Name, "the congestion control that acts", |v| Value::Name(v.info.cc)),
     field("delivered_ce", Kind::Number, "payload bytes that the decoder counted as CE", |v| {
         n(v.info.counters.delivered_ce)
     }),
@@ -191,6 +198,9 @@ pub static FIELDS: &[Field] = &[
         "packets that came with CE, payload or none; 0 without AccECN",
         |v| n(v.info.received_ce_pkts),
     ),
+    field("delay_option", Kind::Name, "the delay option was agreed: true or false", |v| {
+        flag(v.info.delay == DelayMode::On)
+    }),
     field(
         "limited_by",
         Kind::Name,
@@ -305,6 +315,7 @@ pub(crate) fn word(field: &Field, word: &str) -> Option<Operand> {
         (_, "ecn_mode") => {
             MODES.iter().map(|m| m.name()).find(|name| *name == word).map(Operand::Word)
         }
+        (_, "cc") => lowtide_tcp::cc::find(word).map(|entry| Operand::Word(entry.name)),
         (Kind::Name, _) if word == "true" => Some(Operand::Word("true")),
         (Kind::Name, _) if word == "false" => Some(Operand::Word("false")),
         (_, "ssthresh" | "ssthresh_bytes") if word == "infinite" => Some(Operand::Word("infinite")),

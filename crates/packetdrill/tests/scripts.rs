@@ -73,7 +73,8 @@ fn every_script_says_what_it_shows() {
         let text = fs::read_to_string(&path).unwrap();
         let header: String =
             text.lines().take_while(|line| line.starts_with("//")).collect::<Vec<_>>().join("\n");
-        let cites = ["RFC ", "DCTCP", "HULL", "Vegas"].iter().any(|text| header.contains(text));
+        let cites =
+            ["RFC ", "DCTCP", "DX", "HULL", "Vegas"].iter().any(|text| header.contains(text));
         assert!(cites && header.contains('§'), "{} cites no section", path.display());
     }
 }

@@ -5,7 +5,9 @@ use lowtide_units::{Duration, Instant};
 
 use crate::digest::hex;
 use crate::quantile::{Quantile, Weight};
-use crate::rows::{FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
+use crate::rows::{
+    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow,
+};
 
 /// All rows of one run.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,6 +24,8 @@ pub struct RunTables {
     pub links: Vec<LinkRow>,
     /// Its sampled senders, by time then flow.
     pub probes: Vec<ProbeRow>,
+    /// Its computed and true queueing delays, by time.
+    pub delays: Vec<DelayRow>,
     /// Its sampled queues, by time then queue.
     pub queue_samples: Vec<QueueSampleRow>,
 }
@@ -59,7 +63,19 @@ impl RunTables {
                     rto_ns: p.rto.as_ns(),
                     in_flight_bytes: p.in_flight,
                     dctcp_alpha_q20: p.alpha_q20,
+                    queueing_delay_ns: p.queueing_delay.map(Duration::as_ns),
                     bytes_acked: p.acked,
+                })
+                .collect(),
+            delays: outcome
+                .delays
+                .iter()
+                .map(|d| DelayRow {
+                    time_ps: d.at.as_ps(),
+                    flow: d.flow,
+                    group: group_of(d.flow),
+                    computed_ns: d.computed.as_ns(),
+                    actual_ns: d.actual.as_ns(),
                 })
                 .collect(),
             queue_samples: outcome
@@ -146,10 +162,12 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         delack_found: f.delack_found,
         delack_missed: f.delack_missed,
         delack_imagined: f.delack_imagined,
+        delay_reductions: f.delay_reductions,
         marked_bytes: f.marked_bytes,
         received_bytes: f.received_bytes,
         srtt_ns: f.srtt.map(Duration::as_ns),
         cc: f.cc.to_owned(),
+        cc_used: f.cc_used.to_owned(),
         feedback: f.feedback.to_owned(),
         ack: f.ack.to_owned(),
         ecn: f.ecn,
@@ -157,6 +175,7 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         ecn_mode: f.ecn_mode.to_owned(),
         feedback_used: f.feedback_used.map(str::to_owned),
         ack_used: f.ack_used.to_owned(),
+        delay_option: f.delay_option,
         status: f.status.name().to_owned(),
         error: f.error.map(str::to_owned),
     }

@@ -13,7 +13,9 @@ use crate::files::{self, make_directory, remove_directory, rename, temporary, wr
 use crate::key::{Point, RunKey};
 use crate::manifest::{Manifest, ManifestRun, SCHEMA, Status};
 use crate::parquet::{self, ByRun, TableWriter};
-use crate::rows::{FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
+use crate::rows::{
+    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow,
+};
 use crate::table::{self, Row};
 
 const MANIFEST: &str = "manifest.json";
@@ -21,13 +23,14 @@ const PARTIAL: &str = "partial";
 const RUN_FILE: &str = "run.json";
 
 /// The names of all tables.
-pub const TABLES: [&str; 7] = [
+pub const TABLES: [&str; 8] = [
     RunRow::TABLE,
     FlowRow::TABLE,
     QueueRow::TABLE,
     LevelRow::TABLE,
     LinkRow::TABLE,
     ProbeRow::TABLE,
+    DelayRow::TABLE,
     QueueSampleRow::TABLE,
 ];
 
@@ -137,6 +140,7 @@ impl RunDir {
         write_rows(&growing, key, &tables.levels)?;
         write_rows(&growing, key, &tables.links)?;
         write_rows(&growing, key, &tables.probes)?;
+        write_rows(&growing, key, &tables.delays)?;
         write_rows(&growing, key, &tables.queue_samples)?;
         write_json(&growing.join(RUN_FILE), run)?;
         remove_directory(&place)?;
@@ -170,6 +174,7 @@ impl RunDir {
         self.merge_table::<LevelRow>(runs)?;
         self.merge_table::<LinkRow>(runs)?;
         self.merge_table::<ProbeRow>(runs)?;
+        self.merge_table::<DelayRow>(runs)?;
         self.merge_table::<QueueSampleRow>(runs)
     }
 
@@ -286,6 +291,7 @@ impl RunReader {
             links: self.links.take(run)?,
             levels: Vec::new(),
             probes: Vec::new(),
+            delays: Vec::new(),
             queue_samples: Vec::new(),
         }))
     }

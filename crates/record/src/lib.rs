@@ -28,6 +28,6 @@ pub use frame::{Frame, FrameColumn, FrameValues, read_frame};
 pub use key::{Point, RunKey};
 pub use manifest::{Manifest, ManifestRun, SCHEMA as MANIFEST_SCHEMA, Setting, Status};
 pub use quantile::{Quantile, Weight};
-pub use rows::{FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
+pub use rows::{DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
 pub use table::{Cell, Column, Row, schema};
 pub use text::{TextColumn, TextTable, read_table};

@@ -51,10 +51,12 @@ table! {
     delack_found: u64, "", "Of these, found by the sender's rule, where its control guesses (tdctcp).";
     delack_missed: u64, "", "Of these, not found by the rule.";
     delack_imagined: u64, "", "ACKs that the rule took for such and that were not.";
+    delay_reductions: u64, "", "Window reductions because of queueing delay.";
     marked_bytes: u64, "bytes", "Payload bytes that arrived with CE.";
     received_bytes: u64, "bytes", "Payload bytes that arrived, duplicates included.";
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";
-    cc: String, "", "Congestion control of the sender.";
+    cc: String, "", "Congestion control that the sender wished for.";
+    cc_used: String, "", "Congestion control that acted; another where the wished one could not work.";
     feedback: String, "", "Feedback decoder that was set for the sender.";
     ack: String, "", "Acknowledgement policy that was set for the receiver.";
     ecn: bool, "", "Whether ECN was agreed.";
@@ -62,6 +64,7 @@ table! {
     ecn_mode: String, "", "What was agreed: off, rfc3168 or accecn.";
     feedback_used: Option<String>, "", "Decoder that was really used; null without ECN.";
     ack_used: String, "", "Acknowledgement policy that was really used.";
+    delay_option: bool, "", "Whether the delay option of DX was agreed.";
     status: String, "", "complete, unfinished or failed.";
     error: Option<String>, "", "Why the connection failed.";
 }
@@ -78,6 +81,7 @@ table! {
     rto_ns: u64, "ns", "Retransmission timeout.";
     in_flight_bytes: u64, "bytes", "Bytes sent and not yet acknowledged or lost.";
     dctcp_alpha_q20: Option<u64>, "2^-20", "DCTCP's estimate of the marked fraction; 1048576 is one.";
+    queueing_delay_ns: Option<u64>, "ns", "One-way queueing delay that the last ACK told of; null without the delay option.";
     bytes_acked: u64, "bytes", "Bytes acknowledged so far.";
 }
 
@@ -117,6 +121,16 @@ table! {
     packets: u32, "packets", "A length that occurred.";
     time_ps: u64, "ps", "How long the queue had this length.";
     arrivals: u64, "packets", "Arriving packets that found it at this length.";
+}
+
+table! {
+    /// A queueing delay that a sender computed, beside the true one.
+    DelayRow, "delays":
+    time_ps: u64, "ps", "When the ACK came that told of it.";
+    flow: u32, "", "Number of the flow.";
+    group: String, "", "Traffic group of the flow.";
+    computed_ns: u64, "ns", "What the sender made of host stamps.";
+    actual_ns: u64, "ns", "Mean time in queues of switches of the full segments that the ACK covers.";
 }
 
 table! {

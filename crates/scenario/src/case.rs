@@ -39,6 +39,7 @@ impl Case {
                 groups: model.probes.groups.clone(),
                 flows_per_group: model.probes.flows_per_group,
                 queues: model.probes.queues,
+                delays: model.probes.delays,
             },
         }
     }

@@ -221,6 +221,7 @@ fn observation(out: &mut Text, model: &Model) {
     out.list("groups", probes.groups.iter().filter_map(name));
     out.bare("flows-per-group", probes.flows_per_group);
     out.bare("queues", probes.queues);
+    out.bare("delays", probes.delays);
 }
 
 #[cfg(test)]

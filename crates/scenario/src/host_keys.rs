@@ -62,6 +62,12 @@ pub(crate) const CLOCK: Section = Section {
             Unset("`40.35 us` for `stack`, else `0 s`"),
             "Standard deviation of that error; `none` and `dma` take none.",
         ),
+        key(
+            "calibrate",
+            Ty::Bool,
+            Is("false"),
+            "Put stamps that are closer than the line allows apart by the time that the later packet takes on it (DX §III, fig. 5).",
+        ),
     ],
     switches: false,
 };

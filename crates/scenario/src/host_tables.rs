@@ -27,6 +27,7 @@ pub(crate) fn clock(group: &mut Reader<'_, '_, '_>) -> ClockSpec {
         granularity: r.time("granularity").unwrap_or(ClockSpec::IDEAL.granularity),
         place,
         noise: noise(&mut r, default),
+        calibrate: r.bool("calibrate"),
     }
 }
 
@@ -130,4 +131,5 @@ pub(crate) fn write_clock(out: &mut Text, name: &str, clock: &ClockSpec) {
     };
     out.text("noise", name);
     out.text("noise-deviation", deviation);
+    out.bare("calibrate", clock.calibrate);
 }

@@ -283,6 +283,12 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "How many flows of each group, the first ones.",
             ),
             key("queues", Ty::Bool, Is("true"), "Sample the queues of the switches too."),
+            key(
+                "delays",
+                Ty::Bool,
+                Is("false"),
+                "Set each queueing delay that these flows compute from host stamps beside the true one (table `delays`).",
+            ),
         ],
         switches: false,
     },

@@ -113,6 +113,7 @@ pub(crate) struct Probes {
     pub(crate) groups: Vec<u16>,
     pub(crate) flows_per_group: u32,
     pub(crate) queues: bool,
+    pub(crate) delays: bool,
 }
 
 /// One table `[compare.bundles.NAME]`.
@@ -429,6 +430,7 @@ impl<'a, 's> File<'a, '_, 's> {
             groups,
             flows_per_group: r.count("flows-per-group") as u32,
             queues: r.bool("queues"),
+            delays: r.bool("delays"),
         }
     }
 

@@ -82,6 +82,7 @@ impl Connection {
 
         let rtt = self.measure_round_trip(now, seg, &acked, advanced);
         let feedback = self.decode(seg, &acked, advanced || later);
+        let measured = self.delay.as_mut().and_then(|delay| delay.on_ack(now, seg));
         self.counters.delivered_ce += feedback.bytes;
         self.counters.delivered_ce_segs += u64::from(feedback.segments);
         let round_ended = advanced && ack >= self.snd.round_end;
@@ -106,7 +107,8 @@ impl Connection {
             ce_segments: feedback.segments,
             ece: feedback.congested,
             rtt,
-            queueing_delay: None,
+            queueing_delay: measured.map(|m| m.queueing),
+            base_rtt: measured.map(|m| m.base_rtt),
             in_flight: self.snd.board.pipe(),
             prior_in_flight,
             delivery_rate: self.delivery_rate(now, &acked),
@@ -124,11 +126,13 @@ impl Connection {
         };
         self.snd.last_ece = seg.flags.contains(Flags::ECE);
         let reaction = self.cc.as_mut().map_or(Reaction::None, |cc| cc.on_ack(&sample));
-        // A control that goes by delay states its window itself, in one step, and owes no CWR.
         if reaction == Reaction::Reduced && sample.ece {
             self.counters.ecn_reductions += 1;
             self.ecn.on_cut(self.snd.nxt);
             self.reduce_for_ecn(&acked);
+        } else if reaction == Reaction::Reduced {
+            // A control that goes by delay states its window itself, in one step, and owes no CWR.
+            self.counters.delay_reductions += 1;
         }
         self.restart_timer(now, advanced);
         if extras {

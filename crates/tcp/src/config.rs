@@ -4,6 +4,7 @@
 use lowtide_units::{Bytes, Duration};
 
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
+use crate::delay::EchoRule;
 use crate::params::Params;
 
 /// How ECN is negotiated (RFC 3168 §6.1.1, RFC 9768 §3.1).
@@ -257,6 +258,14 @@ pub struct Config {
     pub sack: bool,
     /// Offer and use window scaling (RFC 7323).
     pub window_scaling: bool,
+    /// Offer and use the delay option of DX.
+    pub delay_option: bool,
+    /// What an ACK of several segments echoes of their stamps.
+    pub delay_echo: EchoRule,
+    /// How far above the least round trip still counts as the least.
+    pub delay_slack: Duration,
+    /// How long a least round trip that is not met is kept; zero is for ever.
+    pub delay_lifetime: Duration,
     /// How long TIME-WAIT lasts (2 MSL).
     pub time_wait: Duration,
     /// What a RST does in TIME-WAIT.
@@ -364,6 +373,10 @@ impl Default for Config {
             timestamp_granularity: Duration::from_ms(1),
             sack: true,
             window_scaling: true,
+            delay_option: false,
+            delay_echo: EchoRule::Mean,
+            delay_slack: Duration::from_ns(50),
+            delay_lifetime: Duration::ZERO,
             time_wait: Duration::from_secs(60),
             time_wait_reset: TimeWaitReset::Ignore,
             isn: IsnRule::Rfc6528,

@@ -10,6 +10,7 @@ use lowtide_wire::{Segment, SeqNum};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::defence::Throttle;
+use crate::delay::{Delay, DelayMode};
 use crate::ecn::EcnState;
 use crate::event::{CloseReason, Event, Pending, SegmentError};
 use crate::feedback::FeedbackDecoder;
@@ -43,10 +44,14 @@ pub struct Connection {
     pub(crate) timers: Timers,
     pub(crate) handshake: Handshake,
     pub(crate) cc: Option<Box<dyn CongestionControl>>,
+    /// Name of that control, which is not always the one that was wished.
+    pub(crate) acting: &'static str,
     pub(crate) decoder: Option<Box<dyn FeedbackDecoder>>,
     /// SACK and timestamps as agreed.
     pub(crate) sack_ok: bool,
     pub(crate) ts: Option<crate::timestamps::TimestampState>,
+    /// Queueing delay from host stamps, where that was agreed.
+    pub(crate) delay: Option<Box<Delay>>,
     pub(crate) pending: Pending,
     /// A RST to send: its sequence number, and its acknowledgement where it carries one.
     pub(crate) reset: Option<SeqNum>,
@@ -81,9 +86,11 @@ impl Connection {
             timers: Timers::OFF,
             handshake: Handshake::default(),
             cc: None,
+            acting: config.cc,
             decoder: None,
             sack_ok: false,
             ts: None,
+            delay: None,
             pending: Pending::default(),
             reset: None,
             counters: Counters::default(),
@@ -270,6 +277,9 @@ impl Connection {
             ecn: self.ecn.mode(),
             ect: self.ecn.may_set_ect(),
             received_ce_pkts: self.ecn.received_ce(),
+            cc: self.acting,
+            delay: self.delay_mode(),
+            queueing_delay: self.delay.as_ref().and_then(|d| d.last()).map(|m| m.queueing),
             snd_cwnd: self.cwnd(),
             snd_ssthresh: ssthresh,
             srtt: self.rtt.srtt(),
@@ -294,6 +304,14 @@ impl Connection {
         }
     }
 
+    fn delay_mode(&self) -> DelayMode {
+        match (&self.delay, self.config.delay_option) {
+            (Some(_), _) => DelayMode::On,
+            (None, true) => DelayMode::Refused,
+            (None, false) => DelayMode::Off,
+        }
+    }
+
     /// The control's window, or where PRR has it at present.
     fn cwnd(&self) -> u64 {
         if self.snd.prr().is_some() {
@@ -306,7 +324,8 @@ impl Connection {
     pub fn memory(&self) -> usize {
         let control = self.cc.as_deref().map_or(0, size_of_val);
         let decoder = self.decoder.as_deref().map_or(0, size_of_val);
-        size_of::<Self>() + control + decoder + self.rcv.heap() + self.snd.heap()
+        let delay = self.delay.as_deref().map_or(0, size_of_val);
+        size_of::<Self>() + control + decoder + delay + self.rcv.heap() + self.snd.heap()
     }
 
     /// Shows what the congestion control has to show beside its window.

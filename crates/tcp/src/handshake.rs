@@ -5,15 +5,17 @@
 
 pub(crate) mod state;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use lowtide_units::Instant;
-use lowtide_wire::{Flags, Options, Segment, SeqNum, Timestamps};
+use lowtide_wire::{DelayStamps, Flags, Options, Segment, SeqNum, Timestamps};
 
 use crate::ack;
 use crate::cc::{self, Path};
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::delay::Delay;
 use crate::ecn::PacketClass;
 use crate::event::{CloseReason, SegmentError};
 use crate::feedback;
@@ -69,6 +71,7 @@ impl Connection {
             mss: o.mss,
             window_scale: o.window_scale,
             sack_permitted: o.sack_permitted,
+            delay: o.offers_delay(),
         };
         let shift = if self.scaling() { self.scale() } else { 0 };
         self.rcv.synchronise(syn.seq, shift);
@@ -108,13 +111,17 @@ impl Connection {
                 echo: 0,
             }),
         };
-        Options {
+        let mut options = Options {
             mss: Some(mss),
             window_scale: window_scale.then(|| self.scale()),
             sack_permitted: self.config.sack && (!answering || peer.sack_permitted),
             timestamps,
             ..Options::default()
+        };
+        if self.config.delay_option && (!answering || peer.delay) {
+            options.offer_delay();
         }
+        options
     }
 
     /// Our SYN or SYN-ACK, when one is due.
@@ -216,7 +223,10 @@ impl Connection {
         // A shift above 14 is a peer's mistake: use 14 (RFC 7323 §2.3).
         self.snd.shift = if self.scaling() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.sack_ok = config.sack && peer.sack_permitted;
-        let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 };
+        let measures = config.delay_option && peer.delay;
+        self.delay = measures.then(|| Box::new(Delay::new(&config)));
+        let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 }
+            + if measures { DelayStamps::WIRE_LEN as u32 } else { 0 };
         // A hostile MSS must not make segments without payload.
         let peer_mss = peer.mss.unwrap_or(self.ip.default_mss()).max(LEAST_MSS);
         let segment = u32::from(peer_mss).min(config.mtu.saturating_sub(self.ip.headers()));
@@ -244,7 +254,11 @@ impl Connection {
             ecn: self.ecn.is_on(),
             now,
         };
-        let control = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
+        let wished = cc::find(config.cc).unwrap_or(&cc::newreno::ENTRY);
+        // A control that decides by delay is blind without the option.
+        let blind = wished.wants.host_stamps && !measures;
+        let control = if blind { &cc::newreno::ENTRY } else { wished };
+        self.acting = control.name;
         self.cc = Some((control.build)(&config.params, &path));
         let mode = self.ecn.mode();
         self.decoder = mode.feedback(config.feedback).map(|name| {

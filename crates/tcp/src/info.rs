@@ -3,6 +3,7 @@
 use lowtide_units::{Duration, HostStamp, Rate};
 
 use crate::cc::DelackTally;
+use crate::delay::DelayMode;
 use crate::ecn::EcnMode;
 use crate::sender::LimitedBy;
 use crate::state::State;
@@ -26,6 +27,8 @@ pub struct Counters {
     pub loss_probe_recoveries: u64,
     /// Reductions because of ECN.
     pub ecn_reductions: u64,
+    /// Reductions because of queueing delay.
+    pub delay_reductions: u64,
     /// Payload bytes that the decoder counted as CE.
     pub delivered_ce: u64,
     /// Segments that the decoder counted as CE; with Accurate ECN packets without payload as well.
@@ -49,6 +52,13 @@ pub struct Info {
     pub ect: bool,
     /// With Accurate ECN: packets that came with CE, with payload or without, SYNs apart.
     pub received_ce_pkts: u64,
+    /// Name of the congestion control that acts: another than the wished one where that one cannot
+    /// work, as its file says.
+    pub cc: &'static str,
+    /// Host stamps as agreed.
+    pub delay: DelayMode,
+    /// Time in queues that the last echo told of, one way, where host stamps are agreed.
+    pub queueing_delay: Option<Duration>,
     /// Congestion window, bytes; zero before ESTABLISHED. While PRR brings it down: what is in flight and
     /// what may go.
     pub snd_cwnd: u64,

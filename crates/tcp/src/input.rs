@@ -270,6 +270,11 @@ impl Connection {
         if !self.state.can_receive() {
             return Accepted::default();
         }
+        if let Some(delay) = &mut self.delay
+            && seg.payload_len >= self.snd.mss
+        {
+            delay.on_data(seg);
+        }
         let before = self.rcv.readable_upto();
         let accepted = self.rcv.on_segment(now, seg);
         self.pending.readable |= self.rcv.readable_upto() > before;

@@ -17,6 +17,7 @@ extern crate std;
 pub mod ack;
 pub mod cc;
 pub mod conformance;
+pub mod delay;
 pub mod feedback;
 pub mod profile;
 pub mod scheme;
@@ -58,6 +59,7 @@ pub use config::{
 };
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
+pub use delay::{DelayMode, EchoRule};
 pub use ecn::EcnMode;
 pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError};
 pub use event::{CloseReason, Event, SegmentError};

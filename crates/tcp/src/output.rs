@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use lowtide_units::{Duration, Instant};
-use lowtide_wire::{Flags, Segment, SeqNum};
+use lowtide_wire::{DelayStamps, Flags, Segment, SeqNum};
 
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
@@ -368,6 +368,9 @@ impl Connection {
             None => {}
         }
         seg.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
+        if let Some(delay) = &mut self.delay {
+            seg.options.set_delay(delay.stamps());
+        }
         self.rcv.on_ack_sent(now);
         seg
     }
@@ -380,7 +383,7 @@ impl Connection {
             let room = (self.config.mtu.saturating_sub(self.ip.header_len()) as usize)
                 .saturating_sub(header.header_len() + 4)
                 / 8;
-            let most = if self.ts.is_some() { 3 } else { 4 };
+            let most = header.options.room_for_sack();
             header.options.sack = self.rcv.sack_blocks(most.min(room));
         }
         self.control(header)
@@ -414,6 +417,9 @@ impl Connection {
             ..Segment::default()
         };
         header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
+        if self.delay.is_some() {
+            header.options.set_delay(DelayStamps::default());
+        }
         self.control(header)
     }
 

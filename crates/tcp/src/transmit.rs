@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use lowtide_wire::{Flags, Segment};
+use lowtide_wire::{DelayStamps, Flags, Segment};
 
 /// Names a [`Transmit`] in [`crate::Connection::on_transmitted`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,7 +13,9 @@ pub struct TransmitId(pub u64);
 pub struct Transmit {
     /// Its name.
     pub id: TransmitId,
-    /// The header; `payload_len` is that of all segments together.
+    /// The header; `payload_len` is that of all segments together. Where the delay option is agreed, it
+    /// has a place for when the segment leaves, which the driver fills in for each segment
+    /// ([`Segment::stamp_departure`]).
     pub header: Segment,
     /// Stream offsets of the payload.
     pub stream: Range<u64>,
@@ -30,8 +32,8 @@ pub struct Transmit {
 
 impl Transmit {
     /// The `i`-th segment as it goes on the wire, `i < segments`, as a NIC that segments makes it:
-    /// CWR on the first only (RFC 3168 §6.1.2) unless it is part of a counter, FIN and PSH on the last
-    /// only.
+    /// CWR (RFC 3168 §6.1.2), unless it is part of a counter, and the echo of the delay option on the
+    /// first only, FIN and PSH on the last only.
     pub fn segment(&self, i: u32) -> Segment {
         let mut seg = self.header;
         if self.segments <= 1 {
@@ -41,8 +43,13 @@ impl Transmit {
         seg.seq = seg.seq.add(at);
         let left = u64::from(self.header.payload_len).saturating_sub(at);
         seg.payload_len = left.min(u64::from(self.mss)) as u32;
-        if i > 0 && !self.accurate {
-            seg.flags = seg.flags.without(Flags::CWR);
+        if i > 0 {
+            if !self.accurate {
+                seg.flags = seg.flags.without(Flags::CWR);
+            }
+            if seg.options.delay().is_some() {
+                seg.options.set_delay(DelayStamps::default());
+            }
         }
         if i + 1 < self.segments {
             seg.flags = seg.flags.without(Flags::FIN | Flags::PSH);

@@ -30,6 +30,6 @@ pub use addresses::Addresses;
 pub use ecn::Ecn;
 pub use error::{Header, WireError};
 pub use flags::Flags;
-pub use options::{Experimental, Options, SackBlocks, Timestamps};
+pub use options::{DelayStamps, Experimental, Options, SackBlocks, Timestamps};
 pub use segment::{RxMeta, Segment};
 pub use seq::SeqNum;

@@ -28,7 +28,8 @@ impl World for Rig {
             self.left[index as usize] = left;
         } else {
             assert_eq!(entity.kind(), Network::PORT_KIND);
-            if let Some(Delivery { host, packet, came }) = self.net.on_port_event(now, index, sched)
+            if let Some(Delivery { host, packet, came, .. }) =
+                self.net.on_port_event(now, index, sched)
             {
                 assert!(came <= now, "no packet is early");
                 self.delivered.push((now, host, packet));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lowtide_wire::{Ecn, Flags};
+use lowtide_wire::{DelayStamps, Ecn, Flags};
 
 use crate::script::{EcnSpec, PacketSpec, TcpOption};
 
@@ -114,6 +114,10 @@ impl fmt::Display for TcpOption {
                 blocks.iter().try_for_each(|(left, right)| write!(f, " {left}:{right}"))
             }
             Self::Timestamps { value, echo } => write!(f, "TS val {value} ecr {echo}"),
+            Self::DelayOffer => f.write_str("DX"),
+            Self::Delay(DelayStamps { sent, arrived, left }) => {
+                write!(f, "DX t1 {sent} t2 {arrived} t3 {left}")
+            }
             Self::Raw(bytes) => {
                 f.write_str("raw ")?;
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -128,11 +132,12 @@ impl TcpOption {
     pub(crate) fn wire_len(&self) -> usize {
         match self {
             Self::Nop | Self::Eol => 1,
-            Self::Mss(_) => 4,
+            Self::Mss(_) | Self::DelayOffer => 4,
             Self::WindowScale(_) => 3,
             Self::SackPermitted => 2,
             Self::Sack(blocks) => 2 + 8 * blocks.len(),
             Self::Timestamps { .. } => 10,
+            Self::Delay(_) => DelayStamps::WIRE_LEN,
             Self::Raw(bytes) => bytes.len(),
             Self::Unknown { data, .. } => 2 + data.len(),
         }
@@ -159,6 +164,16 @@ impl TcpOption {
                 out.extend([8, 10]);
                 out.extend(value.to_be_bytes());
                 out.extend(echo.to_be_bytes());
+            }
+            Self::DelayOffer | Self::Delay(_) => {
+                // An experimental option with its identifier (RFC 6994 §3).
+                out.extend([254, self.wire_len() as u8]);
+                out.extend(DelayStamps::EXID.to_be_bytes());
+                if let Self::Delay(DelayStamps { sent, arrived, left }) = self {
+                    for stamp in [sent, arrived, left] {
+                        out.extend(stamp.to_be_bytes());
+                    }
+                }
             }
             Self::Raw(bytes) => out.extend(bytes),
             Self::Unknown { kind, data } => {
@@ -201,6 +216,13 @@ impl TcpOption {
                 Self::Sack((0..len / 8).map(|i| (word(8 * i), word(8 * i + 4))).collect())
             }
             (8, 8) => Self::Timestamps { value: word(0), echo: word(4) },
+            (254, len) if word_16(data) == u32::from(DelayStamps::EXID) && len == 2 => {
+                Self::DelayOffer
+            }
+            (254, 14) if word_16(data) == u32::from(DelayStamps::EXID) => {
+                let (sent, arrived, left) = (word(2), word(6), word(10));
+                Self::Delay(DelayStamps { sent, arrived, left })
+            }
             _ => Self::Unknown { kind, data: data.to_vec() },
         }
     }

@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lowtide_units::Duration;
-use lowtide_wire::Flags;
+use lowtide_wire::{DelayStamps, Flags};
 
 pub use crate::fields::Operand;
 pub use assertion::{Comparison, Operator};
@@ -150,6 +150,10 @@ pub enum TcpOption {
         /// TSecr.
         echo: u32,
     },
+    /// `DX`: the delay option, offered or accepted.
+    DelayOffer,
+    /// `DX t1 N t2 N t3 N`: its stamps, nanoseconds modulo 2^32.
+    Delay(DelayStamps),
     /// `raw fe04beef`: these bytes, whatever they are. Only in packets that are to be sent.
     Raw(Vec<u8>),
     /// Any other kind, found on the wire; scripts write it as `raw`.

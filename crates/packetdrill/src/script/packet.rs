@@ -1,6 +1,6 @@
 //! Packets as written: `< [ce] P. 1:1001(1000) ack 1 win 257 <nop,nop,TS val 1 ecr 2>`.
 
-use lowtide_wire::Flags;
+use lowtide_wire::{DelayStamps, Flags};
 
 use super::cursor::{Cursor, Result};
 use super::{EcnSpec, PacketSpec, TcpOption};
@@ -246,6 +246,18 @@ fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
             at.skip_blanks()?;
             TcpOption::Timestamps { value, echo: at.number("TSecr (32 bits)")? }
         }
+        "DX" if at.rest().starts_with("t1") => {
+            let mut stamps = [0; 3];
+            for (name, stamp) in ["t1", "t2", "t3"].into_iter().zip(&mut stamps) {
+                at.expect(name)?;
+                at.skip_blanks()?;
+                *stamp = at.number("a stamp (nanoseconds, 32 bits)")?;
+                at.skip_blanks()?;
+            }
+            let [sent, arrived, left] = stamps;
+            TcpOption::Delay(DelayStamps { sent, arrived, left })
+        }
+        "DX" => TcpOption::DelayOffer,
         "raw" => TcpOption::Raw(hex(at)?),
         "" => return Err(at.unexpected("a TCP option")),
         other => {
@@ -254,7 +266,7 @@ fn option(at: &mut Cursor<'_>) -> Result<TcpOption> {
                     start..start + other.len(),
                     format!("the TCP option `{other}` is not supported"),
                 )
-                .help("options are mss, nop, eol, wscale, sackOK, sack, TS, raw"));
+                .help("options are mss, nop, eol, wscale, sackOK, sack, TS, DX, raw"));
         }
     })
 }

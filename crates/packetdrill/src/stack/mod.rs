@@ -353,7 +353,9 @@ impl Stack {
                 let range = transmit.stream_of(i);
                 let payload = self.conns[key].send.copy(&range);
                 self.conns[key].send.note_sent(&range);
-                self.emit(&tuple, &transmit.segment(i), &payload);
+                let mut segment = transmit.segment(i);
+                segment.stamp_departure(HostStamp(now.since_start().as_ns()));
+                self.emit(&tuple, &segment, &payload);
             }
             if let Some(conn) = self.endpoint.conn(id) {
                 conn.on_transmitted(transmit.id, HostStamp(now.since_start().as_ns()));

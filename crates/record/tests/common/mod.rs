@@ -1,8 +1,8 @@
 //! A small run with every kind of row and every kind of gap.
 
 use lowtide_host::{
-    Counts, Disturbance, End, EndReason, FlowRecord, FlowStatus, Outcome, ProbePlan, ProbeRow,
-    QueueLevel, QueueRecord, QueueSample, Setup,
+    Counts, DelayRow, Disturbance, End, EndReason, FlowRecord, FlowStatus, Outcome, ProbePlan,
+    ProbeRow, QueueLevel, QueueRecord, QueueSample, Setup,
 };
 use lowtide_net::Blueprint;
 use lowtide_record::{Manifest, ManifestRun, Point, RunKey, Status};
@@ -51,10 +51,12 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
         delack_found: 2,
         delack_missed: 1,
         delack_imagined: 0,
+        delay_reductions: 0,
         marked_bytes: 2896,
         received_bytes: 11_448,
         srtt: done.then_some(Duration::from_us(120)),
         cc: "dctcp",
+        cc_used: "dctcp",
         feedback: "dctcp",
         ack: "dctcp",
         ecn: true,
@@ -62,6 +64,7 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
         ecn_mode: "rfc3168",
         feedback_used: Some("dctcp"),
         ack_used: "dctcp",
+        delay_option: false,
         status,
         error: (status == FlowStatus::Failed).then_some("reset, \"by\" peer"),
     }
@@ -104,9 +107,16 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
                 rto: Duration::from_ms(200),
                 in_flight: 2896,
                 alpha_q20: Some(1 << 20),
+                queueing_delay: (i > 1).then_some(Duration::from_ns(1_230)),
                 acked: 10,
             })
             .collect(),
+        delays: vec![DelayRow {
+            at: Instant::from_ps(9),
+            flow: 0,
+            computed: Duration::from_ns(1_231),
+            actual: Duration::from_ns(1_230),
+        }],
         queue_samples: vec![QueueSample {
             at: Instant::from_ps(7),
             queue: 0,

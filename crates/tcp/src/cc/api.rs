@@ -61,6 +61,8 @@ pub struct AckSample {
     pub rtt: Option<Duration>,
     /// One-way queueing delay from host stamps; only where the wire carries them (DX).
     pub queueing_delay: Option<Duration>,
+    /// The least round trip by host stamps, hosts taken off; comes with `queueing_delay`.
+    pub base_rtt: Option<Duration>,
     /// Bytes in flight after this ACK (RFC 6675 pipe).
     pub in_flight: u64,
     /// Bytes in flight before it.

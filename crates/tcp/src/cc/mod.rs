@@ -9,6 +9,7 @@ mod window;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod cubic;
 pub mod dctcp;
+pub mod dx;
 pub mod hull;
 pub mod newreno;
 pub mod tdctcp;
@@ -31,8 +32,15 @@ use crate::registered::{Added, NameTaken};
 
 /// Every congestion control, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] =
-    &[&cubic::ENTRY, &dctcp::ENTRY, &hull::ENTRY, &newreno::ENTRY, &tdctcp::ENTRY, &vegas::ENTRY];
+pub static REGISTRY: &[&Entry] = &[
+    &cubic::ENTRY,
+    &dctcp::ENTRY,
+    &dx::ENTRY,
+    &hull::ENTRY,
+    &newreno::ENTRY,
+    &tdctcp::ENTRY,
+    &vegas::ENTRY,
+];
 // lowtide:registry list end
 
 /// Those that other crates added.

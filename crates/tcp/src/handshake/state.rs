@@ -26,4 +26,5 @@ pub(crate) struct PeerOptions {
     pub(crate) mss: Option<u16>,
     pub(crate) window_scale: Option<u8>,
     pub(crate) sack_permitted: bool,
+    pub(crate) delay: bool,
 }

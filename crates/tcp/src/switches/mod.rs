@@ -7,6 +7,7 @@
 
 mod connection;
 mod defence;
+mod delay;
 mod field;
 mod later;
 mod liveness;
@@ -60,10 +61,11 @@ pub struct Switch {
 pub static SWITCHES: &[Switch] = &ALL;
 
 /// The tables in the order in which they are shown.
-const TABLES: [&[Switch]; 5] = [
+const TABLES: [&[Switch]; 6] = [
     &sender::SENDER,
     &receiver::RECEIVER,
     &connection::CONNECTION,
+    &delay::DELAY,
     &defence::DEFENCE,
     &liveness::LIVENESS,
 ];

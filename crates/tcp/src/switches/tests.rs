@@ -38,7 +38,8 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         challenge_ack_interval = "challenge-ack-interval", ack_throttle = "ack-throttle",
         keep_alive = "keep-alive", keep_alive_idle = "keep-alive-idle",
         keep_alive_interval = "keep-alive-interval", keep_alive_count = "keep-alive-count",
-        user_timeout = "user-timeout",
+        user_timeout = "user-timeout", delay_option = "delay-option", delay_echo = "delay-echo",
+        delay_slack = "delay-slack", delay_lifetime = "delay-lifetime",
     }
 }
 

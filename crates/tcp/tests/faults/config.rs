@@ -1,7 +1,7 @@
 //! Random settings of one end.
 
 use lowtide_tcp::{
-    AckAccept, AckThrottle, Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth,
+    AckAccept, AckThrottle, Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth,
     InitialWindow, IsnRule, PacingRule, Params, RecoveryRule, Recut, Reduction, RstAccept,
     RtoMinApplies, SynAnswer, TimeWaitReset, TimestampOffset, UndoRule, Value, ack, cc, feedback,
 };
@@ -108,6 +108,10 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         // Where all must end well, nobody may be forgotten before the last repetition.
         time_wait: Duration::from_secs(if heavy { d.range(1, 4) } else { 60 }),
         undo: d.pick(&[UndoRule::Off, UndoRule::Eifel]),
+        delay_option: d.permille(300),
+        delay_echo: d.pick(&[EchoRule::Mean, EchoRule::Newest]),
+        delay_slack: d.pick(&[Duration::ZERO, Duration::from_ns(50)]),
+        delay_lifetime: d.pick(&[Duration::ZERO, Duration::from_ms(10)]),
         ecn_fallback: d.flip(),
         time_wait_reset: d.pick(&[
             TimeWaitReset::Ignore,

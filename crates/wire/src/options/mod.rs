@@ -1,7 +1,10 @@
 //! TCP options as values; to and from bytes in `emit` and `parse`.
 
+mod delay;
 mod emit;
 mod parse;
+
+pub use delay::DelayStamps;
 
 use crate::SeqNum;
 

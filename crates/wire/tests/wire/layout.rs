@@ -1,9 +1,10 @@
 //! Bytes where they belong: layouts written out by hand.
 
+use lowtide_units::HostStamp;
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::{
-    Addresses, Ecn, Experimental, Flags, Options, SackBlocks, Segment, SeqNum, Timestamps, options,
-    packet,
+    Addresses, DelayStamps, Ecn, Experimental, Flags, Options, SackBlocks, Segment, SeqNum,
+    Timestamps, options, packet,
 };
 
 fn bytes(set: &Options) -> Vec<u8> {
@@ -57,6 +58,38 @@ fn experimental_is_padded_behind() {
     assert_eq!(Experimental::new(0, &[0; 13]), None);
 }
 
+/// The option of DX §V-B, with the identifier that RFC 6994 asks for.
+#[test]
+fn delay_stamps_are_three_words_behind_their_identifier() {
+    let mut set = Options { timestamps: Some(TIMES), ..Options::default() };
+    set.set_delay(DelayStamps { sent: 0x0102_0304, arrived: 0xfffe_fdfc, left: 0 });
+    let mut segment = Segment { options: set, ..Segment::default() };
+    // 4.295 s: the clock has wrapped once, and its upper half is not sent.
+    segment.stamp_departure(HostStamp(0x0001_1122_3344));
+    let got = bytes(&segment.options);
+    assert_eq!(got[12..16], [254, 16, 0x44, 0x58]);
+    assert_eq!(
+        got[16..],
+        [1, 2, 3, 4, 0xff, 0xfe, 0xfd, 0xfc, 0x11, 0x22, 0x33, 0x44],
+        "t1, t2, t3"
+    );
+    let stamps = Options::parse(&got).expect("whole").delay().expect("there");
+    assert_eq!(stamps.echo(), Some((0x0102_0304, 0xfffe_fdfc)));
+    assert_eq!(stamps.left, 0x1122_3344);
+    assert_eq!(DelayStamps { left: 7, ..DelayStamps::default() }.echo(), None);
+
+    let mut offer = Options::default();
+    offer.offer_delay();
+    assert_eq!(bytes(&offer), [254, 4, 0x44, 0x58]);
+    assert!(offer.offers_delay() && offer.delay().is_none());
+    // A stranger's option, and a stamp where there is no place for it.
+    let other = Options { experimental: Experimental::new(0xacce, &[0; 12]), ..offer };
+    assert!(!other.offers_delay() && other.delay().is_none());
+    let mut plain = Segment { options: other, ..Segment::default() };
+    plain.stamp_departure(HostStamp(9));
+    assert_eq!(plain.options, other);
+}
+
 #[test]
 fn room_for_sack() {
     let none = Options::default();
@@ -68,6 +101,10 @@ fn room_for_sack() {
     let experimental = Experimental::new(1, &[0; 12]);
     let full = Options { experimental, mss: Some(1), window_scale: Some(1), ..times };
     assert_eq!(full.room_for_sack(), 0);
+    let (mut stamped, mut both) = (none, times);
+    stamped.set_delay(DelayStamps::default());
+    both.set_delay(DelayStamps::default());
+    assert_eq!((stamped.room_for_sack(), both.room_for_sack()), (2, 1));
     let over =
         Options { experimental: Some(Experimental { exid: 0, len: 255, data: [0; 12] }), ..none };
     assert_eq!(over.room_for_sack(), 0);

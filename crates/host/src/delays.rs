@@ -1,0 +1,90 @@
+//! Queueing delays that senders compute, beside the true ones.
+//!
+//! The truth comes from the network, which knows how long each packet waited; no host does. It reaches
+//! nobody but the results: a run that compares has the same digest as one that does not.
+
+use std::collections::VecDeque;
+
+use lowtide_net::Delivery;
+use lowtide_tcp::Connection;
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::{Segment, SeqNum};
+
+use crate::app::Side;
+use crate::outcome::DelayRow;
+
+/// The flows that are compared.
+#[derive(Debug, Default)]
+pub(crate) struct Delays {
+    /// By flow number, ascending.
+    flows: Vec<Watched>,
+    rows: Vec<DelayRow>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    flow: u32,
+    /// Full segments that arrived and are not acknowledged at the sender: their end, how they waited.
+    waits: VecDeque<(SeqNum, Duration)>,
+}
+
+impl Delays {
+    /// Compares `flows` (ascending), or none.
+    pub(crate) fn new(on: bool, flows: &[u32]) -> Self {
+        let flows = if on { flows } else { &[] };
+        let flows = flows.iter().map(|flow| Watched { flow: *flow, waits: VecDeque::new() });
+        Self { flows: flows.collect(), rows: Vec::new() }
+    }
+
+    fn find(&self, side: Side) -> Option<usize> {
+        self.flows.binary_search_by_key(&(side.flow() as u32), |w| w.flow).ok()
+    }
+
+    /// This connection belongs to a flow that is compared.
+    #[inline]
+    pub(crate) fn watches(&self, side: Side) -> bool {
+        !self.flows.is_empty() && self.find(side).is_some()
+    }
+
+    /// A segment has come to `conn`, the receiver of the data.
+    pub(crate) fn on_data(&mut self, side: Side, delivery: &Delivery, conn: Option<&Connection>) {
+        let (Some(at), Some(conn)) = (self.find(side).filter(|_| !side.is_client()), conn) else {
+            return;
+        };
+        let seg = &delivery.packet.segment;
+        if let Some(watched) = self.flows.get_mut(at)
+            && seg.payload_len >= conn.info().mss
+        {
+            watched.waits.push_back((seg.seq_end(), delivery.waited));
+        }
+    }
+
+    /// `conn`, the sender of the data, has taken `seg`.
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        side: Side,
+        seg: &Segment,
+        conn: Option<&Connection>,
+    ) {
+        let Some(at) = self.find(side).filter(|_| side.is_client()) else { return };
+        let (Some(watched), Some(conn)) = (self.flows.get_mut(at), conn) else { return };
+        let (mut sum, mut n) = (Duration::ZERO, 0);
+        while let Some((end, waited)) = watched.waits.front().copied() {
+            if seg.ack.before(end) {
+                break;
+            }
+            sum += waited;
+            n += 1;
+            watched.waits.pop_front();
+        }
+        let told = seg.options.delay().is_some_and(|stamps| stamps.echo().is_some());
+        if let Some(computed) = conn.info().queueing_delay.filter(|_| told && n > 0) {
+            self.rows.push(DelayRow { at: now, flow: watched.flow, computed, actual: sum / n });
+        }
+    }
+
+    pub(crate) fn rows(self) -> Vec<DelayRow> {
+        self.rows
+    }
+}

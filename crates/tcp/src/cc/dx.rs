@@ -1,0 +1,280 @@
+//! DX: once per round trip the window follows the mean queueing delay.
+//!
+//! ## What it does
+//! Takes the mean `Q` of the one-way queueing delays of a round trip ([`crate::delay`]). Without a queue
+//! the window grows by one segment; with one it comes down by `Q / V`, just as much as drains the queue
+//! if all flows do the same. `V` follows from the least round trip `R` and the window alone: whoever has
+//! a small share of the link knows that there are many.
+//!
+//! ## Spec
+//! Lee et al., *DX: Latency-Based Congestion Control for Datacenters*, ToN 2017: eq. 1 and 8, §IV-B,
+//! §V-B. With `V = R W / (W - 1)` a cut takes `(W - 1) Q / R` segments.
+//!
+//! ## Deviations
+//! Ours, where the paper is silent:
+//! - `W <= 1`, where eq. 8 has no value: its limit, no cut. A window of one segment stays.
+//! - `Q >= V`: eq. 1 leaves nothing; the floor of the switch `window-floor` remains.
+//! - Slow start until the first `Q` above the headroom, which is a cut like any other; then never again
+//!   but after a reaction to loss. Growth counts bytes as NewReno's.
+//! - `Q` up to `headroom` counts as no queue: the window grows (§V-B says that it does not come down).
+//! - A round trip without a measurement changes nothing beyond slow start.
+//! - A round ends with the first ACK of data sent after the last decision (`decide = "each-round"`, as
+//!   §V-B). Such an ACK and all before it tell of the time before that decision, so that each queue is
+//!   answered twice. `decide = "fresh-round"` counts only data that was sent after the last decision, as
+//!   eq. 2 to 6 reckon.
+//! - Loss without congestion leaves the window (§IV-B). A loss is congestion where the last `Q`, or that
+//!   of the round so far, is above the headroom, and where nothing was measured: then NewReno's
+//!   reaction. A second timeout without a measurement between them always is: nothing comes back.
+//! - The weight of a measurement is the number of segments that its ACK stands for.
+//!
+//! A queue in the sender's own NIC lies before `t1` and is no delay of the network: where the NIC is the
+//! bottleneck, the window grows until the peer's window or the send buffer stops it.
+//!
+//! Where the peer has no delay option the connection takes `newreno` in its place, and says so
+//! ([`Info::cc`](crate::Info)).
+//!
+//! ## Kernel twin
+//! None; the paper's is for Linux 3.13 and reads delays that a DPDK driver computes.
+
+use alloc::boxed::Box;
+
+use lowtide_units::{Duration, Probe, Unit};
+
+use super::{
+    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Exemption, Factor, Path,
+    Reaction, Signal, Wants, Window,
+};
+use crate::params::{Param, Params};
+use crate::value::{Kind, Value};
+
+const NAME: &str = "dx";
+/// 1.2 us, as the parameter says.
+const HEADROOM_NS: u64 = 1_200;
+const DECIDE: [&str; 2] = ["each-round", "fresh-round"];
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: NAME,
+    summary: "drain the queue that host stamps measure, grow when there is none",
+    spec: "DX, ToN 2017: eq. 1, eq. 8, §V-B",
+    params: &[
+        Param {
+            name: "headroom",
+            kind: Kind::Duration { min: Duration::ZERO, max: Duration::from_secs(1) },
+            default: "1.2 us",
+            doc: "A mean queueing delay up to this counts as none.",
+            source: "DX §V-B: as large as the error of a measurement; §III: one packet at 10 Gbit/s",
+        },
+        Param {
+            name: "decide",
+            kind: Kind::Name { allowed: || DECIDE.to_vec(), refused: &[] },
+            default: "each-round",
+            doc: "Whether a decision counts every measurement since the last, or only data sent since.",
+            source: "DX §V-B; fresh-round: DX eq. 2 to 6",
+        },
+    ],
+    declares: Declares {
+        reacts_to: &[Signal::Delay],
+        floor_segments: 1,
+        proportional: false,
+        exemptions: &[
+            Exemption {
+                rule: "rto",
+                source: "DX §IV-B: a timeout without congestion leaves the window",
+            },
+            Exemption { rule: "recovered-burst", source: "DX §IV-B: the window remains the same" },
+        ],
+    },
+    wants: Wants { ecn: false, host_stamps: true },
+    build,
+};
+
+fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    let headroom = match params.get(NAME, "headroom") {
+        Some(Value::Duration(d)) => d.as_ns(),
+        _ => HEADROOM_NS,
+    };
+    let fresh = params.get(NAME, "decide").and_then(Value::name) == Some(DECIDE[1]);
+    Box::new(Dx {
+        window: Window::new(path, Factor::HALF),
+        headroom,
+        fresh,
+        round: Round::default(),
+        queueing: None,
+        base_rtt: 0,
+        kept: Kept::Nothing,
+    })
+}
+
+/// What was measured since the last decision. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    /// SND.NXT when it began; an ACK beyond it ends it.
+    end: u64,
+    /// Only data sent before the last decision is acknowledged so far.
+    stale: bool,
+    sum: u64,
+    segments: u64,
+}
+
+impl Round {
+    fn mean(&self) -> Option<u64> {
+        self.sum.checked_div(self.segments)
+    }
+}
+
+/// A loss that was not answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kept {
+    Nothing,
+    /// Fast retransmit.
+    Loss,
+    /// A timeout, and nothing was measured since.
+    Timeout,
+}
+
+#[derive(Debug)]
+struct Dx {
+    window: Window,
+    headroom: u64,
+    fresh: bool,
+    round: Round,
+    /// `Q` of the last decision.
+    queueing: Option<u64>,
+    /// `R`; zero before the first measurement.
+    base_rtt: u64,
+    kept: Kept,
+}
+
+impl Dx {
+    fn in_slow_start(&self) -> bool {
+        self.window.cwnd() < self.window.ssthresh()
+    }
+
+    /// Takes the measurement of this ACK in. True when a round is over.
+    fn observe(&mut self, ack: &AckSample) -> bool {
+        let passed = ack.snd_una > self.round.end;
+        if passed && self.round.stale {
+            self.round = Round { end: ack.snd_nxt, ..Round::default() };
+        }
+        if let Some(queueing) = ack.queueing_delay.filter(|_| !self.round.stale) {
+            let weight = u64::from(ack.delivered_segments.max(1));
+            let more = queueing.as_ns().saturating_mul(weight);
+            self.round.sum = self.round.sum.saturating_add(more);
+            self.round.segments = self.round.segments.saturating_add(weight);
+            if self.kept == Kept::Timeout {
+                self.kept = Kept::Nothing;
+            }
+        }
+        // Where the option does not say it, the round trip of TCP stands in; so does any.
+        if let Some(rtt) = ack.base_rtt {
+            self.base_rtt = rtt.as_ns();
+        } else if let Some(rtt) = ack.rtt {
+            let least = if self.base_rtt == 0 { u64::MAX } else { self.base_rtt };
+            self.base_rtt = least.min(rtt.as_ns());
+        }
+        passed && ack.snd_una > self.round.end
+    }
+
+    /// DX eq. 1, once per round trip.
+    fn decide(&mut self, ack: &AckSample, queueing: u64) -> Reaction {
+        self.queueing = Some(queueing);
+        let (cwnd, mss) = (self.window.cwnd(), self.window.mss());
+        if queueing > self.headroom {
+            self.window.cut_to(drained(cwnd, mss, queueing, self.base_rtt));
+            return if self.window.cwnd() < cwnd { Reaction::Reduced } else { Reaction::None };
+        }
+        if ack.may_grow {
+            if self.in_slow_start() {
+                self.window.slow_start(ack);
+            } else {
+                self.window.raise_to(cwnd.saturating_add(mss));
+            }
+        }
+        Reaction::None
+    }
+
+    /// What was measured says that the queue is long, or nothing was measured.
+    fn congested(&self) -> bool {
+        match (self.round.mean(), self.queueing) {
+            (None, None) => true,
+            (a, b) => a.max(b) > Some(self.headroom),
+        }
+    }
+}
+
+/// `W (1 - Q / V)` with `V = R W / (W - 1)`: `W - (W - 1) Q / R`, in bytes.
+fn drained(cwnd: u64, mss: u64, queueing: u64, base_rtt: u64) -> u64 {
+    let above = u128::from(cwnd.saturating_sub(mss));
+    let most = u128::from(cwnd);
+    let cut = (above * u128::from(queueing)).checked_div(u128::from(base_rtt)).unwrap_or(most);
+    (most - cut.min(most)) as u64
+}
+
+impl CongestionControl for Dx {
+    fn on_ack(&mut self, ack: &AckSample) -> Reaction {
+        let over = self.observe(ack);
+        let mean = self.round.mean();
+        if over {
+            self.round = Round { end: ack.snd_nxt, stale: self.fresh, ..Round::default() };
+        }
+        if let Some(queueing) = mean.filter(|_| over) {
+            return self.decide(ack, queueing);
+        }
+        if ack.may_grow {
+            self.window.slow_start(ack);
+        }
+        Reaction::None
+    }
+    fn on_event(&mut self, event: &CongestionEvent) {
+        match *event {
+            CongestionEvent::Loss { .. } if !self.congested() => {
+                self.kept = Kept::Loss;
+                return;
+            }
+            CongestionEvent::Rto { .. } if !self.congested() && self.kept != Kept::Timeout => {
+                self.kept = Kept::Timeout;
+                return;
+            }
+            CongestionEvent::Rto { now, in_flight, .. } if self.kept == Kept::Timeout => {
+                // The first one was not answered: this is the first that is.
+                self.window.on_event(&CongestionEvent::Rto { now, first: true, in_flight });
+                self.forget();
+                return;
+            }
+            // The end and the undoing of a reaction that there was not.
+            CongestionEvent::Recovered { .. } | CongestionEvent::Undo { .. }
+                if self.kept != Kept::Nothing =>
+            {
+                return;
+            }
+            CongestionEvent::Rto { .. } | CongestionEvent::IdleRestart { .. } => self.forget(),
+            _ => {}
+        }
+        self.kept = Kept::Nothing;
+        self.window.on_event(event);
+    }
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+    fn probe(&self, out: &mut dyn Probe) {
+        if let Some(queueing) = self.queueing {
+            out.value("queueing-delay", Unit::Picoseconds, queueing.saturating_mul(1_000));
+        }
+    }
+}
+
+impl Dx {
+    /// What was measured before says nothing of what comes now.
+    fn forget(&mut self) {
+        self.kept = Kept::Nothing;
+        self.queueing = None;
+        self.round = Round { end: self.round.end, ..Round::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests;

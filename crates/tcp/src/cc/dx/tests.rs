@@ -1,0 +1,252 @@
+use lowtide_units::Instant;
+
+use super::*;
+
+const MSS: u64 = 1000;
+const NOW: Instant = Instant::ZERO;
+/// R.
+const BASE: Duration = Duration::from_us(100);
+
+/// A control and the stream around it.
+struct Flow {
+    cc: Box<dyn CongestionControl>,
+    una: u64,
+}
+
+impl Flow {
+    fn with(params: &Params, floor: u64) -> Self {
+        let path = Path {
+            mss: 1000,
+            initial_window: 10 * MSS,
+            floor: floor * MSS,
+            abc_limit: 2 * MSS,
+            ecn: false,
+            now: NOW,
+        };
+        Self { cc: build(params, &path), una: 0 }
+    }
+    fn new() -> Self {
+        Self::with(&Params::new(), 1)
+    }
+    fn segments(&self) -> u64 {
+        self.cc.cwnd() / MSS
+    }
+    fn ack(&mut self, delay: Option<Duration>, nxt: u64) -> Reaction {
+        self.una += MSS;
+        self.cc.on_ack(&AckSample {
+            snd_una: self.una,
+            snd_nxt: nxt,
+            acked_bytes: MSS,
+            delivered_segments: 1,
+            queueing_delay: delay,
+            base_rtt: delay.map(|_| BASE),
+            may_grow: true,
+            ..AckSample::default()
+        })
+    }
+    /// One window of data is acknowledged, each segment by itself, with these delays by turns.
+    fn round(&mut self, delays: &[Duration]) -> Reaction {
+        let mut last = Reaction::None;
+        let window = self.segments();
+        for i in 0..window {
+            // The next window is under way when the first ACK of this one comes.
+            let nxt = self.una + self.cc.cwnd() + MSS;
+            last = match self.ack(Some(delays[i as usize % delays.len()]), nxt) {
+                Reaction::Reduced => Reaction::Reduced,
+                Reaction::None => last,
+            };
+        }
+        last
+    }
+    /// Out of slow start with that many segments.
+    fn avoiding(segments: u64) -> Self {
+        let mut flow = Self::new();
+        let loss = CongestionEvent::Loss {
+            now: NOW,
+            in_flight: 2 * segments * MSS,
+            already_reduced: false,
+        };
+        flow.cc.on_event(&loss);
+        while flow.segments() < segments {
+            let _ = flow.round(&[Duration::ZERO]);
+        }
+        assert_eq!(flow.segments(), segments);
+        flow
+    }
+    fn lose(&mut self, in_flight: u64) {
+        let now = NOW;
+        self.cc.on_event(&CongestionEvent::Loss { now, in_flight, already_reduced: false });
+    }
+    fn rto(&mut self, first: bool) {
+        let in_flight = self.cc.cwnd();
+        self.cc.on_event(&CongestionEvent::Rto { now: NOW, first, in_flight });
+    }
+}
+
+const fn us(n: u64) -> Duration {
+    Duration::from_us(n)
+}
+
+/// DX eq. 1 with eq. 8, worked out by hand: W (1 - Q / V), V = R W / (W - 1).
+#[test]
+fn the_cut_is_that_of_equations_1_and_8() {
+    for (window, queueing, left) in [
+        (10_000, 10_000, 9_100),  // V = 111.1 us: 10 (1 - 0.09)
+        (10_000, 50_000, 5_500),  // half of R: 10 - 9 / 2
+        (2_000, 10_000, 1_900),   // V = 200 us
+        (100_000, 1_230, 98_783), // one packet at 10 Gbit/s
+        (10_000, 111_111, 1),     // Q = V
+        (10_000, 200_000, 0),     // Q > V
+        (1_000, 90_000, 1_000),   // W = 1: eq. 8 has no value, and there is nothing to take
+        (500, 90_000, 500),       // W < 1: it would be negative, and the window would grow
+    ] {
+        assert_eq!(drained(window, MSS, queueing, 100_000), left, "{window} B, {queueing} ns");
+    }
+    assert_eq!(drained(10_000, MSS, 1, 0), 0, "no round trip at all: any queue is beyond V");
+    let huge = u64::MAX;
+    assert_eq!(drained(huge, MSS, huge, huge), MSS);
+    assert_eq!(drained(huge, MSS, huge, 1), 0);
+}
+
+#[test]
+fn slow_start_ends_with_the_first_queue_and_one_segment_per_round_follows() {
+    let mut flow = Flow::new();
+    assert_eq!(flow.round(&[Duration::ZERO]), Reaction::None);
+    assert_eq!(flow.segments(), 20, "one segment per ACK");
+    let _ = flow.round(&[Duration::ZERO]);
+    assert_eq!((flow.segments(), flow.cc.ssthresh()), (40, u64::MAX));
+    assert_eq!(flow.round(&[us(10)]), Reaction::Reduced);
+    let after = flow.cc.cwnd();
+    assert_eq!(flow.cc.ssthresh(), after);
+    assert!(after < 80 * MSS);
+    let mut flow = Flow::avoiding(20);
+    for more in 1..=5 {
+        let _ = flow.round(&[Duration::ZERO]);
+        assert_eq!(flow.segments(), 20 + more);
+    }
+}
+
+#[test]
+fn the_mean_of_a_round_decides_and_not_its_peak() {
+    // Nine segments without a queue and one with 10 us: Q is 1 us.
+    let mut delays = [Duration::ZERO; 10];
+    delays[4] = us(10);
+    for (headroom, grows) in [(Duration::from_ns(999), false), (us(1), true)] {
+        let mut params = Params::new();
+        params.set(NAME, "headroom", Value::Duration(headroom));
+        let mut flow = Flow::with(&params, 1);
+        flow.lose(20 * MSS);
+        assert_eq!(flow.segments(), 10);
+        // The first ACK ends the empty round before.
+        let _ = flow.ack(None, 11 * MSS);
+        let nxt = flow.una + 10 * MSS;
+        for delay in delays {
+            let _ = flow.ack(Some(delay), nxt);
+        }
+        let before = flow.cc.cwnd();
+        let _ = flow.ack(None, 99 * MSS);
+        let after = flow.cc.cwnd();
+        if grows {
+            assert_eq!(after, before + MSS);
+        } else {
+            assert_eq!(after, before - (before - MSS) / 100, "Q = R / 100");
+        }
+    }
+}
+
+#[test]
+fn one_decision_per_round_trip() {
+    let mut flow = Flow::avoiding(50);
+    let mut cuts = 0;
+    for _ in 0..10 {
+        let window = flow.segments();
+        for _ in 0..window {
+            let nxt = flow.una + window * MSS;
+            cuts += u32::from(flow.ack(Some(us(2)), nxt) == Reaction::Reduced);
+        }
+    }
+    assert!((9..=10).contains(&cuts), "{cuts} cuts in ten windows");
+}
+
+#[test]
+fn a_fresh_round_counts_only_what_was_sent_after_the_last_decision() {
+    let mut params = Params::new();
+    params.set(NAME, "decide", Value::Name("fresh-round"));
+    let mut flow = Flow::with(&params, 1);
+    flow.lose(20 * MSS);
+    // Decides for the first time, with nothing measured; data up to 20 is under way.
+    let _ = flow.ack(None, 20 * MSS);
+    let mut cuts = std::vec::Vec::new();
+    for _ in 0..60 {
+        let nxt = flow.una + 10 * MSS;
+        if flow.ack(Some(us(50)), nxt) == Reaction::Reduced {
+            cuts.push(flow.una / MSS);
+        }
+    }
+    // What was sent until 20 is stale; 21 to 30 is the round; its end makes the next ten stale.
+    assert_eq!(cuts[0], 31, "{cuts:?}");
+    assert!(cuts.windows(2).all(|w| w[1] - w[0] >= 20), "{cuts:?}");
+}
+
+#[test]
+fn the_floor_holds_whatever_the_queue() {
+    for floor in [1, 2] {
+        let mut flow = Flow::with(&Params::new(), floor);
+        for _ in 0..10 {
+            let _ = flow.round(&[us(1_000)]);
+            assert!(flow.segments() >= floor);
+        }
+        assert_eq!(flow.segments(), floor);
+        for _ in 0..6 {
+            let _ = flow.round(&[Duration::ZERO]);
+        }
+        assert!(flow.segments() > floor, "and it grows again");
+    }
+}
+
+#[test]
+fn loss_without_a_queue_leaves_the_window() {
+    let mut flow = Flow::avoiding(30);
+    let before = (flow.cc.cwnd(), flow.cc.ssthresh());
+    flow.lose(30 * MSS);
+    flow.cc.on_event(&CongestionEvent::Recovered { now: NOW, in_flight: 0 });
+    flow.cc.on_event(&CongestionEvent::Undo { now: NOW });
+    assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), before);
+    flow.rto(true);
+    assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), before);
+    // Something was measured since: the next timeout is a first one again.
+    let _ = flow.ack(Some(Duration::ZERO), 1 << 40);
+    flow.rto(true);
+    assert_eq!(flow.cc.cwnd(), before.0);
+    // Nothing came back between two.
+    flow.rto(false);
+    assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (MSS, 15 * MSS));
+}
+
+#[test]
+fn loss_in_a_queue_and_before_any_measurement_halves() {
+    let mut blind = Flow::new();
+    blind.lose(8 * MSS);
+    assert_eq!((blind.segments(), blind.cc.ssthresh()), (4, 4 * MSS));
+
+    let mut flow = Flow::avoiding(30);
+    let _ = flow.round(&[us(10)]);
+    let window = flow.cc.cwnd();
+    flow.lose(window);
+    assert_eq!(flow.cc.cwnd(), window / 2);
+
+    let mut flow = Flow::avoiding(30);
+    // The round so far is enough.
+    let _ = flow.ack(Some(us(50)), 1 << 40);
+    flow.rto(true);
+    assert_eq!(flow.cc.cwnd(), MSS);
+}
+
+#[test]
+fn without_a_measurement_the_window_stays() {
+    let mut flow = Flow::avoiding(10);
+    for i in 0..100 {
+        let _ = flow.ack(None, (i + 20) * MSS);
+    }
+    assert_eq!(flow.segments(), 10);
+}

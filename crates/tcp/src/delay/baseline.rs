@@ -1,0 +1,169 @@
+//! The least one-way time, and what is above it.
+
+use lowtide_units::{Duration, Instant};
+
+use super::Measured;
+
+/// One-way time and round trip without queues (DX §III, "One-way queuing delay").
+///
+/// The one-way time is that between two clocks, so it may be anything. It is taken anew whenever the
+/// round trip is at its least, and not otherwise: a minimum of its own would follow a clock that gains
+/// and lose one that falls behind.
+#[derive(Clone, Debug)]
+pub(crate) struct Baseline {
+    slack: Duration,
+    lifetime: Duration,
+    least: Option<Least>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Least {
+    /// Nanoseconds; below zero when noise says so.
+    rtt: i32,
+    /// Nanoseconds between two clocks, modulo 2^32.
+    there: u32,
+    /// When the round trip was last at its least.
+    met_at: Instant,
+}
+
+impl Baseline {
+    pub(crate) const fn new(slack: Duration, lifetime: Duration) -> Self {
+        Self { slack, lifetime, least: None }
+    }
+
+    /// One packet (or the mean of some) took `there`, and its acknowledgement `back`, each between two
+    /// clocks in nanoseconds modulo 2^32.
+    pub(crate) fn take(&mut self, now: Instant, there: u32, back: u32) -> Measured {
+        let rtt = there.wrapping_add(back).cast_signed();
+        let slack = i32::try_from(self.slack.as_ns()).unwrap_or(i32::MAX);
+        let current = self.least.filter(|least| {
+            self.lifetime == Duration::ZERO || now.saturating_since(least.met_at) <= self.lifetime
+        });
+        let least = match current {
+            Some(least) if rtt > least.rtt.saturating_add(slack) => least,
+            found => {
+                let rtt = found.map_or(rtt, |least| least.rtt.min(rtt));
+                Least { rtt, there, met_at: now }
+            }
+        };
+        self.least = Some(least);
+        let above = there.wrapping_sub(least.there).cast_signed().max(0);
+        Measured { queueing: span(above), base_rtt: span(least.rtt.max(0)) }
+    }
+}
+
+/// Nanoseconds that are not below zero.
+const fn span(ns: i32) -> Duration {
+    Duration::from_ns(ns.unsigned_abs() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nanoseconds there and back without queues.
+    const THERE: u64 = 40_000;
+    const BACK: u64 = 30_000;
+
+    /// A path between a clock that shows the time and one that is `offset` ns ahead and gains `drift`
+    /// ns in each ms.
+    struct Path {
+        baseline: Baseline,
+        offset: i64,
+        drift: i64,
+    }
+
+    impl Path {
+        fn new(offset: i64, drift: i64) -> Self {
+            let baseline = Baseline::new(Duration::from_ns(50), Duration::ZERO);
+            Self { baseline, offset, drift }
+        }
+        fn far(&self, at: u64) -> u32 {
+            let at = at.cast_signed();
+            (at + self.offset + at * self.drift / 1_000_000) as u32
+        }
+        /// The queueing delay that is computed for a packet that left at `at` and queued there and back.
+        fn measure(&mut self, at: u64, there: u64, back: u64) -> u64 {
+            let arrived = at + THERE + there;
+            let left = arrived + 77_777;
+            let heard = left + BACK + back;
+            let there = self.far(arrived).wrapping_sub(at as u32);
+            let back = (heard as u32).wrapping_sub(self.far(left));
+            let now = Instant::ZERO + Duration::from_ns(heard);
+            self.baseline.take(now, there, back).queueing.as_ns()
+        }
+    }
+
+    #[test]
+    fn clocks_may_stand_anywhere() {
+        // DX fig. 6 has 5 s; 2^31 ns is as far apart as 32 bits can say.
+        for offset in [0, 5_000_000_000, -5_000_000_000, 1 << 31, -(1 << 31)] {
+            let mut path = Path::new(offset, 0);
+            assert_eq!(path.measure(0, 0, 0), 0);
+            assert_eq!(path.measure(1_000, 1_230, 0), 1_230, "offset {offset}");
+            assert_eq!(path.measure(2_000, 1_230, 98_765), 1_230, "a queue on the way back");
+            assert_eq!(path.measure(3_000, 0, 0), 0);
+        }
+    }
+
+    #[test]
+    fn stamps_wrap_within_a_packet_and_between_two() {
+        let wrap = 1 << 32;
+        let mut path = Path::new(0, 0);
+        assert_eq!(path.measure(wrap - 500_000, 0, 0), 0);
+        for at in [wrap - 20_000, wrap - 100_000, wrap - 130_000, wrap - 1, wrap, 3 * wrap - 7] {
+            assert_eq!(path.measure(at, 9_000, 0), 9_000, "left at {at}");
+        }
+    }
+
+    #[test]
+    fn the_first_packets_may_have_queued() {
+        let mut path = Path::new(0, 0);
+        assert_eq!(path.measure(0, 5_000, 0), 0, "there is nothing to compare with");
+        assert_eq!(path.measure(1, 4_000, 3_000), 0, "a shorter round trip, so far the least");
+        assert_eq!(path.measure(2, 0, 0), 0);
+        assert_eq!(path.measure(3, 4_000, 0), 4_000);
+    }
+
+    #[test]
+    fn drift_is_taken_out_where_the_queue_runs_empty() {
+        // DX §III: 40 ns per ms, which is 40 us in this second.
+        for drift in [40, -40] {
+            let mut path = Path::new(1_234_567, drift);
+            for ms in 0..1_000_u64 {
+                let at = ms * 1_000_000;
+                assert!(path.measure(at, 0, 0) < 50);
+                let computed = path.measure(at + 500_000, 12_300, 20_000);
+                assert!(computed.abs_diff(12_300) <= 25, "{drift} ns per ms, {ms} ms: {computed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_that_loses_is_not_followed_down_by_a_queue() {
+        // The one-way time of a standing queue falls below the baseline: no queue, not a new baseline.
+        let mut path = Path::new(0, -40);
+        assert_eq!(path.measure(0, 0, 0), 0);
+        let second = 1_000_000_000;
+        assert_eq!(path.measure(second, 30_000, 0), 0, "40 us lost, 30 us queued");
+        assert_eq!(path.measure(second + 200_000, 0, 0), 0);
+        assert!(path.measure(second + 400_000, 30_000, 0).abs_diff(30_000) < 20);
+    }
+
+    #[test]
+    fn a_lucky_minimum_is_forgotten_after_its_lifetime() {
+        let ms = Duration::from_ms(1);
+        for (lifetime, after) in [(ms * 10, 0), (Duration::ZERO, 500)] {
+            let mut path = Path::new(0, 0);
+            path.baseline.lifetime = lifetime;
+            // Noise: 500 ns less than there can be.
+            path.measure(0, 0, 0);
+            let lucky = path.baseline.least.as_mut().unwrap();
+            lucky.rtt -= 500;
+            lucky.there = lucky.there.wrapping_sub(500);
+            assert_eq!(path.measure(9_000_000, 0, 0), 500);
+            path.measure(20_000_000, 0, 0);
+            assert_eq!(path.measure(20_500_000, 0, 0), after);
+        }
+    }
+}

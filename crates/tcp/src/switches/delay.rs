@@ -1,0 +1,49 @@
+//! Switches of the measurement of queueing delay (DX).
+
+use lowtide_units::Duration;
+
+use super::field::{Names, name_of, names, set_bool, set_duration, set_name, span};
+use super::{Side, Switch};
+use crate::delay::EchoRule;
+use crate::value::{Kind, Value};
+
+const ECHO: Names<EchoRule> = &[("mean", EchoRule::Mean), ("newest", EchoRule::Newest)];
+
+pub(super) const DELAY: [Switch; 4] = [
+    Switch {
+        name: "delay-option",
+        side: Side::Connection,
+        kind: Kind::Bool,
+        doc: "Offer and use the delay option: host stamps on every segment, 16 bytes of header.",
+        source: "DX §V-B; RFC 6994 for its identifier",
+        get: |c| Value::Bool(c.delay_option),
+        set: |c, v| set_bool(&mut c.delay_option, v),
+    },
+    Switch {
+        name: "delay-echo",
+        side: Side::Receiver,
+        kind: Kind::Name { allowed: || names(ECHO), refused: &[] },
+        doc: "What an ACK of several segments echoes: their mean one-way time or the newest's.",
+        source: "DX §V-A: mean under LRO, newest under delayed ACK",
+        get: |c| name_of(ECHO, c.delay_echo),
+        set: |c, v| set_name(&mut c.delay_echo, ECHO, v),
+    },
+    Switch {
+        name: "delay-slack",
+        side: Side::Sender,
+        kind: span(Duration::ZERO, Duration::from_ms(1)),
+        doc: "A round trip so far above the least one still counts as the least: the baseline is renewed.",
+        source: "lowtide; DX §III: \"re-observe the current minimum\"",
+        get: |c| Value::Duration(c.delay_slack),
+        set: |c, v| set_duration(&mut c.delay_slack, v),
+    },
+    Switch {
+        name: "delay-lifetime",
+        side: Side::Sender,
+        kind: span(Duration::ZERO, Duration::from_secs(3600)),
+        doc: "A least round trip that was not met for so long is forgotten; 0 s keeps it for ever.",
+        source: "lowtide; DX §III keeps it",
+        get: |c| Value::Duration(c.delay_lifetime),
+        set: |c, v| set_duration(&mut c.delay_lifetime, v),
+    },
+];
