@@ -14,6 +14,7 @@ use crate::node::{Node, address, packet};
 use crate::outcome::Counts;
 use crate::probe::Sampler;
 use crate::setup::Setup;
+use crate::signals::Signals;
 
 /// Kinds of events beside [`Network::PORT_KIND`].
 const TIMER: u8 = 1;
@@ -89,6 +90,7 @@ impl<'a> World<'a> {
                     delivered_at: None,
                     ports: (0, SERVER_PORT),
                     failed: None,
+                    signals: Signals::default(),
                 }
             })
             .collect();
@@ -160,6 +162,11 @@ impl<'a> World<'a> {
         segment.rx.stamp = Some(Node::stamp(now));
         let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
         let side = Side::from_index(packet.dst_conn);
+        if side.is_client()
+            && let Some(progress) = self.flows.get_mut(side.flow())
+        {
+            progress.signals.heard(&segment);
+        }
         let remote = address(packet.src.0);
         match node.endpoint.handle_segment(now, node.address, remote, &segment, hint) {
             Arrival::Taken(id, _) => self.serve(now, side, id, sched),
@@ -280,10 +287,17 @@ impl<'a> World<'a> {
         else {
             return;
         };
+        let mut signals = match self.flows.get_mut(side.flow()) {
+            Some(progress) if side.is_client() => Some(&mut progress.signals),
+            _ => None,
+        };
         while let Some(transmit) = conn.poll_transmit(now) {
             let mut left_at = None;
             for i in 0..transmit.segments {
                 let segment: Segment = transmit.segment(i);
+                if let Some(signals) = &mut signals {
+                    signals.sent(&segment);
+                }
                 let packet =
                     packet(handle.host, peer.host, segment, side.index(), side.peer().index());
                 left_at = self.net.send(now, packet, sched).or(left_at);

@@ -9,6 +9,7 @@ mod error;
 mod facts;
 mod figure;
 mod interval;
+pub mod matrix;
 mod plots;
 mod present;
 mod report;
@@ -19,7 +20,7 @@ mod settings;
 mod summary;
 
 pub use error::LabError;
-pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen, Times};
+pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen, SignalFacts, Times};
 pub use interval::OverSeeds;
 pub use results::{Envelope, Results};
 pub use schedule::Progress;

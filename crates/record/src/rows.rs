@@ -46,9 +46,15 @@ table! {
     rto_count: u64, "", "Retransmission timeouts at the sender.";
     fast_retransmits: u64, "", "Recovery episodes begun by duplicate ACKs or SACK.";
     ecn_reductions: u64, "", "Window reductions because of ECN.";
+    heard_ce_bytes: u64, "bytes", "Payload bytes that the sender's decoder took for marked.";
+    ect_segs_out: u64, "segments", "Data segments sent with an ECN-capable codepoint.";
+    cwr_segs_out: u64, "segments", "Data segments sent with CWR.";
+    acks_in: u64, "segments", "ACKs that reached the sender, the SYN-ACK not among them.";
+    ece_acks_in: u64, "segments", "Of these, ACKs with ECE.";
     marked_bytes: u64, "bytes", "Payload bytes that arrived with CE.";
     received_bytes: u64, "bytes", "Payload bytes that arrived, duplicates included.";
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";
+    mss_bytes: Option<u32>, "bytes", "Payload bytes of a full segment; null for a flow that never opened.";
     cc: String, "", "Congestion control of the sender.";
     feedback: String, "", "Feedback decoder of the sender.";
     ack: String, "", "Acknowledgement policy of the receiver.";

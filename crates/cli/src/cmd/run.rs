@@ -1,5 +1,6 @@
 //! `lowtide run`: every run of a plan, then tables, figures and the report.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -16,33 +17,59 @@ use crate::progress::Bar;
 pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
     let scenario = scenario(&args.scenario)?;
     let plan = scenario.expand()?;
-    let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan));
-    let stop = Arc::new(AtomicBool::new(false));
-    let on_interrupt = Arc::clone(&stop);
-    ctrlc::set_handler(move || on_interrupt.store(true, Ordering::Relaxed))
-        .map_err(|e| Failure::Run(format!("cannot watch for Ctrl-C: {e}")))?;
-    #[expect(clippy::disallowed_methods, reason = "wall time is reported, nothing depends on it")]
-    let start = Instant::now();
-    let bar = Bar::new(out, plan.runs.len() as u64);
-    let options = Options {
-        dir,
-        jobs: args.jobs.map_or_else(processors, |n| n as usize),
-        afresh: args.afresh,
-        source: scenario.text(),
-        command: &command(),
-        clock: &|| start.elapsed(),
-        stop: &stop,
-        progress: &|p| bar.take(p),
-    };
-    let result = execute(&plan, &options);
-    bar.clear();
-    let finished = result.map_err(failure)?;
+    let how = How { out: args.out.as_deref(), jobs: args.jobs, afresh: args.afresh };
+    let finished = how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?;
     show(&plan, &finished, out)?;
-    let bad = finished.results.failed();
-    if bad > 0 {
-        return Err(Failure::Run(format!("{bad} flows failed; the report says which")));
+    whole(&finished)
+}
+
+/// How the runs of a plan are done, as it was typed.
+pub(crate) struct How<'a> {
+    pub(crate) out: Option<&'a Path>,
+    pub(crate) jobs: Option<u32>,
+    pub(crate) afresh: bool,
+}
+
+impl How<'_> {
+    /// Does them, with progress on stderr and an ear for Ctrl-C.
+    pub(crate) fn go<T>(
+        &self,
+        plan: &Plan,
+        source: &str,
+        out: Output,
+        work: &dyn Fn(&Options<'_>) -> Result<T, LabError>,
+    ) -> Result<T, Failure> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let on_interrupt = Arc::clone(&stop);
+        ctrlc::set_handler(move || on_interrupt.store(true, Ordering::Relaxed))
+            .map_err(|e| Failure::Run(format!("cannot watch for Ctrl-C: {e}")))?;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "wall time is reported, nothing depends on it"
+        )]
+        let start = Instant::now();
+        let bar = Bar::new(out, plan.runs.len() as u64);
+        let result = work(&Options {
+            dir: self.out.map_or_else(|| default_dir(plan), Path::to_path_buf),
+            jobs: self.jobs.map_or_else(processors, |n| n as usize),
+            afresh: self.afresh,
+            source,
+            command: &command(),
+            clock: &|| start.elapsed(),
+            stop: &stop,
+            progress: &|p| bar.take(p),
+        });
+        bar.clear();
+        result.map_err(Failure::from)
     }
-    Ok(())
+}
+
+/// A run with a flow that failed is no success.
+pub(crate) fn whole(finished: &Finished) -> Result<(), Failure> {
+    match finished.results.failed() {
+        0 => Ok(()),
+        bad => Err(Failure::Run(format!("{bad} flows failed; the report says which"))),
+    }
 }
 
 fn processors() -> usize {
@@ -56,14 +83,6 @@ fn command() -> String {
         if plain { a } else { format!("'{}'", a.replace('\'', r"'\''")) }
     });
     std::iter::once("lowtide".to_string()).chain(quoted).collect::<Vec<_>>().join(" ")
-}
-
-fn failure(error: LabError) -> Failure {
-    match error {
-        LabError::Scenario(errors) => errors.into(),
-        LabError::Interrupted { .. } => Failure::Interrupted(error.to_string()),
-        other => Failure::Run(other.to_string()),
-    }
 }
 
 fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {

@@ -4,12 +4,14 @@
 
 mod axis;
 mod draw;
+mod heat;
 mod palette;
 
 use lowtide_record::csv;
 
 pub(crate) use axis::{Axis, number};
 pub(crate) use draw::to_svg;
+pub(crate) use heat::{Grid, HeatMap, Kind, Shades};
 
 /// One figure.
 #[derive(Clone, PartialEq, Debug)]

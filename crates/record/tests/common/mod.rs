@@ -2,7 +2,7 @@
 
 use lowtide_host::{
     Counts, Disturbance, End, EndReason, FlowRecord, FlowStatus, Outcome, ProbePlan, ProbeRow,
-    QueueLevel, QueueRecord, QueueSample, Setup,
+    QueueLevel, QueueRecord, QueueSample, Setup, Signals,
 };
 use lowtide_net::Blueprint;
 use lowtide_record::{Manifest, ManifestRun, Point, RunKey, Status};
@@ -46,9 +46,12 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
         rto_count: 1,
         fast_retransmits: 0,
         ecn_reductions: 2,
+        heard_ce_bytes: 1448,
+        signals: Signals { ect_segments: 7, cwr_segments: 2, acks: 5, ece_acks: 3 },
         marked_bytes: 2896,
         received_bytes: 11_448,
         srtt: done.then_some(Duration::from_us(120)),
+        mss: done.then_some(1448),
         cc: "dctcp",
         feedback: "dctcp",
         ack: "dctcp",
