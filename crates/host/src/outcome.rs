@@ -78,7 +78,7 @@ pub struct FlowRecord {
     pub ecn_reductions: u64,
     /// Payload bytes that the sender's decoder took for marked.
     pub heard_ce_bytes: u64,
-    /// What the flow's packets showed of ECN.
+    /// What the flow's packets showed of ECN after the warm-up.
     pub signals: Signals,
     /// Payload bytes that the receiver got with CE.
     pub marked_bytes: u64,

@@ -162,10 +162,11 @@ impl<'a> World<'a> {
         segment.rx.stamp = Some(Node::stamp(now));
         let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
         let side = Side::from_index(packet.dst_conn);
-        if side.is_client()
+        if now >= self.warm
             && let Some(progress) = self.flows.get_mut(side.flow())
         {
-            progress.signals.heard(&segment);
+            let signals = &mut progress.signals;
+            if side.is_client() { signals.heard(&segment) } else { signals.arrived(&segment) }
         }
         let remote = address(packet.src.0);
         match node.endpoint.handle_segment(now, node.address, remote, &segment, hint) {
@@ -288,7 +289,7 @@ impl<'a> World<'a> {
             return;
         };
         let mut signals = match self.flows.get_mut(side.flow()) {
-            Some(progress) if side.is_client() => Some(&mut progress.signals),
+            Some(progress) if side.is_client() && now >= self.warm => Some(&mut progress.signals),
             _ => None,
         };
         while let Some(transmit) = conn.poll_transmit(now) {

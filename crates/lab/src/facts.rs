@@ -58,7 +58,8 @@ pub struct GroupFacts {
     pub signals: SignalFacts,
 }
 
-/// What the senders of a group said and heard of congestion, all flows together.
+/// What the senders of a group said and heard of congestion, all flows together: segments after the
+/// warm-up, bytes and reductions over the whole run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct SignalFacts {
     /// Congestion control of the senders, when all have the same.
@@ -73,14 +74,18 @@ pub struct SignalFacts {
     pub ect_segments: u64,
     /// Of these, segments with CWR.
     pub cwr_segments: u64,
-    /// Payload bytes that arrived, duplicates included.
-    pub received_bytes: u64,
-    /// Of these, bytes with CE.
-    pub marked_bytes: u64,
+    /// Data segments that reached the receivers.
+    pub arrived_segments: u64,
+    /// Of these, segments with CE.
+    pub marked_segments: u64,
     /// ACKs that reached the senders.
     pub acks: u64,
     /// Of these, ACKs with ECE.
     pub ece_acks: u64,
+    /// Payload bytes that arrived, duplicates included.
+    pub received_bytes: u64,
+    /// Of these, bytes with CE.
+    pub marked_bytes: u64,
     /// Payload bytes that the senders' decoders took for marked.
     pub heard_ce_bytes: u64,
     /// Window reductions because of ECN.
@@ -222,13 +227,15 @@ impl SignalFacts {
             cc: cc.cloned(),
             mss_bytes: mss.filter(|_| flows.iter().all(|f| f.mss_bytes == mss)),
             ecn_flows: flows.iter().filter(|f| f.ecn).count(),
-            data_segments: sum(|f| f.data_segs_out),
-            ect_segments: sum(|f| f.ect_segs_out),
-            cwr_segments: sum(|f| f.cwr_segs_out),
+            data_segments: sum(|f| f.warm_data_segs_out),
+            ect_segments: sum(|f| f.warm_ect_segs_out),
+            cwr_segments: sum(|f| f.warm_cwr_segs_out),
+            arrived_segments: sum(|f| f.warm_data_segs_in),
+            marked_segments: sum(|f| f.warm_ce_segs_in),
+            acks: sum(|f| f.warm_acks_in),
+            ece_acks: sum(|f| f.warm_ece_acks_in),
             received_bytes: sum(|f| f.received_bytes),
             marked_bytes: sum(|f| f.marked_bytes),
-            acks: sum(|f| f.acks_in),
-            ece_acks: sum(|f| f.ece_acks_in),
             heard_ce_bytes: sum(|f| f.heard_ce_bytes),
             ecn_reductions: sum(|f| f.ecn_reductions),
             fast_retransmits: sum(|f| f.fast_retransmits),
@@ -255,6 +262,8 @@ impl SignalFacts {
             data_segments: self.data_segments + other.data_segments,
             ect_segments: self.ect_segments + other.ect_segments,
             cwr_segments: self.cwr_segments + other.cwr_segments,
+            arrived_segments: self.arrived_segments + other.arrived_segments,
+            marked_segments: self.marked_segments + other.marked_segments,
             received_bytes: self.received_bytes + other.received_bytes,
             marked_bytes: self.marked_bytes + other.marked_bytes,
             acks: self.acks + other.acks,
@@ -380,10 +389,13 @@ mod tests {
             fast_retransmits: 0,
             ecn_reductions: 0,
             heard_ce_bytes: 0,
-            ect_segs_out: 0,
-            cwr_segs_out: 0,
-            acks_in: 0,
-            ece_acks_in: 0,
+            warm_data_segs_out: 0,
+            warm_ect_segs_out: 0,
+            warm_cwr_segs_out: 0,
+            warm_data_segs_in: 0,
+            warm_ce_segs_in: 0,
+            warm_acks_in: 0,
+            warm_ece_acks_in: 0,
             marked_bytes: 0,
             received_bytes: 0,
             srtt_ns: None,

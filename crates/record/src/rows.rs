@@ -47,10 +47,13 @@ table! {
     fast_retransmits: u64, "", "Recovery episodes begun by duplicate ACKs or SACK.";
     ecn_reductions: u64, "", "Window reductions because of ECN.";
     heard_ce_bytes: u64, "bytes", "Payload bytes that the sender's decoder took for marked.";
-    ect_segs_out: u64, "segments", "Data segments sent with an ECN-capable codepoint.";
-    cwr_segs_out: u64, "segments", "Data segments sent with CWR.";
-    acks_in: u64, "segments", "ACKs that reached the sender, the SYN-ACK not among them.";
-    ece_acks_in: u64, "segments", "Of these, ACKs with ECE.";
+    warm_data_segs_out: u64, "segments", "Data segments sent after the warm-up.";
+    warm_ect_segs_out: u64, "segments", "Of these, segments with an ECN-capable codepoint.";
+    warm_cwr_segs_out: u64, "segments", "Of these, segments with CWR.";
+    warm_data_segs_in: u64, "segments", "Data segments that reached the receiver after the warm-up.";
+    warm_ce_segs_in: u64, "segments", "Of these, segments with CE.";
+    warm_acks_in: u64, "segments", "ACKs that reached the sender after the warm-up.";
+    warm_ece_acks_in: u64, "segments", "Of these, ACKs with ECE.";
     marked_bytes: u64, "bytes", "Payload bytes that arrived with CE.";
     received_bytes: u64, "bytes", "Payload bytes that arrived, duplicates included.";
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";

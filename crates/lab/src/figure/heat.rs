@@ -173,6 +173,9 @@ impl HeatMap {
         let root = SVGBackend::with_string(text, size).into_drawing_area();
         root.fill(&WHITE)?;
         write(&root, &self.title, at(EDGE, 22), &font(15, INK, true))?;
+        let axes = format!("rows: {}, columns: {}", self.axes[0], self.axes[1]);
+        let right = Pos::new(HPos::Right, VPos::Center);
+        write(&root, &axes, at(WIDTH - EDGE, 22), &font(12, MUTED, false).pos(right))?;
         self.legend(&root)?;
         for (i, grid) in self.grids.iter().enumerate() {
             self.grid(&root, grid, layout, layout.corner(i))?;
@@ -220,8 +223,6 @@ impl HeatMap {
         }
         let (x0, y0) = (left + layout.names, top + layout.heads);
         let center = Pos::new(HPos::Center, VPos::Center);
-        let axis = format!("{} \u{2193}   {} \u{2192}", self.axes[0], self.axes[1]);
-        write(root, &axis, at(left, y0 - 9), &font(11, MUTED, false))?;
         for (i, name) in grid.columns.iter().enumerate() {
             let x = x0 + layout.cell * i as i32 + layout.cell / 2;
             if layout.upright {
@@ -318,8 +319,7 @@ impl Layout {
         let (rows, columns) =
             first.map_or((0, 0), |g| (g.rows.len() as i32, g.columns.len() as i32));
         let (row_names, heads) = first.map_or((0, 0), |g| (widest(&g.rows), widest(&g.columns)));
-        let axis = px(&format!("{} v   {} >", map.axes[0], map.axes[1]));
-        let names = (row_names + 10).max(if heads > 60 { axis } else { 60 }).min(WIDTH / 3);
+        let names = (row_names + 10).min(WIDTH / 3);
         let alone = map.grids.len() == 1;
         let room = WIDTH - 2 * EDGE - names;
         // Several grids are to stand beside each other where they can.
@@ -327,9 +327,7 @@ impl Layout {
         let cell = (room / columns.max(1)).min(wish).max(24);
         let upright = heads > cell - 4;
         let titled = first.is_some_and(|g| !g.title.is_empty());
-        // Names that lie flat must not stand on the names of the axes.
         let heads = if upright { heads + 12 } else { 24 } + if titled { 22 } else { 0 };
-        let names = if upright { names } else { names.max(axis + 6) };
         let row = if alone { 30 } else { 24 };
         let width = names + cell * columns + GAP.0;
         let step = (width, heads + row * rows + GAP.1);
@@ -367,7 +365,7 @@ mod tests {
             id: "goodput".into(),
             title: "Goodput & more".into(),
             caption: String::new(),
-            axes: ["Sender".into(), "Receiver".into()],
+            axes: ["sender".into(), "receiver".into()],
             scale: Shades::Ramp { low: 0.0, high: 100.0, warm: false },
             grids: vec![grid; grids],
         }
@@ -378,7 +376,7 @@ mod tests {
         let map = map(4, 1);
         let csv = map.to_csv();
         assert_eq!(csv.lines().count(), 1 + 12);
-        assert!(csv.starts_with("panel,Sender,Receiver,value,text\n"), "{csv}");
+        assert!(csv.starts_with("panel,sender,receiver,value,text\n"), "{csv}");
         assert!(csv.contains("scheme-2,scheme-3,11,11\n"), "{csv}");
         let svg = map.to_svg().unwrap();
         assert!(svg.contains("Goodput &amp; more") && svg.contains("scheme-3"));

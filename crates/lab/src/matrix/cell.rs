@@ -46,17 +46,17 @@ pub struct Class {
     pub of_fair: Option<f64>,
     /// Jain's index over its own flows.
     pub jain: Option<f64>,
-    /// Share of its data segments' bytes that were sent again.
+    /// Share of its bytes that were sent again, over the whole run.
     pub retransmitted: Option<f64>,
     /// Retransmission timeouts.
     pub rto_count: u64,
     /// Median of cwnd after the warm-up, segments.
     pub window_segments: Option<f64>,
-    /// Share of its data segments that were ECN-capable.
+    /// Share of its data segments that were ECN-capable, after the warm-up as the next ones.
     pub ect: Option<f64>,
-    /// Share of its payload bytes that arrived with CE.
+    /// Share of its data segments that arrived with CE.
     pub marked: Option<f64>,
-    /// Bytes that its senders took for marked, over bytes that were.
+    /// Bytes that its senders took for marked, over bytes that were; over the whole run.
     pub heard: Option<f64>,
     /// Share of the ACKs that reached its senders with ECE.
     pub ece: Option<f64>,
@@ -199,7 +199,7 @@ impl Class {
             rto_count: groups.iter().map(|g| g.rto_count).sum(),
             window_segments: median.zip(mss).map(|(w, mss)| *w as f64 / f64::from(mss)),
             ect: ratio(signals.ect_segments, signals.data_segments),
-            marked: ratio(signals.marked_bytes, signals.received_bytes),
+            marked: ratio(signals.marked_segments, signals.arrived_segments),
             heard: ratio(signals.heard_ce_bytes, signals.marked_bytes),
             ece: ratio(signals.ece_acks, signals.acks),
             signals,

@@ -30,6 +30,7 @@ pub struct Same {
     /// The one that is left out.
     pub name: String,
     /// The one that stands for it.
+    #[serde(rename = "as")]
     pub as_: String,
 }
 

@@ -138,7 +138,7 @@ fn map(answer: &Answer, measure: &Measure, neighbours: &[Option<&str>]) -> HeatM
         id,
         title,
         caption: caption(answer, measure, is_beside),
-        axes: ["Sender".to_owned(), "Receiver".to_owned()],
+        axes: ["sender".to_owned(), "receiver".to_owned()],
         scale,
         grids,
     }

@@ -111,6 +111,8 @@ pub struct ShareClass {
     pub jain: Option<f64>,
     /// Mean completion time of their flows with a size; null unless all completed.
     pub fct_ms_mean: Option<f64>,
+    /// Median of the same; a flow that did not complete counts as long.
+    pub fct_ms_p50: Option<f64>,
     /// 99th percentile of the same.
     pub fct_ms_p99: Option<f64>,
     /// Flows with a size that did not complete.
@@ -282,6 +284,7 @@ impl ShareClass {
             goodput_mbps_per_host: mean(long.iter().map(sum)),
             jain: first(|g| g.jain, &long),
             fct_ms_mean: first(|g| g.fct_ms.mean, &short),
+            fct_ms_p50: first(|g| g.fct_ms.p50, &short),
             fct_ms_p99: first(|g| g.fct_ms.p99, &short),
             unfinished: all().map(|g| g.unfinished).sum(),
             rto_count: all().map(|g| g.rto_count).sum(),
@@ -366,9 +369,9 @@ pub fn head(answer: &ShareAnswer) -> Vec<String> {
         "moved".to_owned(),
         format!("{from}: Mbit/s per host"),
         format!("{to}: Mbit/s per host"),
-        format!("{from}: FCT ms mean / p99"),
-        format!("{to}: FCT ms mean / p99"),
-        "queue p50 / p99, packets".to_owned(),
+        format!("{from}: FCT ms mean, p50, p99"),
+        format!("{to}: FCT ms mean, p50, p99"),
+        "queue p50, p99".to_owned(),
         "marks".to_owned(),
         "drops".to_owned(),
     ]
@@ -377,11 +380,9 @@ pub fn head(answer: &ShareAnswer) -> Vec<String> {
 /// One line per number of hosts moved, for the text and the page.
 pub fn rows(answer: &ShareAnswer) -> Vec<Vec<String>> {
     let goodput = |c: &Option<ShareClass>| show(c.as_ref().and_then(|c| c.goodput_mbps_per_host));
-    let fct = |c: &Option<ShareClass>| {
-        c.as_ref().map_or_else(
-            || show(None),
-            |c| format!("{} / {}", show(c.fct_ms_mean), show(c.fct_ms_p99)),
-        )
+    let fct = |c: &Option<ShareClass>| match c {
+        None => show(None),
+        Some(c) => [c.fct_ms_mean, c.fct_ms_p50, c.fct_ms_p99].map(show).join(", "),
     };
     answer
         .points
@@ -393,7 +394,7 @@ pub fn rows(answer: &ShareAnswer) -> Vec<Vec<String>> {
                 goodput(&p.moved),
                 fct(&p.stayed),
                 fct(&p.moved),
-                format!("{} / {}", show(p.queue.p50_packets), show(p.queue.p99_packets)),
+                format!("{}, {}", show(p.queue.p50_packets), show(p.queue.p99_packets)),
                 p.queue.marks.to_string(),
                 p.queue.drops.to_string(),
             ]

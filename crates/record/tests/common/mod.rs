@@ -47,7 +47,7 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
         fast_retransmits: 0,
         ecn_reductions: 2,
         heard_ce_bytes: 1448,
-        signals: Signals { ect_segments: 7, cwr_segments: 2, acks: 5, ece_acks: 3 },
+        signals: Signals { data_segments: 8, cwr_segments: 2, ..Signals::default() },
         marked_bytes: 2896,
         received_bytes: 11_448,
         srtt: done.then_some(Duration::from_us(120)),
