@@ -17,14 +17,16 @@ mod results;
 mod schedule;
 mod session;
 mod settings;
+mod signals;
 mod summary;
 
 pub use error::LabError;
-pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen, SignalFacts, Times};
+pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen, Times};
 pub use interval::OverSeeds;
 pub use results::{Envelope, Results};
 pub use schedule::Progress;
 pub use session::{Finished, Options, default_dir, execute, load, report, simulate};
+pub use signals::SignalFacts;
 pub use summary::SummaryRow;
 
 /// Version of the tool.

@@ -1,14 +1,15 @@
 //! What stands at one end of a pair: a scheme, a profile, or both, and switches over them.
 //!
 //! Contract: a name is `scheme`, `profile`, `profile/scheme`, each with `+switch=value` after it as
-//! often as one likes. An end is a whole host: where it sends, its sender-side switches decide, where
+//! often as one likes. Where no scheme has the name, a congestion control or an acknowledgement policy
+//! of that name stands for a host that runs it, so that a new file is here before any scheme names it. An end is a whole host: where it sends, its sender-side switches decide, where
 //! it receives, its receiver-side ones; what belongs to the connection each end asks for itself.
 
 use lowtide_scenario::Scenario;
-use lowtide_tcp::Config;
-use lowtide_tcp::profile::{PROFILES, find_profile};
+use lowtide_tcp::profile::{PROFILES, Profile, find_profile};
 use lowtide_tcp::scheme::{SCHEMES, Scheme, apply, find_scheme};
 use lowtide_tcp::switches::{self, Side};
+use lowtide_tcp::{Config, ack, cc};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
@@ -63,7 +64,12 @@ impl End {
             } else if find_profile(base).is_some() {
                 &mut end.profile
             } else {
-                return Err(unknown(base));
+                let bare = bare(base);
+                if bare.is_empty() || !end.settings.is_empty() {
+                    return Err(unknown(base));
+                }
+                end.settings = bare;
+                continue;
             };
             if place.replace(base.to_owned()).is_some() {
                 return Err(LabError::Question {
@@ -95,6 +101,23 @@ impl End {
         Self { name: name.clone(), profile: None, scheme: Some(name), settings: Vec::new() }
     }
 
+    fn of_file(name: &str) -> Self {
+        Self { name: name.to_owned(), profile: None, scheme: None, settings: bare(name) }
+    }
+
+    /// What it is over `profile`.
+    fn config(&self, profile: &Profile) -> Config {
+        let mut config = profile.config().unwrap_or_default();
+        // What a profile refuses, the scenario refuses when it is run.
+        if let Some(scheme) = self.scheme.as_deref().and_then(find_scheme) {
+            let _ = apply(scheme, &mut config);
+        }
+        for (_, switch, value) in &self.settings {
+            let _ = switches::set_text(&mut config, switch, value);
+        }
+        config
+    }
+
     /// Gives the hosts of `group` this stack.
     pub(crate) fn put(&self, scenario: Scenario, group: &str) -> Result<Scenario, LabError> {
         let mut out = scenario;
@@ -124,18 +147,43 @@ fn unknown(name: &str) -> LabError {
     }
 }
 
-/// Every registered scheme that says something about `side`, and those that are left out because
-/// another one is the same there.
+/// The switches of a host that runs a control or a policy which no scheme has the name of.
+fn bare(name: &str) -> Vec<(&'static str, String, String)> {
+    let (control, policy) = (cc::find(name), ack::find(name));
+    let mut out = Vec::new();
+    if control.is_some() {
+        out.push(("sender", "cc".to_owned(), name.to_owned()));
+    }
+    if policy.is_some() {
+        out.push(("receiver", "ack".to_owned(), name.to_owned()));
+    }
+    if policy.is_some() || control.is_some_and(|e| e.wants.ecn) {
+        out.push(("connection", "ecn".to_owned(), "rfc3168".to_owned()));
+    }
+    out
+}
+
+/// Every registered scheme that says something about `side`, then the controls (or policies) that no
+/// scheme runs; and those that are left out because another one is the same there.
 pub fn registered(side: Side) -> (Vec<End>, Vec<Same>) {
+    let (switch, names) = match side {
+        Side::Receiver => ("ack", ack::names()),
+        _ => ("cc", cc::names()),
+    };
+    let runs = |s: &Scheme, name: &str| {
+        s.name == name || s.settings.iter().any(|a| a.switch == switch && a.value == name)
+    };
+    let alone = names.into_iter().filter(|n| !SCHEMES.iter().any(|s| runs(s, n)));
+    let schemes = SCHEMES.iter().filter(|s| speaks_of(s, side)).map(|s| End::of_scheme(s.name));
     let (mut ends, mut same) = (Vec::new(), Vec::new());
-    let mut seen: Vec<(&str, Vec<String>)> = Vec::new();
-    for scheme in SCHEMES.iter().filter(|s| speaks_of(s, side)) {
-        let face = face(scheme, side);
+    let mut seen: Vec<(String, Vec<String>)> = Vec::new();
+    for end in schemes.chain(alone.map(End::of_file)) {
+        let face = face(&end, side);
         if let Some((first, _)) = seen.iter().find(|(_, f)| *f == face) {
-            same.push(Same { name: scheme.name.to_owned(), as_: (*first).to_owned() });
+            same.push(Same { name: end.name, as_: first.clone() });
         } else {
-            ends.push(End::of_scheme(scheme.name));
-            seen.push((scheme.name, face));
+            seen.push((end.name.clone(), face));
+            ends.push(end);
         }
     }
     (ends, same)
@@ -146,17 +194,12 @@ fn speaks_of(scheme: &Scheme, side: Side) -> bool {
 }
 
 /// What the other end meets: every setting of this side and of the connection, over every profile.
-fn face(scheme: &Scheme, side: Side) -> Vec<String> {
-    let mut out = Vec::new();
-    for profile in PROFILES {
-        let mut config = profile.config().unwrap_or_default();
-        // A scheme that a profile refuses says so when it is run.
-        let _ = apply(scheme, &mut config);
-        let shown = switches::all().into_iter();
-        let shown = shown.filter(|s| s.side() == side || s.side() == Side::Connection);
-        out.extend(shown.map(|s| format!("{}={}", s.name(), s.get(&config))));
-    }
-    out
+fn face(end: &End, side: Side) -> Vec<String> {
+    let mut shown = switches::all();
+    shown.retain(|s| s.side() == side || s.side() == Side::Connection);
+    let configs: Vec<Config> = PROFILES.iter().map(|p| end.config(p)).collect();
+    let values = |c: &Config| shown.iter().map(|s| s.get(c).to_string()).collect::<Vec<_>>();
+    configs.iter().flat_map(values).collect()
 }
 
 #[cfg(test)]
@@ -199,17 +242,31 @@ mod tests {
     }
 
     #[test]
-    fn every_scheme_is_on_each_side_itself_or_stood_for() {
-        for side in [Side::Sender, Side::Receiver] {
+    fn a_control_that_no_scheme_runs_is_a_sender() {
+        let end = parse("cubic").unwrap();
+        assert_eq!((end.scheme.as_deref(), end.settings.len()), (None, 1));
+        let config = end.config(PROFILES[0]);
+        assert_eq!((config.cc, bare("no-such-file").len()), ("cubic", 0));
+        assert_eq!(parse("rfc/cubic+cut=per-window").unwrap().settings.len(), 2);
+    }
+
+    #[test]
+    fn everything_registered_is_there_or_stood_for() {
+        for (side, files) in [(Side::Sender, cc::names()), (Side::Receiver, ack::names())] {
             let (ends, same) = registered(side);
-            for scheme in SCHEMES.iter().filter(|s| speaks_of(s, side)) {
-                let own = ends.iter().any(|e| e.name == scheme.name);
-                let stood_for = same.iter().any(|s| s.name == scheme.name);
-                assert!(own != stood_for, "{}", scheme.name);
+            let schemes = SCHEMES.iter().filter(|s| speaks_of(s, side)).map(|s| s.name);
+            for name in schemes {
+                let own = ends.iter().any(|e| e.name == name);
+                assert!(own != same.iter().any(|s| s.name == name), "{name}");
             }
             assert!(same.iter().all(|s| ends.iter().any(|e| e.name == s.as_)));
+            for file in files {
+                let configs: Vec<Config> = ends.iter().map(|e| e.config(PROFILES[0])).collect();
+                let runs = |c: &Config| [c.cc, c.ack].contains(&file);
+                assert!(configs.iter().any(runs), "{file} is nowhere");
+            }
         }
         let names: Vec<String> = registered(Side::Sender).0.into_iter().map(|e| e.name).collect();
-        assert!(["sack", "ecn", "dctcp"].iter().all(|n| names.iter().any(|x| x == n)));
+        assert!(["sack", "ecn", "dctcp"].iter().all(|n| names.iter().any(|x| x == n)), "{names:?}");
     }
 }

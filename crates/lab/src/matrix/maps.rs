@@ -1,6 +1,8 @@
 //! The heat maps of a matrix: verdict, goodput, queue, fairness and retransmissions, of pairs alone and
 //! next to each neighbour.
 
+use std::fmt::Write as _;
+
 use plotters::style::RGBColor;
 
 use super::answer::{Answer, PairRow};
@@ -150,11 +152,12 @@ fn caption(answer: &Answer, measure: &Measure, beside: bool) -> String {
         text.push_str("A neighbour is a sender with its own natural receiver. ");
     }
     if let (Look::Bad, "queue", Some(k)) = (&measure.look, measure.id, answer.k_packets) {
-        text.push_str(&format!("The switch marks above K = {k}. "));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "The switch marks above K = {k}. ");
     }
-    match answer.seeds {
-        1 => text.push_str("One seed."),
-        n => text.push_str(&format!("Mean over {n} seeds.")),
-    }
+    let _ = match answer.seeds {
+        1 => write!(text, "One seed."),
+        n => write!(text, "Mean over {n} seeds."),
+    };
     text
 }

@@ -206,6 +206,8 @@ pub(crate) fn of_starvation(
         Mechanism::CutsLess
     } else if winner.marked.zip(loser.marked).is_some_and(|(w, l)| l > w * t.mechanism.alike) {
         Mechanism::MarkedMore
+    } else if loser.rto_count > winner.rto_count {
+        Mechanism::Timeouts
     } else if unmarked(winner) && unmarked(loser) && cell.queue.drops > 0 {
         Mechanism::OutgrowsAfterLoss
     } else {
@@ -224,6 +226,8 @@ pub(crate) fn of_starvation(
     note(&mut evidence, "other_ecn_reductions", Some(winner.signals.ecn_reductions as f64));
     note(&mut evidence, "starved_ece_ack_share", loser.ece);
     note(&mut evidence, "starved_cwr_segments", Some(loser.signals.cwr_segments as f64));
+    note(&mut evidence, "starved_rto_count", Some(loser.rto_count as f64));
+    note(&mut evidence, "other_rto_count", Some(winner.rto_count as f64));
     note(&mut evidence, "drops", Some(cell.queue.drops as f64));
     (mechanism, evidence)
 }

@@ -117,3 +117,171 @@ fn collapsed(cell: &Cell, t: &Thresholds) -> bool {
     cell.pair.window_segments.is_some_and(small)
         && cell.pair.of_fair.is_some_and(|g| g < t.collapsed_window.goodput)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::{Class, Queue};
+    use super::*;
+    use crate::signals::SignalFacts;
+
+    /// Half of the line for each, marked now and then, heard, cut for.
+    fn class() -> Class {
+        Class {
+            goodput_mbps: Some(470.0),
+            goodput_share: Some(0.5),
+            of_fair: Some(1.0),
+            window_segments: Some(8.0),
+            ect: Some(1.0),
+            marked: Some(0.2),
+            heard: Some(1.0),
+            ece: Some(0.2),
+            signals: SignalFacts {
+                cc: Some("dctcp".into()),
+                cwr_segments: 900,
+                marked_bytes: 1_000_000,
+                ece_acks: 3000,
+                ecn_reductions: 900,
+                ..SignalFacts::default()
+            },
+            ..Class::default()
+        }
+    }
+
+    fn cell(pair: Class, beside: Option<Class>, queue: f64) -> Cell {
+        Cell {
+            sender: "a".into(),
+            receiver: "b".into(),
+            neighbour: beside.as_ref().map(|_| "c".into()),
+            queue: Queue { p50_packets: Some(queue), drops: 5, ..Queue::default() },
+            pair,
+            beside,
+        }
+    }
+
+    fn found(cell: &Cell) -> (Verdict, Option<Mechanism>) {
+        let finding = judge(cell, Some(20.0), &Thresholds::built_in().unwrap());
+        assert_eq!(finding.mechanism.is_none(), finding.verdict == Verdict::Healthy);
+        assert!(!finding.evidence.is_empty() && finding.evidence.iter().all(|e| e.1.is_finite()));
+        (finding.verdict, finding.mechanism)
+    }
+
+    fn collapsed(change: fn(&mut Class)) -> Mechanism {
+        let mut pair = Class {
+            of_fair: Some(0.4),
+            window_segments: Some(2.0),
+            goodput_share: Some(1.0),
+            ..class()
+        };
+        pair.signals.ece_acks = 300_000;
+        change(&mut pair);
+        let (verdict, why) = found(&cell(pair, None, 0.0));
+        assert_eq!(verdict, Verdict::CollapsedWindow);
+        why.unwrap()
+    }
+
+    #[test]
+    fn a_collapse_is_told_by_what_keeps_the_window_down() {
+        let never = collapsed(|p| (p.ece, p.signals.cwr_segments) = (Some(0.99), 0));
+        assert_eq!(never, Mechanism::EceNeverCleared);
+        assert_eq!(collapsed(|p| p.ece = Some(0.99)), Mechanism::EceLatched);
+        let always = collapsed(|p| (p.ece, p.marked) = (Some(0.99), Some(0.95)));
+        assert_eq!(always, Mechanism::AlwaysMarked);
+        assert_eq!(collapsed(|p| p.rto_count = 1000), Mechanism::Timeouts);
+        assert_eq!(collapsed(|p| p.signals.ece_acks = 1000), Mechanism::CutsOnEveryMark);
+        assert_eq!(collapsed(|p| p.heard = Some(10.0)), Mechanism::EchoOverstates);
+        assert_eq!(collapsed(|_| {}), Mechanism::Unexplained);
+    }
+
+    #[test]
+    fn a_small_window_on_a_full_line_is_no_collapse() {
+        let pair = Class { window_segments: Some(2.0), goodput_share: Some(1.0), ..class() };
+        assert_eq!(found(&cell(pair, None, 10.0)), (Verdict::Healthy, None));
+    }
+
+    fn blind(change: fn(&mut Class)) -> Option<Mechanism> {
+        let mut pair = Class { goodput_share: Some(1.0), ..class() };
+        change(&mut pair);
+        let (verdict, why) = found(&cell(pair, None, 190.0));
+        assert_eq!(verdict == Verdict::BlindToCongestion, why.is_some());
+        why
+    }
+
+    #[test]
+    fn blindness_is_told_by_where_the_mark_gets_lost() {
+        assert_eq!(blind(|p| p.ect = Some(0.0)), Some(Mechanism::NoEct));
+        let no_echo = |p: &mut Class| (p.heard, p.signals.ece_acks) = (Some(0.0), 0);
+        assert_eq!(blind(no_echo), Some(Mechanism::NoEcho));
+        assert_eq!(blind(|p| p.heard = Some(0.0)), Some(Mechanism::EchoNotUnderstood));
+        assert_eq!(blind(|p| p.signals.ecn_reductions = 0), Some(Mechanism::MarksIgnored));
+        assert_eq!(blind(|_| {}), None, "it hears and cuts: the queue is somebody else's");
+        let low = cell(Class { ect: Some(0.0), goodput_share: Some(1.0), ..class() }, None, 30.0);
+        assert_eq!(found(&low).0, Verdict::Healthy, "no ECT and a short queue: delay, perhaps");
+    }
+
+    /// The verdict of a pair with 90 % of the goodput, and that of the same two from the other side.
+    fn starved(change: fn(&mut Class, &mut Class)) -> Mechanism {
+        let mut winner = Class { goodput_share: Some(0.9), of_fair: Some(1.8), ..class() };
+        let mut loser = Class { goodput_share: Some(0.1), of_fair: Some(0.2), ..class() };
+        change(&mut winner, &mut loser);
+        let (verdict, why) = found(&cell(winner.clone(), Some(loser.clone()), 100.0));
+        assert_eq!(verdict, Verdict::StarvesNeighbour);
+        let (mirrored, same) = found(&cell(loser, Some(winner), 100.0));
+        assert_eq!((mirrored, same), (Verdict::StarvedByNeighbour, why));
+        why.unwrap()
+    }
+
+    #[test]
+    fn starvation_is_told_from_both_sides() {
+        let unmarked =
+            starved(|w, l| (w.ect, w.marked, l.marked) = (Some(0.0), Some(0.0), Some(1.0)));
+        assert_eq!(unmarked, Mechanism::UnmarkedHoldsQueue);
+        assert_eq!(starved(|w, _| w.heard = Some(0.0)), Mechanism::UnheardHoldsQueue);
+        assert_eq!(starved(|_, _| {}), Mechanism::CutsLess);
+        assert_eq!(starved(|_, l| l.marked = Some(0.6)), Mechanism::MarkedMore);
+        assert_eq!(starved(|w, l| (w.marked, l.rto_count) = (Some(0.6), 2)), Mechanism::Timeouts);
+        let none = |c: &mut Class| {
+            (c.ect, c.marked, c.heard) = (Some(0.0), Some(0.0), None);
+            c.signals.marked_bytes = 0;
+        };
+        let losses = starved(|w, l| {
+            for c in [w, l] {
+                (c.ect, c.marked, c.heard) = (Some(0.0), Some(0.0), None);
+                c.signals.marked_bytes = 0;
+            }
+        });
+        assert_eq!(losses, Mechanism::OutgrowsAfterLoss);
+        let mut winner = Class { goodput_share: Some(0.9), ..class() };
+        let mut loser = Class { goodput_share: Some(0.1), ..class() };
+        none(&mut loser);
+        let mut dropped = cell(winner.clone(), Some(loser.clone()), 20.0);
+        dropped.queue.aqm_drops = 100;
+        assert_eq!(found(&dropped).1, Some(Mechanism::DroppedNotMarked));
+        none(&mut winner);
+        let mut idle = cell(winner, Some(loser), 20.0);
+        idle.queue.drops = 0;
+        assert_eq!(found(&idle).1, Some(Mechanism::Unexplained));
+    }
+
+    #[test]
+    fn a_window_that_the_neighbour_keeps_down_is_not_the_pairs_fault() {
+        let victim = Class {
+            goodput_share: Some(0.02),
+            of_fair: Some(0.04),
+            window_segments: Some(2.0),
+            marked: Some(1.0),
+            ece: Some(1.0),
+            ..class()
+        };
+        let sack =
+            Class { ect: Some(0.0), marked: Some(0.0), goodput_share: Some(0.98), ..class() };
+        let (verdict, why) = found(&cell(victim.clone(), Some(sack.clone()), 190.0));
+        assert_eq!(
+            (verdict, why),
+            (Verdict::StarvedByNeighbour, Some(Mechanism::UnmarkedHoldsQueue))
+        );
+        let mut own = victim;
+        own.signals.cwr_segments = 0;
+        let (verdict, why) = found(&cell(own, Some(sack), 190.0));
+        assert_eq!((verdict, why), (Verdict::CollapsedWindow, Some(Mechanism::EceNeverCleared)));
+    }
+}
