@@ -10,9 +10,9 @@ use lowtide_scenario::Scenario;
 
 /// The embedded setup, shorter: marks come within a millisecond.
 fn setup() -> Scenario {
-    let scenario = Scenario::load("matrix").unwrap();
+    let scenario = Scenario::load("matrix").expect("an embedded setup");
     let short = [("run.duration", "400 ms"), ("run.warmup", "250 ms"), ("probes.interval", "5 ms")];
-    short.iter().fold(scenario, |s, (key, value)| s.with_override(key, value).unwrap())
+    short.iter().fold(scenario, |s, (key, value)| s.with_override(key, value).expect("a key"))
 }
 
 fn names(list: &str) -> Vec<String> {
@@ -20,9 +20,9 @@ fn names(list: &str) -> Vec<String> {
 }
 
 fn pairs(senders: &str, receivers: &str, neighbours: &str, thresholds: &str) -> Pairs {
-    let thresholds = Thresholds::read(thresholds, "test").unwrap();
+    let thresholds = Thresholds::read(thresholds, "test").expect("thresholds");
     let [s, r, n] = [senders, receivers, neighbours].map(names);
-    Pairs::new(setup(), Some(&s), Some(&r), Some(&n), thresholds).unwrap()
+    Pairs::new(setup(), Some(&s), Some(&r), Some(&n), thresholds).expect("names")
 }
 
 /// The answer, and how many runs were started for it.
@@ -41,7 +41,8 @@ fn ask(pairs: &Pairs, dir: &Path, jobs: usize) -> (Finished, Answer, usize) {
         stop: &AtomicBool::new(false),
         progress: &count,
     };
-    let (finished, answer) = execute(pairs, &pairs.plan().unwrap(), &options).unwrap();
+    let (finished, answer) =
+        execute(pairs, &pairs.plan().expect("a plan"), &options).expect("results");
     (finished, answer, started.into_inner())
 }
 
@@ -50,7 +51,7 @@ fn verdict(
     pair: [&str; 2],
     neighbour: Option<&str>,
 ) -> (Verdict, Option<Mechanism>) {
-    let row = answer.pair(pair[0], pair[1], neighbour).unwrap();
+    let row = answer.pair(pair[0], pair[1], neighbour).expect("a pair");
     (row.verdict, row.mechanism_id)
 }
 

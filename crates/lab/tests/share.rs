@@ -10,7 +10,7 @@ use lowtide_scenario::Scenario;
 
 /// The embedded setup, shorter.
 fn setup() -> Scenario {
-    let scenario = Scenario::load("share").unwrap();
+    let scenario = Scenario::load("share").expect("an embedded setup");
     let short = [
         ("run.duration", "600 ms"),
         ("run.warmup", "100 ms"),
@@ -19,7 +19,7 @@ fn setup() -> Scenario {
         ("traffic.stayed-short.spacing", "3 ms"),
         ("traffic.moved-short.spacing", "3 ms"),
     ];
-    short.iter().fold(scenario, |s, (key, value)| s.with_override(key, value).unwrap())
+    short.iter().fold(scenario, |s, (key, value)| s.with_override(key, value).expect("a key"))
 }
 
 fn ask(share: &Share, dir: &Path) -> (Finished, ShareAnswer) {
@@ -33,7 +33,7 @@ fn ask(share: &Share, dir: &Path) -> (Finished, ShareAnswer) {
         stop: &AtomicBool::new(false),
         progress: &|_| {},
     };
-    execute(share, &share.plan().unwrap(), &options).unwrap()
+    execute(share, &share.plan().expect("a plan"), &options).expect("results")
 }
 
 #[test]

@@ -239,9 +239,12 @@ impl Layout {
         let alone = map.grids.len() == 1;
         let room = WIDTH - 2 * EDGE - names;
         // Several grids are to stand beside each other where cells stay readable.
-        let half = ((WIDTH - 2 * EDGE + GAP.0) / 2 - names - GAP.0) / columns.max(1);
-        let wish = if alone { 84 } else { half.clamp(24, 44) };
-        let wish = if half < 26 && !alone { 44 } else { wish };
+        let half = (WIDTH - 2 * EDGE - GAP.0 - 2 * names) / (2 * columns.max(1));
+        let wish = match half {
+            _ if alone => 84,
+            26.. => half.min(44),
+            _ => 44,
+        };
         let cell = (room / columns.max(1)).min(wish).max(24);
         let upright = heads > cell - 4;
         let titled = first.is_some_and(|g| !g.title.is_empty());
