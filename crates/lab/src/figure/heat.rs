@@ -158,7 +158,7 @@ impl HeatMap {
                 let color = self.scale.color(value);
                 let x = x0 + layout.cell * i as i32;
                 block(root, (x, y), (layout.cell - 1, layout.row - 1), color)?;
-                let ink = if lightness(color) < 0.62 { WHITE } else { INK };
+                let ink = if lightness(color) < 0.52 { WHITE } else { INK };
                 let style = font(11, ink, false).pos(center);
                 let middle = at(x + layout.cell / 2, y + layout.row / 2);
                 write(root, &self.scale.text(value, letters), middle, &style)?;

@@ -109,7 +109,7 @@ mod tests {
         for i in 0..=20 {
             for stops in [&COLD[..], &WARM, &AWAY] {
                 let cell = lightness(between(stops, f64::from(i) / 20.0));
-                let ink = if cell < 0.62 { 1.0 } else { lightness(INK) };
+                let ink = if cell < 0.52 { 1.0 } else { lightness(INK) };
                 assert!((cell - ink).abs() > 0.35, "{i}: {cell}");
             }
         }

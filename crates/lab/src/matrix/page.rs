@@ -95,7 +95,7 @@ pub(crate) fn write(
             if answer.seeds == 1 { "seed" } else { "seeds" },
         ),
         same: same(answer),
-        findings: findings(&answer.pairs),
+        findings: findings(&answer.pairs).into_iter().map(unbroken).collect(),
         thresholds: Some(thresholds),
         place: "One column per sender, against the last receiver and next to the last neighbour."
             .to_owned(),
@@ -194,6 +194,15 @@ pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
         [verdict.name().to_owned(), why.to_owned(), names.len().to_string(), which]
     };
     found.into_iter().map(line).collect()
+}
+
+/// The names of cells do not break at the end of a line.
+fn unbroken(mut finding: [String; 4]) -> [String; 4] {
+    let [.., which] = &mut finding;
+    for sign in [" > ", " | "] {
+        *which = which.replace(sign, &sign.replace(' ', "\u{a0}"));
+    }
+    finding
 }
 
 /// `dctcp > ecn`, or `dctcp > ecn | sack` next to a neighbour.
