@@ -23,6 +23,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a scenario: every scheme, point and seed, then tables, figures and a report
     Run(RunArgs),
+    /// Ask what happens when sender, receiver and neighbours run different stacks
+    #[command(after_long_help = MATRIX_EXAMPLES)]
+    Matrix(MatrixArgs),
     /// Check a scenario without running it, and estimate what it costs
     Check(ScenarioArgs),
     /// List what there is: scenarios, schemes, profiles, controls ...
@@ -109,6 +112,94 @@ pub(crate) struct RunArgs {
     /// Forget finished runs in that directory instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
+}
+
+const MATRIX_EXAMPLES: &str = "\
+A sender or receiver is written as a scheme (`dctcp`), a profile (`linux`), both (`linux/dctcp`), and
+switches over them (`dctcp+cwr=never`). Each is a whole host: its sender-side switches decide where it
+sends, its receiver-side ones where it receives (`lowtide list switches`). Every pair runs alone, and
+sharing the bottleneck with every neighbour, which is a sender with its own natural receiver.
+
+Verdicts: healthy, collapsed-window, blind-to-congestion, starves-neighbour, starved-by-neighbour; each but
+the first with the mechanism behind it and the numbers that show it. docs/matrix.md says how they are made.
+
+Examples:
+  lowtide matrix                                        everything that is registered
+  lowtide matrix --senders dctcp,sack --receivers dctcp,ecn
+  lowtide matrix --senders dctcp+cwr=never --receivers ecn --neighbours none
+  lowtide matrix --share sack,dctcp --hosts 10          k of 10 hosts moved, 0 to 10
+  lowtide matrix --print setup > my.toml; lowtide matrix my.toml -s switch.mark.k='40 pkt'
+  lowtide matrix --json | jq '.pairs[] | select(.verdict != \"healthy\")'";
+
+#[derive(Debug, Args)]
+pub(crate) struct MatrixArgs {
+    /// The setup: a scenario file, or the name of an embedded scenario; `matrix` (`share` with --share)
+    /// without it
+    #[arg(value_name = "FILE")]
+    pub(crate) scenario: Option<String>,
+    /// Who sends; every registered scheme that differs as a sender, without it
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub(crate) senders: Option<Vec<String>>,
+    /// Who receives; every registered scheme that differs as a receiver, without it
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub(crate) receivers: Option<Vec<String>>,
+    /// Who shares the bottleneck; the senders without it, `none` for nobody
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub(crate) neighbours: Option<Vec<String>>,
+    /// Move k of n hosts from A to B instead, k from 0 to n
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1,
+          conflicts_with_all = ["senders", "receivers", "neighbours", "thresholds"])]
+    pub(crate) share: Option<Vec<String>>,
+    /// With --share: how many hosts there are
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "share",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) hosts: u32,
+    /// With --share: which end of a host pair moves
+    #[arg(long, value_enum, default_value_t = MoveArg::Both, requires = "share")]
+    pub(crate) moves: MoveArg,
+    /// A TOML file with other thresholds of the verdicts, or a part of them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) thresholds: Option<PathBuf>,
+    /// Print a built-in file to start from, and run nothing
+    #[arg(long, value_enum)]
+    pub(crate) print: Option<PrintArg>,
+    /// Set a key of the setup
+    #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Number of seeds
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// Runs at a time; all processors without it
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) jobs: Option<u32>,
+    /// Where to write; `runs/<setup>/<hash>` without it
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Forget finished runs in that directory instead of continuing
+    #[arg(long)]
+    pub(crate) afresh: bool,
+}
+
+/// Which end of a host pair moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum MoveArg {
+    /// Senders and receivers.
+    Both,
+    /// Only the senders.
+    Senders,
+    /// Only the receivers.
+    Receivers,
+}
+
+/// Built-in files of `matrix`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum PrintArg {
+    /// The setup of the matrix.
+    Setup,
+    /// The setup of --share.
+    ShareSetup,
+    /// The thresholds of the verdicts.
+    Thresholds,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use lowtide_lab::LabError;
 use lowtide_packetdrill::script::ScriptError;
 use lowtide_scenario::{ScenarioError, ScenarioErrors};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode};
@@ -63,6 +64,17 @@ impl Failure {
 impl From<ScenarioErrors> for Failure {
     fn from(errors: ScenarioErrors) -> Self {
         Self::Scenario(Box::new(errors))
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Scenario(errors) => errors.into(),
+            LabError::Question { message, help } => Self::Usage(message, help),
+            LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
+            other => Self::Run(other.to_string()),
+        }
     }
 }
 

@@ -27,6 +27,7 @@ pub fn main() -> ExitCode {
     let out = Output { json: cli.json, quiet: cli.quiet };
     let result = match &cli.command {
         Command::Run(args) => cmd::run::run(args, out),
+        Command::Matrix(args) => cmd::matrix::matrix(args, out),
         Command::Check(args) => cmd::check::check(args, out),
         Command::List { kind } => cmd::list::list(*kind, out),
         Command::Explain { names, diff: false } => cmd::explain::explain(names, out),

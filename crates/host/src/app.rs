@@ -7,6 +7,8 @@ use lowtide_tcp::{CloseReason, ConnId, Info};
 use lowtide_traffic::Flow;
 use lowtide_units::Instant;
 
+use crate::signals::Signals;
+
 /// The port on which every host serves.
 pub(crate) const SERVER_PORT: u16 = 5001;
 
@@ -65,6 +67,7 @@ pub(crate) struct Progress {
     pub(crate) delivered_at: Option<Instant>,
     pub(crate) ports: (u16, u16),
     pub(crate) failed: Option<CloseReason>,
+    pub(crate) signals: Signals,
 }
 
 impl Progress {

@@ -20,6 +20,7 @@ mod probe;
 mod results;
 mod run;
 mod setup;
+mod signals;
 mod world;
 mod writer;
 
@@ -34,3 +35,4 @@ pub use outcome::{
 };
 pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};
+pub use signals::Signals;

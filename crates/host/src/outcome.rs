@@ -2,6 +2,8 @@
 
 use lowtide_units::{Duration, Instant};
 
+use crate::signals::Signals;
+
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndReason {
@@ -86,12 +88,18 @@ pub struct FlowRecord {
     pub delack_imagined: u64,
     /// Window reductions because of queueing delay.
     pub delay_reductions: u64,
+    /// Payload bytes that the sender's decoder took for marked.
+    pub heard_ce_bytes: u64,
+    /// What the flow's packets showed of ECN after the warm-up.
+    pub signals: Signals,
     /// Payload bytes that the receiver got with CE.
     pub marked_bytes: u64,
     /// Payload bytes that the receiver got in all, duplicates included.
     pub received_bytes: u64,
     /// SRTT at the end of the flow.
     pub srtt: Option<Duration>,
+    /// Payload bytes of a full segment; `None` for a flow that never opened.
+    pub mss: Option<u32>,
     /// What the scheme wished for: names of control, decoder and policy.
     pub cc: &'static str,
     /// The decoder.

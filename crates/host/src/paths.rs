@@ -23,12 +23,19 @@ impl World<'_> {
         let Some(peer) = self.handles.get(side.peer().index() as usize) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         let Some(conn) = node.endpoint.conn(id) else { return };
+        let mut signals = match self.flows.get_mut(side.flow()) {
+            Some(progress) if side.is_client() && now >= self.warm => Some(&mut progress.signals),
+            _ => None,
+        };
         while let Some(transmit) = conn.poll_transmit(now) {
             let mut stamp = None;
             for i in 0..transmit.segments {
                 let mut segment: Segment = transmit.segment(i);
                 // What no wire says, for those who ask for it by name.
                 segment.rx.delack_timeout = Some(transmit.delack_timeout);
+                if let Some(signals) = &mut signals {
+                    signals.sent(&segment);
+                }
                 let packet =
                     packet(handle.host, peer.host, segment, side.index(), side.peer().index());
                 if let Some(pacer) = &mut node.pacer {
@@ -73,6 +80,13 @@ impl World<'_> {
         let HostId(host) = delivery.host;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         node.note_delivery(now, &delivery.packet.segment);
+        let side = Side::from_index(delivery.packet.dst_conn);
+        if now >= self.warm
+            && let Some(progress) = self.flows.get_mut(side.flow())
+        {
+            let (signals, segment) = (&mut progress.signals, &delivery.packet.segment);
+            if side.is_client() { signals.heard(segment) } else { signals.arrived(segment) }
+        }
         if let Some(moderator) = &mut node.moderator {
             if let Some(at) = moderator.push(now, *delivery) {
                 sched.at(at, Entity::new(INTERRUPT, host));

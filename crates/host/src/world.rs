@@ -14,6 +14,7 @@ use crate::node::{Node, address};
 use crate::outcome::Counts;
 use crate::probe::Sampler;
 use crate::setup::Setup;
+use crate::signals::Signals;
 use crate::writer::Writer;
 
 /// Kinds of events beside [`Network::PORT_KIND`].
@@ -41,7 +42,7 @@ pub(crate) struct World<'a> {
     pub(crate) counts: Counts,
     /// Packets on their way to TCP; empty between events.
     pub(crate) ready: Vec<Packet>,
-    warm: Instant,
+    pub(crate) warm: Instant,
     pub(crate) end: Instant,
     /// Flows with a size that are neither delivered nor failed.
     unfinished: usize,
@@ -105,6 +106,7 @@ impl<'a> World<'a> {
                     delivered_at: None,
                     ports: (0, SERVER_PORT),
                     failed: None,
+                    signals: Signals::default(),
                 }
             })
             .collect();

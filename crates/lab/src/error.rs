@@ -58,6 +58,14 @@ pub enum LabError {
         /// Why.
         reason: String,
     },
+    /// A question to the matrix cannot be asked like this.
+    #[error("{message}")]
+    Question {
+        /// What is wrong.
+        message: String,
+        /// What would be right.
+        help: Option<String>,
+    },
     /// A benchmark's scenario has no runs.
     #[error("the scenario `{0}` has no runs")]
     NoRuns(String),

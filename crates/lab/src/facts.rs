@@ -7,6 +7,8 @@
 use lowtide_record::{FlowRow, Quantile, QueueRow, RunKey, RunTables};
 use serde::Serialize;
 
+use crate::signals::SignalFacts;
+
 /// One run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RunFacts {
@@ -54,6 +56,8 @@ pub struct GroupFacts {
     pub retx_bytes: u64,
     /// Share of the arriving payload bytes that carried CE.
     pub marked_fraction: Option<f64>,
+    /// What its senders said and heard of congestion.
+    pub signals: SignalFacts,
 }
 
 /// Times of a group of flows, in milliseconds.
@@ -174,6 +178,7 @@ impl GroupFacts {
             rto_count: flows.iter().map(|f| f.rto_count).sum(),
             retx_bytes: flows.iter().map(|f| f.bytes_retrans).sum(),
             marked_fraction: (received > 0).then(|| marked as f64 / received as f64),
+            signals: SignalFacts::new(flows),
         }
     }
 }
@@ -297,9 +302,18 @@ mod tests {
             delack_missed: 0,
             delack_imagined: 0,
             delay_reductions: 0,
+            heard_ce_bytes: 0,
+            warm_data_segs_out: 0,
+            warm_ect_segs_out: 0,
+            warm_cwr_segs_out: 0,
+            warm_data_segs_in: 0,
+            warm_ce_segs_in: 0,
+            warm_acks_in: 0,
+            warm_ece_acks_in: 0,
             marked_bytes: 0,
             received_bytes: 0,
             srtt_ns: None,
+            mss_bytes: None,
             cc: String::new(),
             cc_used: String::new(),
             feedback: String::new(),

@@ -10,6 +10,7 @@ mod error;
 mod facts;
 mod figure;
 mod interval;
+pub mod matrix;
 mod plots;
 mod present;
 mod report;
@@ -17,6 +18,7 @@ mod results;
 mod schedule;
 mod session;
 mod settings;
+mod signals;
 mod summary;
 
 pub use error::LabError;
@@ -25,6 +27,7 @@ pub use interval::OverSeeds;
 pub use results::{Envelope, Results};
 pub use schedule::Progress;
 pub use session::{Finished, Options, default_dir, execute, load, report, simulate};
+pub use signals::SignalFacts;
 pub use summary::SummaryRow;
 
 /// Version of the tool.

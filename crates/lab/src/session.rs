@@ -15,6 +15,7 @@ use lowtide_scenario::{Plan, RunSpec};
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
+use crate::matrix;
 use crate::present;
 use crate::results::Results;
 use crate::schedule::{Progress, Schedule, keys};
@@ -51,6 +52,10 @@ pub struct Finished {
     pub results: Results,
 }
 
+/// Writes what people look at into a directory whose tables are complete, and names its files.
+pub(crate) type Present<'a> =
+    dyn Fn(&RunDir, &Manifest, &Results) -> Result<Vec<String>, LabError> + 'a;
+
 /// `runs/<scenario>/<the first eight digits of its hash>`.
 pub fn default_dir(plan: &Plan) -> PathBuf {
     let short = plan.hash.get(..8).unwrap_or(&plan.hash);
@@ -59,6 +64,15 @@ pub fn default_dir(plan: &Plan) -> PathBuf {
 
 /// Runs what of `plan` is not in the directory yet, and completes the directory.
 pub fn execute(plan: &Plan, options: &Options<'_>) -> Result<Finished, LabError> {
+    execute_as(plan, options, &present::write)
+}
+
+/// The same with a report of another kind.
+pub(crate) fn execute_as(
+    plan: &Plan,
+    options: &Options<'_>,
+    present: &Present<'_>,
+) -> Result<Finished, LabError> {
     let keys = keys(plan);
     let planned = manifest(plan, options)?;
     let (dir, before) = RunDir::begin(&options.dir, &planned, options.afresh)?;
@@ -130,7 +144,7 @@ pub fn execute(plan: &Plan, options: &Options<'_>) -> Result<Finished, LabError>
         runs: entries,
         ..planned
     };
-    files.extend(present::write(&dir, &manifest, &results)?);
+    files.extend(present(&dir, &manifest, &results)?);
     let manifest = dir.finish(manifest, &files)?;
     Ok(Finished { dir: options.dir.clone(), manifest, results })
 }
@@ -141,8 +155,18 @@ pub fn load(root: &Path) -> Result<Finished, LabError> {
     finished(&dir, manifest)
 }
 
-/// Makes `summary.json`, the figures and the report of a complete run directory again.
+/// Makes everything in a complete run directory that follows from its tables again: `summary.json`,
+/// the figures, the report.
 pub fn report(root: &Path) -> Result<Finished, LabError> {
+    let (dir, manifest) = RunDir::open(root)?;
+    match matrix::asked(&dir, &manifest)? {
+        Some(question) => again(root, &|d, m, r| question.present(d, m, r).map(|(files, _)| files)),
+        None => again(root, &present::write),
+    }
+}
+
+/// The same with the report that is wanted.
+pub(crate) fn again(root: &Path, present: &Present<'_>) -> Result<Finished, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     let Finished { results, .. } = finished(&dir, manifest.clone())?;
     let mut files: Vec<String> = manifest
@@ -151,7 +175,7 @@ pub fn report(root: &Path) -> Result<Finished, LabError> {
         .map(|f| f.path.clone())
         .filter(|p| p == "scenario.toml" || p.starts_with("resolved/"))
         .collect();
-    files.extend(present::write(&dir, &manifest, &results)?);
+    files.extend(present(&dir, &manifest, &results)?);
     let manifest = dir.finish(manifest, &files)?;
     Ok(Finished { dir: root.to_path_buf(), manifest, results })
 }

@@ -52,9 +52,18 @@ table! {
     delack_missed: u64, "", "Of these, not found by the rule.";
     delack_imagined: u64, "", "ACKs that the rule took for such and that were not.";
     delay_reductions: u64, "", "Window reductions because of queueing delay.";
+    heard_ce_bytes: u64, "bytes", "Payload bytes that the sender's decoder took for marked.";
+    warm_data_segs_out: u64, "segments", "Data segments sent after the warm-up.";
+    warm_ect_segs_out: u64, "segments", "Of these, segments with an ECN-capable codepoint.";
+    warm_cwr_segs_out: u64, "segments", "Of these, segments with CWR.";
+    warm_data_segs_in: u64, "segments", "Data segments that reached the receiver after the warm-up.";
+    warm_ce_segs_in: u64, "segments", "Of these, segments with CE.";
+    warm_acks_in: u64, "segments", "ACKs that reached the sender after the warm-up.";
+    warm_ece_acks_in: u64, "segments", "Of these, ACKs with ECE.";
     marked_bytes: u64, "bytes", "Payload bytes that arrived with CE.";
     received_bytes: u64, "bytes", "Payload bytes that arrived, duplicates included.";
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";
+    mss_bytes: Option<u32>, "bytes", "Payload bytes of a full segment; null for a flow that never opened.";
     cc: String, "", "Congestion control that the sender wished for.";
     cc_used: String, "", "Congestion control that acted; another where the wished one could not work.";
     feedback: String, "", "Feedback decoder that was set for the sender.";

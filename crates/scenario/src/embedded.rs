@@ -16,7 +16,9 @@ static SCENARIOS: &[Embedded] = &[
     },
     Embedded { name: "dumbbell-10g", text: include_str!("../../../scenarios/dumbbell-10g.toml") },
     Embedded { name: "first-light", text: include_str!("../../../scenarios/first-light.toml") },
+    Embedded { name: "matrix", text: include_str!("../../../scenarios/matrix.toml") },
     Embedded { name: "queue-buildup", text: include_str!("../../../scenarios/queue-buildup.toml") },
+    Embedded { name: "share", text: include_str!("../../../scenarios/share.toml") },
     Embedded { name: "two-flows-1g", text: include_str!("../../../scenarios/two-flows-1g.toml") },
 ];
 

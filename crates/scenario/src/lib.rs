@@ -36,7 +36,7 @@ mod value;
 pub use embedded::{Embedded, TEMPLATES, Template, list, template};
 pub use error::{ScenarioError, ScenarioErrors};
 pub use estimate::{Estimate, HOPS_PER_SECOND};
-pub use plan::Plan;
+pub use plan::{Part, Plan};
 pub use reference::reference;
 pub use run::RunSpec;
 pub use scenario::Scenario;

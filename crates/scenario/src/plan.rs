@@ -46,6 +46,49 @@ impl Plan {
     }
 }
 
+/// A part of a plan that is put together: what its runs are called, and the plan they come from.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What the runs go by in place of their scheme.
+    pub scheme: String,
+    /// What they go by in place of their point.
+    pub point: Vec<(String, String)>,
+    /// The runs.
+    pub plan: Plan,
+}
+
+impl Plan {
+    /// One plan of several, for questions that no single scenario asks. Runs keep their hashes and
+    /// their order.
+    pub fn joined(name: &str, title: &str, parts: Vec<Part>) -> Self {
+        let mut whole = blake3::Hasher::new();
+        let mut out = Self {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            hash: String::new(),
+            runs: Vec::new(),
+            schemes: Vec::new(),
+            points: Vec::new(),
+        };
+        for Part { scheme, point, plan } in parts {
+            whole.update(plan.hash.as_bytes());
+            for text in std::iter::once(&scheme).chain(point.iter().flat_map(|(k, v)| [k, v])) {
+                whole.update(text.as_bytes()).update(b"\0");
+            }
+            let run = |run| RunSpec { scheme: scheme.clone(), point: point.clone(), ..run };
+            out.runs.extend(plan.runs.into_iter().map(run));
+            if !out.schemes.contains(&scheme) {
+                out.schemes.push(scheme);
+            }
+            if !out.points.contains(&point) {
+                out.points.push(point);
+            }
+        }
+        out.hash = short(&whole);
+        out
+    }
+}
+
 /// The most runs of one plan.
 const MOST_RUNS: u64 = 1_000_000;
 

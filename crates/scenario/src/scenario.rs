@@ -137,6 +137,14 @@ impl Scenario {
         Ok(self)
     }
 
+    /// Takes a table out, as if the file had never had it: `hosts.senders`, `traffic.short`. One that
+    /// is not there is no error.
+    #[must_use]
+    pub fn without(mut self, table: &str) -> Self {
+        self.root.remove(&table.split('.').collect::<Vec<_>>());
+        self
+    }
+
     /// Runs each point with `n` seeds.
     ///
     /// # Errors

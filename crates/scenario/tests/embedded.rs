@@ -9,7 +9,15 @@ fn every_embedded_scenario_expands_under_its_name() {
     let names: Vec<_> = list().iter().map(|e| e.name).collect();
     assert_eq!(
         names,
-        ["bench-dumbbell", "dumbbell-10g", "first-light", "queue-buildup", "two-flows-1g"]
+        [
+            "bench-dumbbell",
+            "dumbbell-10g",
+            "first-light",
+            "matrix",
+            "queue-buildup",
+            "share",
+            "two-flows-1g"
+        ]
     );
     for entry in list() {
         let plan = Scenario::load(entry.name)

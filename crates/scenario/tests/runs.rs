@@ -4,7 +4,7 @@ use lowtide_host::{
     AggregationSpec, BucketSpec, ClockSpec, NicSpec, NoiseSpec, STACK_DEVIATION, Setup,
 };
 use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId, NotEct, PortSpec};
-use lowtide_scenario::{Plan, Scenario};
+use lowtide_scenario::{Part, Plan, Scenario};
 use lowtide_tcp::EcnWish;
 use lowtide_traffic::Source;
 use lowtide_units::{Bytes, Duration, Parts, Rate};
@@ -395,4 +395,41 @@ fn the_hash_is_of_what_decides_a_run() {
     assert_eq!(more.hash, base.hash, "more seeds are the same experiment");
     assert_eq!(more.runs[0].hash, base.runs[0].hash, "and keep the runs that were made");
     assert_ne!(more.runs[1].hash, base.runs[0].hash);
+}
+
+#[test]
+fn a_table_that_is_taken_out_was_never_there() {
+    let scenario = || Scenario::parse(BASE, "t.toml").unwrap();
+    let (with, without) = (plan(BASE), scenario().without("traffic.short").expand().unwrap());
+    let groups = |plan: &Plan| plan.runs[0].setup().unwrap().traffic_groups;
+    assert_eq!(
+        (groups(&with), groups(&without)),
+        (vec!["long".into(), "short".into()], vec!["long".into()])
+    );
+    assert_eq!(scenario().without("traffic.none").expand().unwrap().hash, with.hash);
+    let error = scenario().without("hosts.receivers").expand().unwrap_err().to_string();
+    assert!(error.contains("receivers"), "{error}");
+}
+
+#[test]
+fn plans_are_put_together_under_new_names() {
+    let part = |scheme: &str, value: &str, text: &str| Part {
+        scheme: scheme.to_owned(),
+        point: vec![("neighbour".to_owned(), value.to_owned())],
+        plan: Scenario::parse(text, "t.toml").unwrap().seeds(2).unwrap().expand().unwrap(),
+    };
+    let other = BASE.replace("\"40 MB\"", "\"41 MB\"");
+    let parts = || vec![part("a", "x", BASE), part("a", "y", &other), part("b", "x", BASE)];
+    let whole = Plan::joined("matrix", "All of it", parts());
+    assert_eq!((whole.name.as_str(), whole.runs.len()), ("matrix", 6));
+    assert_eq!((whole.schemes.len(), whole.points.len()), (2, 2));
+    let keys: Vec<(&str, &str, u64)> =
+        whole.runs.iter().map(|r| (r.scheme.as_str(), r.point[0].1.as_str(), r.seed)).collect();
+    let expected =
+        [("a", "x", 1), ("a", "x", 2), ("a", "y", 1), ("a", "y", 2), ("b", "x", 1), ("b", "x", 2)];
+    assert_eq!(keys, expected);
+    assert_eq!(whole.runs[0].hash, plan(BASE).runs[0].hash, "the same run");
+    assert_eq!(Plan::joined("matrix", "Another title", parts()).hash, whole.hash);
+    let renamed = Plan::joined("matrix", "", vec![part("c", "x", BASE)]);
+    assert_ne!(renamed.hash, Plan::joined("matrix", "", vec![part("a", "x", BASE)]).hash);
 }

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod list;
+pub(crate) mod matrix;
 pub(crate) mod new;
 pub(crate) mod packetdrill;
 pub(crate) mod report;
@@ -18,11 +19,7 @@ use crate::failure::Failure;
 
 /// Reads a scenario and applies what was typed: first `-s`, then `--over`, then `--seeds`.
 fn scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
-    let mut scenario = Scenario::load(&args.scenario)?;
-    for text in &args.set {
-        let (key, value) = split(text, "-s", "KEY=VALUE")?;
-        scenario = scenario.with_override(key, value)?;
-    }
+    let mut scenario = set(Scenario::load(&args.scenario)?, &args.set)?;
     for text in &args.over {
         let (key, values) = split(text, "--over", "KEY=A,B,...")?;
         let values: Vec<String> = values.split(',').map(|v| v.trim().to_string()).collect();
@@ -30,6 +27,15 @@ fn scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
     }
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
+    }
+    Ok(scenario)
+}
+
+/// Sets every `KEY=VALUE`.
+fn set(mut scenario: Scenario, all: &[String]) -> Result<Scenario, Failure> {
+    for text in all {
+        let (key, value) = split(text, "-s", "KEY=VALUE")?;
+        scenario = scenario.with_override(key, value)?;
     }
     Ok(scenario)
 }

@@ -1,21 +1,17 @@
 //! `lowtide reproduce`: the papers' experiments, and what becomes of their claims.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use lowtide_lab::claims::{self, Expected, Judged, Mode, Row, Verdict};
-use lowtide_lab::{Options, execute};
+use lowtide_lab::execute;
 use lowtide_scenario::Plan;
 use serde::Serialize;
 
 use crate::args::ReproduceArgs;
 use crate::catalogue::nearest;
-use crate::cmd::run::{command, failure, processors};
+use crate::cmd::run::How;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::progress::Bar;
 
 #[derive(Serialize)]
 struct Answer {
@@ -27,17 +23,14 @@ struct Answer {
 
 pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure> {
     let rows = rows(&args.rows)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let on_interrupt = Arc::clone(&stop);
-    ctrlc::set_handler(move || on_interrupt.store(true, Ordering::Relaxed))
-        .map_err(|e| Failure::Run(format!("cannot watch for Ctrl-C: {e}")))?;
     let mode = Mode { quick: args.quick, seeds: args.seeds };
     let mut claims = Vec::new();
     for row in &rows {
-        let plan = claims::plan(row, mode).map_err(failure)?;
+        let plan = claims::plan(row, mode).map_err(Failure::from)?;
         let dir = place(args.out.as_deref(), row, &plan);
-        run(row, &plan, &dir, args, &stop, out)?;
-        let judged = claims::judge(row, &dir).map_err(failure)?;
+        let how = How { out: Some(&dir), jobs: args.jobs, afresh: args.afresh };
+        how.go(&plan, row.scenario, out, &|options| execute(&plan, options))?;
+        let judged = claims::judge(row, &dir).map_err(Failure::from)?;
         if !out.json {
             show(row, &judged, &dir, out)?;
         }
@@ -82,32 +75,6 @@ fn rows(names: &[String]) -> Result<Vec<Row>, Failure> {
 fn place(out: Option<&Path>, row: &Row, plan: &Plan) -> PathBuf {
     let root = out.map_or_else(|| Path::new("runs").join("papers"), Path::to_path_buf);
     root.join(row.id()).join(plan.hash.get(..8).unwrap_or(&plan.hash))
-}
-
-fn run(
-    row: &Row,
-    plan: &Plan,
-    dir: &Path,
-    args: &ReproduceArgs,
-    stop: &AtomicBool,
-    out: Output,
-) -> Result<(), Failure> {
-    #[expect(clippy::disallowed_methods, reason = "wall time is reported, nothing depends on it")]
-    let start = Instant::now();
-    let bar = Bar::new(out, plan.runs.len() as u64);
-    let options = Options {
-        dir: dir.to_path_buf(),
-        jobs: args.jobs.map_or_else(processors, |n| n as usize),
-        afresh: args.afresh,
-        source: row.scenario,
-        command: &command(),
-        clock: &|| start.elapsed(),
-        stop,
-        progress: &|p| bar.take(p),
-    };
-    let result = execute(plan, &options);
-    bar.clear();
-    result.map(|_| ()).map_err(failure)
 }
 
 fn show(row: &Row, claims: &[Judged], dir: &Path, out: Output) -> Result<(), Failure> {

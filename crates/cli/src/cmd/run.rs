@@ -1,6 +1,7 @@
 //! `lowtide run`: every run of a plan, then tables, figures and the report.
 
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -16,54 +17,82 @@ use crate::progress::Bar;
 pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
     let scenario = scenario(&args.scenario)?;
     let plan = scenario.expand()?;
-    let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan));
-    let stop = Arc::new(AtomicBool::new(false));
-    let on_interrupt = Arc::clone(&stop);
-    ctrlc::set_handler(move || on_interrupt.store(true, Ordering::Relaxed))
-        .map_err(|e| Failure::Run(format!("cannot watch for Ctrl-C: {e}")))?;
-    #[expect(clippy::disallowed_methods, reason = "wall time is reported, nothing depends on it")]
-    let start = Instant::now();
-    let bar = Bar::new(out, plan.runs.len() as u64);
-    let options = Options {
-        dir,
-        jobs: args.jobs.map_or_else(processors, |n| n as usize),
-        afresh: args.afresh,
-        source: scenario.text(),
-        command: &command(),
-        clock: &|| start.elapsed(),
-        stop: &stop,
-        progress: &|p| bar.take(p),
-    };
-    let result = execute(&plan, &options);
-    bar.clear();
-    let finished = result.map_err(failure)?;
+    let how = How { out: args.out.as_deref(), jobs: args.jobs, afresh: args.afresh };
+    let finished = how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?;
     show(&plan, &finished, out)?;
-    let bad = finished.results.failed();
-    if bad > 0 {
-        return Err(Failure::Run(format!("{bad} flows failed; the report says which")));
-    }
-    Ok(())
+    whole(&finished)
 }
 
-pub(crate) fn processors() -> usize {
+/// How the runs of a plan are done, as it was typed.
+pub(crate) struct How<'a> {
+    pub(crate) out: Option<&'a Path>,
+    pub(crate) jobs: Option<u32>,
+    pub(crate) afresh: bool,
+}
+
+impl How<'_> {
+    /// Does them, with progress on stderr and an ear for Ctrl-C.
+    pub(crate) fn go<T>(
+        &self,
+        plan: &Plan,
+        source: &str,
+        out: Output,
+        work: &dyn Fn(&Options<'_>) -> Result<T, LabError>,
+    ) -> Result<T, Failure> {
+        watch_for_interrupt()?;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "wall time is reported, nothing depends on it"
+        )]
+        let start = Instant::now();
+        let bar = Bar::new(out, plan.runs.len() as u64);
+        let result = work(&Options {
+            dir: self.out.map_or_else(|| default_dir(plan), Path::to_path_buf),
+            jobs: self.jobs.map_or_else(processors, |n| n as usize),
+            afresh: self.afresh,
+            source,
+            command: &command(),
+            clock: &|| start.elapsed(),
+            stop: &STOP,
+            progress: &|p| bar.take(p),
+        });
+        bar.clear();
+        result.map_err(Failure::from)
+    }
+}
+
+/// Set by Ctrl-C.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Several plans may be done one after the other; the handler can be set only once.
+fn watch_for_interrupt() -> Result<(), Failure> {
+    static WATCHED: OnceLock<Result<(), String>> = OnceLock::new();
+    let set = || ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
+    WATCHED
+        .get_or_init(|| set().map_err(|e| format!("cannot watch for Ctrl-C: {e}")))
+        .clone()
+        .map_err(Failure::Run)
+}
+
+/// A run with a flow that failed is no success.
+pub(crate) fn whole(finished: &Finished) -> Result<(), Failure> {
+    match finished.results.failed() {
+        0 => Ok(()),
+        bad => Err(Failure::Run(format!("{bad} flows failed; the report says which"))),
+    }
+}
+
+fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
 /// What was typed, so that the report can say how to get it again.
-pub(crate) fn command() -> String {
+fn command() -> String {
     let quoted = std::env::args().skip(1).map(|a| {
         let plain = a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c));
         if plain { a } else { format!("'{}'", a.replace('\'', r"'\''")) }
     });
     std::iter::once("lowtide".to_string()).chain(quoted).collect::<Vec<_>>().join(" ")
-}
-
-pub(crate) fn failure(error: LabError) -> Failure {
-    match error {
-        LabError::Scenario(errors) => errors.into(),
-        LabError::Interrupted { .. } => Failure::Interrupted(error.to_string()),
-        other => Failure::Run(other.to_string()),
-    }
 }
 
 fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {

@@ -14,9 +14,9 @@ use crate::figure::palette::{Marker, Style, style};
 use crate::figure::{Figure, Look, Panel, Series};
 
 /// Drawn pixels per pixel of the figure.
-const FINE: i32 = 4;
+pub(super) const FINE: i32 = 4;
 /// Width of every figure.
-const WIDTH: i32 = 800;
+pub(super) const WIDTH: i32 = 800;
 /// Height of the only panel, and of one of several.
 const HEIGHT: (i32, i32) = (390, 210);
 /// Where the title and the legend stand.
@@ -27,17 +27,17 @@ const LEFT: i32 = 74;
 /// Room right of the plots, for the names of reference lines.
 const RIGHT: i32 = 78;
 /// Average width of a letter, as a share of its size.
-const LETTER: f64 = 0.54;
+pub(super) const LETTER: f64 = 0.54;
 /// Marks on a trace.
 const TRACE_MARKS: usize = 7;
 
-const INK: RGBColor = RGBColor(0x22, 0x26, 0x2b);
-const MUTED: RGBColor = RGBColor(0x5b, 0x63, 0x6d);
+pub(super) const INK: RGBColor = RGBColor(0x22, 0x26, 0x2b);
+pub(super) const MUTED: RGBColor = RGBColor(0x5b, 0x63, 0x6d);
 const GRID: RGBColor = RGBColor(0xe3, 0xe6, 0xea);
 const SHADE: RGBColor = RGBColor(0xf1, 0xf3, 0xf5);
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Failure = DrawingAreaErrorKind<std::io::Error>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Failure = DrawingAreaErrorKind<std::io::Error>;
 /// A place in drawn pixels.
 type Pixel = (i32, i32);
 
@@ -56,7 +56,7 @@ pub(crate) fn to_svg(figure: &Figure) -> Result<String, LabError> {
 }
 
 /// Replaces the head of the file: shown size, smooth joints, a name for screen readers.
-fn finish(text: &str, title: &str, height: i32) -> String {
+pub(super) fn finish(text: &str, title: &str, height: i32) -> String {
     let body = text.find('>').map_or(text, |end| &text[end + 1..]);
     let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
     format!(
@@ -120,7 +120,7 @@ fn legend_rows(legend: &[(String, usize)]) -> Vec<Vec<(i32, &str, usize)>> {
 const FACES: &str = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif";
 
 /// Text that begins at its place and is centred on it vertically.
-fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
+pub(super) fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
     // The backend divides sizes by 1.24.
     let size = f64::from(px * FINE) * 1.24;
     let style = if bold { FontStyle::Bold } else { FontStyle::Normal };
@@ -128,7 +128,12 @@ fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
     FontDesc::new(FontFamily::Name(FACES), size, style).color(&color).pos(pos)
 }
 
-fn write(area: &Area<'_>, text: &str, at: Pixel, style: &TextStyle<'_>) -> Result<(), Failure> {
+pub(super) fn write(
+    area: &Area<'_>,
+    text: &str,
+    at: Pixel,
+    style: &TextStyle<'_>,
+) -> Result<(), Failure> {
     area.draw(&Text::new(text, at, style.clone()))
 }
 

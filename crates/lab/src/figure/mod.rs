@@ -4,12 +4,16 @@
 
 mod axis;
 mod draw;
+mod heat;
 mod palette;
+mod shades;
 
 use lowtide_record::csv;
 
 pub(crate) use axis::{Axis, number};
 pub(crate) use draw::to_svg;
+pub(crate) use heat::{Grid, HeatMap};
+pub(crate) use shades::{Kind, Shades};
 
 /// One figure.
 #[derive(Clone, PartialEq, Debug)]

@@ -64,10 +64,7 @@ pub(crate) fn render(source: Source<'_>, figures: &[(Figure, String)]) -> Result
             }
         })
         .collect();
-    let decides = |s: &&Setting| {
-        s.values.len() > 1 || s.section == DERIVED || DECISIVE.contains(&s.name.as_str())
-    };
-    let (deciding, rest): (Vec<&Setting>, Vec<&Setting>) = m.settings.iter().partition(decides);
+    let (deciding, rest) = settings(&m.settings);
     let page = context! {
         manifest => Serde(m),
         digest => source.results.digest.as_str(),
@@ -76,15 +73,33 @@ pub(crate) fn render(source: Source<'_>, figures: &[(Figure, String)]) -> Result
         deciding => Serde(deciding),
         rest => Serde(rest),
     };
+    fill(include_str!("report.html"), &page)
+}
+
+/// The settings that decide results most, and the rest.
+pub(crate) fn settings(all: &[Setting]) -> (Vec<&Setting>, Vec<&Setting>) {
+    let decides = |s: &&Setting| {
+        s.values.len() > 1 || s.section == DERIVED || DECISIVE.contains(&s.name.as_str())
+    };
+    all.iter().partition(decides)
+}
+
+/// Fills one of our pages; they share their looks and the table of settings.
+pub(crate) fn fill(page: &str, values: &Value) -> Result<String, LabError> {
     let mut environment = Environment::new();
-    environment
-        .add_template("report.html", include_str!("report.html"))
-        .and_then(|()| environment.get_template("report.html")?.render(page))
-        .map_err(|e| LabError::Draw { what: "the report".to_owned(), reason: e.to_string() })
+    [
+        ("style.css", include_str!("style.css")),
+        ("settings.html", include_str!("settings.html")),
+        ("page.html", page),
+    ]
+    .into_iter()
+    .try_for_each(|(name, text)| environment.add_template(name, text))
+    .and_then(|()| environment.get_template("page.html")?.render(values))
+    .map_err(|e| LabError::Draw { what: "the report".to_owned(), reason: e.to_string() })
 }
 
 /// A file inside the page, as an address that a browser saves.
-fn data_uri(csv: &str) -> String {
+pub(crate) fn data_uri(csv: &str) -> String {
     let mut out = String::from("data:text/csv;charset=utf-8,");
     for byte in csv.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~,".contains(&byte) {

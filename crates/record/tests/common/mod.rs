@@ -2,7 +2,7 @@
 
 use lowtide_host::{
     Counts, DelayRow, Disturbance, End, EndReason, FlowRecord, FlowStatus, Outcome, ProbePlan,
-    ProbeRow, QueueLevel, QueueRecord, QueueSample, Setup,
+    ProbeRow, QueueLevel, QueueRecord, QueueSample, Setup, Signals,
 };
 use lowtide_net::Blueprint;
 use lowtide_record::{Manifest, ManifestRun, Point, RunKey, Status};
@@ -52,9 +52,12 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
         delack_missed: 1,
         delack_imagined: 0,
         delay_reductions: 0,
+        heard_ce_bytes: 1448,
+        signals: Signals { data_segments: 8, cwr_segments: 2, ..Signals::default() },
         marked_bytes: 2896,
         received_bytes: 11_448,
         srtt: done.then_some(Duration::from_us(120)),
+        mss: done.then_some(1448),
         cc: "dctcp",
         cc_used: "dctcp",
         feedback: "dctcp",

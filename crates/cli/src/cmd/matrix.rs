@@ -1,0 +1,206 @@
+//! `lowtide matrix`: mixed deployment, every pair alone and next to every neighbour, or by share.
+
+use lowtide_lab::Finished;
+use lowtide_lab::matrix::share::{self, Move, Share, ShareAnswer};
+use lowtide_lab::matrix::{self, Answer, PairRow, Pairs, THRESHOLDS, Thresholds, Verdict};
+use lowtide_scenario::Scenario;
+
+use crate::args::{MatrixArgs, MoveArg, PrintArg};
+use crate::cmd::run::{How, whole};
+use crate::cmd::set;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Names of the embedded setups.
+const SETUP: &str = "matrix";
+const SHARE_SETUP: &str = "share";
+
+pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), Failure> {
+    if let Some(what) = args.print {
+        return print(what);
+    }
+    let name = if args.share.is_some() { SHARE_SETUP } else { SETUP };
+    let scenario = Scenario::load(args.scenario.as_deref().unwrap_or(name))?;
+    let mut scenario = set(scenario, &args.set)?;
+    if let Some(seeds) = args.seeds {
+        scenario = scenario.seeds(seeds)?;
+    }
+    let how = How { out: args.out.as_deref(), jobs: args.jobs, afresh: args.afresh };
+    let finished = match &args.share {
+        Some(names) => by_share(args, names, scenario, &how, out)?,
+        None => pairs(args, scenario, &how, out)?,
+    };
+    whole(&finished)
+}
+
+fn print(what: PrintArg) -> Result<(), Failure> {
+    let setup = |name: &str| {
+        let found = lowtide_scenario::list().iter().find(|e| e.name == name);
+        found.map_or("", |e| e.text)
+    };
+    Output::line(match what {
+        PrintArg::Setup => setup(SETUP),
+        PrintArg::ShareSetup => setup(SHARE_SETUP),
+        PrintArg::Thresholds => THRESHOLDS,
+    })
+}
+
+fn thresholds(args: &MatrixArgs) -> Result<Thresholds, Failure> {
+    let Some(path) = &args.thresholds else { return Ok(Thresholds::built_in()?) };
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        let help = "`lowtide matrix --print thresholds` prints one to start from".to_owned();
+        Failure::Usage(format!("cannot read `{file}`: {e}"), Some(help))
+    })?;
+    Ok(Thresholds::read(&text, &file)?)
+}
+
+fn pairs(
+    args: &MatrixArgs,
+    scenario: Scenario,
+    how: &How<'_>,
+    out: Output,
+) -> Result<Finished, Failure> {
+    let neighbours = args.neighbours.as_deref().map(|n| if n == ["none"] { &[] } else { n });
+    let question = Pairs::new(
+        scenario,
+        args.senders.as_deref(),
+        args.receivers.as_deref(),
+        neighbours,
+        thresholds(args)?,
+    )?;
+    let plan = question.plan()?;
+    let (finished, answer) = how.go(&plan, question.scenario.text(), out, &|options| {
+        matrix::execute(&question, &plan, options)
+    })?;
+    if out.json {
+        out.json(&answer)?;
+    } else {
+        show(&answer, out)?;
+        foot(&answer.digest, &finished, out)?;
+    }
+    Ok(finished)
+}
+
+fn by_share(
+    args: &MatrixArgs,
+    names: &[String],
+    scenario: Scenario,
+    how: &How<'_>,
+    out: Output,
+) -> Result<Finished, Failure> {
+    let [from, to] = names else {
+        let message = format!("--share takes two schemes, and here are {}", names.len());
+        return Err(Failure::Usage(message, Some("for instance `--share sack,dctcp`".to_owned())));
+    };
+    let which = match args.moves {
+        MoveArg::Both => Move::Both,
+        MoveArg::Senders => Move::Senders,
+        MoveArg::Receivers => Move::Receivers,
+    };
+    let question = Share::new(scenario, [from.as_str(), to.as_str()], args.hosts, which)?;
+    let plan = question.plan()?;
+    let (finished, answer) = how.go(&plan, question.scenario.text(), out, &|options| {
+        share::execute(&question, &plan, options)
+    })?;
+    if out.json {
+        out.json(&answer)?;
+    } else {
+        show_share(&answer, out)?;
+        foot(&answer.digest, &finished, out)?;
+    }
+    Ok(finished)
+}
+
+fn foot(digest: &str, finished: &Finished, out: Output) -> Result<(), Failure> {
+    out.text(&format!("digest {digest}\nreport {}", finished.dir.join("report.html").display()))
+}
+
+fn show_share(answer: &ShareAnswer, out: Output) -> Result<(), Failure> {
+    let head = share::head(answer);
+    let right: Vec<usize> = (1..head.len()).collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    out.table(&head, &right, &share::rows(answer))?;
+    out.text("")
+}
+
+fn show(answer: &Answer, out: Output) -> Result<(), Failure> {
+    out.text("Goodput of each pair alone, Mbit/s (rows send, columns receive)")?;
+    grid(answer, &|p| p.pair.goodput_mbps, out)?;
+    out.text("\nMedian queue at the bottleneck, packets")?;
+    grid(answer, &|p| p.queue.p50_packets, out)?;
+    if !answer.neighbours.is_empty() {
+        out.text("\nThe pair's share of the goodput next to each neighbour, %; 50 is fair")?;
+        beside(answer, out)?;
+    }
+    out.text("")?;
+    let findings: Vec<Vec<String>> =
+        matrix::findings(&answer.pairs).into_iter().map(Vec::from).collect();
+    out.table(&["verdict", "mechanism", "cells", "which"], &[2], &findings)?;
+    out.text("")
+}
+
+/// A value as a bar of its height among the others, so that a table shows where it is high.
+fn bar(value: f64, most: f64) -> char {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let share = if most > 0.0 { value / most } else { 0.0 };
+    BARS[((share * 7.0).round().clamp(0.0, 7.0)) as usize]
+}
+
+/// The verdict of a cell, where it is worth a word.
+fn word(row: &PairRow) -> String {
+    match row.verdict {
+        Verdict::Healthy => String::new(),
+        other => format!(" {}", other.short()),
+    }
+}
+
+/// Pairs alone: one row per sender, one column per receiver.
+fn grid(
+    answer: &Answer,
+    read: &dyn Fn(&PairRow) -> Option<f64>,
+    out: Output,
+) -> Result<(), Failure> {
+    let alone = || answer.pairs.iter().filter(|p| p.neighbour.is_none());
+    let most = alone().filter_map(read).fold(0.0, f64::max);
+    let cell = |sender: &str, receiver: &str| {
+        let row = answer.pair(sender, receiver, None)?;
+        let value = read(row)?;
+        Some(format!("{} {value:.0}{}", bar(value, most), word(row)))
+    };
+    let rows: Vec<Vec<String>> = answer
+        .senders
+        .iter()
+        .map(|sender| {
+            let cells = answer
+                .receivers
+                .iter()
+                .map(|receiver| cell(sender, receiver).unwrap_or_else(|| "–".to_owned()));
+            std::iter::once(sender.clone()).chain(cells).collect()
+        })
+        .collect();
+    let head: Vec<&str> =
+        std::iter::once("").chain(answer.receivers.iter().map(String::as_str)).collect();
+    out.table(&head, &[], &rows)
+}
+
+/// Pairs next to neighbours: one row per pair, one column per neighbour.
+fn beside(answer: &Answer, out: Output) -> Result<(), Failure> {
+    let cell = |sender: &str, receiver: &str, neighbour: &str| {
+        let row = answer.pair(sender, receiver, Some(neighbour))?;
+        let share = row.pair.goodput_share?;
+        Some(format!("{} {:.0}{}", bar(share, 1.0), share * 100.0, word(row)))
+    };
+    let mut rows = Vec::new();
+    for sender in &answer.senders {
+        for receiver in &answer.receivers {
+            let cells = answer.neighbours.iter().map(|neighbour| {
+                cell(sender, receiver, neighbour).unwrap_or_else(|| "–".to_owned())
+            });
+            rows.push(std::iter::once(format!("{sender} > {receiver}")).chain(cells).collect());
+        }
+    }
+    let head: Vec<&str> =
+        std::iter::once("").chain(answer.neighbours.iter().map(String::as_str)).collect();
+    out.table(&head, &[], &rows)
+}

@@ -1,0 +1,89 @@
+//! `lowtide matrix` from outside: what it says, and its exit status.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn lowtide(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lowtide")).args(args).output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A folder of this test alone.
+fn folder(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).expect("a folder");
+    dir
+}
+
+const SHORT: [&str; 4] = ["-s", "run.duration=300 ms", "-s", "run.warmup=250 ms"];
+
+#[test]
+fn what_is_printed_can_be_given_back() {
+    let dir = folder("matrix-print");
+    let (thresholds, setup, out) = (dir.join("t.toml"), dir.join("s.toml"), dir.join("out"));
+    let print = |what| lowtide(&["matrix", "--print", what]).stdout;
+    fs::write(&thresholds, print("thresholds")).expect("a file");
+    fs::write(&setup, print("setup")).expect("a file");
+    let (thresholds, setup) = (thresholds.display().to_string(), setup.display().to_string());
+    let out = out.display().to_string();
+    let mut args = vec!["matrix", &setup, "--thresholds", &thresholds, "--out", &out, "--json"];
+    args.extend(["--senders", "dctcp", "--receivers", "dctcp,ecn", "--neighbours", "none"]);
+    args.extend(SHORT);
+    let output = lowtide(&args);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(answer["schema"], "lowtide.matrix/1");
+    assert_eq!(answer["pairs"].as_array().map(Vec::len), Some(2));
+    args.retain(|a| *a != "--json");
+    let output = lowtide(&args);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for wanted in ["Goodput of each pair alone", "dctcp", "healthy", "report.html", "digest"] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+}
+
+#[test]
+fn by_share_prints_a_line_for_every_number_of_hosts() {
+    let out = folder("matrix-share").join("out").display().to_string();
+    let short = ["stayed-short", "moved-short"].map(|g| format!("traffic.{g}.count=2"));
+    let args = ["matrix", "--share", "sack,dctcp", "--hosts", "2", "-o", &out];
+    let sets = ["-s", "run.duration=320 ms", "-s", &short[0], "-s", &short[1]];
+    let output = lowtide(&[&args[..], &sets[..]].concat());
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for line in ["0 of 2", "1 of 2", "2 of 2"] {
+        assert!(shown.contains(line), "{shown}");
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_status_2_with_what_to_do() {
+    let dir = folder("matrix-bad");
+    let bad = dir.join("bad.toml");
+    fs::write(&bad, "[collapsed-window]\nwindows = 3\n").expect("a file");
+    let (bad, none) = (bad.display().to_string(), dir.join("none.toml").display().to_string());
+    let refused = |args: &[&str], wanted: &str| {
+        let output = lowtide(&[&["matrix"], args].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(wanted), "{args:?}: {said}");
+        assert!(output.stdout.is_empty());
+    };
+    refused(&["--thresholds", &bad], "there is no `windows` in [collapsed-window]");
+    refused(&["--thresholds", &none], "--print thresholds");
+    refused(&["--senders", "dctpc"], "there is no scheme or profile `dctpc`");
+    refused(&["--senders", "dctcp+cwr=maybe"], "cwr");
+    refused(&["--share", "sack"], "--share takes two schemes");
+    refused(&["--hosts", "3"], "--share");
+    refused(&["--share", "sack,dctcp", "--hosts", "0"], "1..=1000");
+    refused(&["first-light"], "first-light");
+    refused(&["-s", "switch.mark.kk=3"], "`k`");
+}

@@ -1,0 +1,90 @@
+//! What the packets of a flow show of its ECN, as its two hosts see them on the wire.
+//!
+//! Contract: raw bits of headers after the warm-up, whatever sender and receiver make of them. Where
+//! Accurate ECN was agreed the flags are a counter and mean something else.
+
+use lowtide_wire::{Ecn, Flags, Segment};
+
+/// Counts of one flow: segments on the wire, after segmentation offload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Signals {
+    /// Data segments that left the sender.
+    pub data_segments: u64,
+    /// Of these, segments with an ECN-capable codepoint.
+    pub ect_segments: u64,
+    /// Of these, segments with the CWR flag.
+    pub cwr_segments: u64,
+    /// Data segments that reached the receiver.
+    pub arrived_segments: u64,
+    /// Of these, segments with CE.
+    pub marked_segments: u64,
+    /// ACKs that reached the sender.
+    pub acks: u64,
+    /// Of these, ACKs with the ECE flag.
+    pub ece_acks: u64,
+}
+
+impl Signals {
+    /// The sender sends `segment`.
+    pub(crate) fn sent(&mut self, segment: &Segment) {
+        if segment.payload_len > 0 {
+            self.data_segments += 1;
+            self.ect_segments += u64::from(segment.ecn.is_capable());
+            self.cwr_segments += u64::from(segment.flags.contains(Flags::CWR));
+        }
+    }
+
+    /// `segment` reaches the receiver.
+    pub(crate) fn arrived(&mut self, segment: &Segment) {
+        if segment.payload_len > 0 {
+            self.arrived_segments += 1;
+            self.marked_segments += u64::from(segment.ecn == Ecn::Ce);
+        }
+    }
+
+    /// `segment` reaches the sender. A SYN-ACK is no ACK here: its flags negotiate.
+    pub(crate) fn heard(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::ACK) && !segment.flags.contains(Flags::SYN) {
+            self.acks += 1;
+            self.ece_acks += u64::from(segment.flags.contains(Flags::ECE));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_and_acks_are_counted_where_they_are_seen() {
+        let ack = Segment { flags: Flags::ACK | Flags::ECE, ..Segment::default() };
+        let syn_ack = Segment { flags: Flags::SYN | Flags::ACK | Flags::ECE, ..ack };
+        let data = Segment {
+            flags: Flags::ACK | Flags::CWR,
+            ecn: Ecn::Ect0,
+            payload_len: 1448,
+            ..Segment::default()
+        };
+        let (bare, plain) =
+            (Segment { payload_len: 0, ..data }, Segment { flags: Flags::ACK, ..data });
+        let mut seen = Signals::default();
+        for segment in [syn_ack, ack, ack, Segment { flags: Flags::ACK, ..ack }] {
+            seen.heard(&segment);
+        }
+        for segment in [data, bare, plain, Segment { ecn: Ecn::NotEct, ..plain }] {
+            seen.sent(&segment);
+            seen.arrived(&segment);
+        }
+        seen.arrived(&Segment { ecn: Ecn::Ce, ..data });
+        let expected = Signals {
+            data_segments: 3,
+            ect_segments: 2,
+            cwr_segments: 1,
+            arrived_segments: 4,
+            marked_segments: 1,
+            acks: 3,
+            ece_acks: 2,
+        };
+        assert_eq!(seen, expected);
+    }
+}

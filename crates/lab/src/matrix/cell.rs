@@ -1,0 +1,209 @@
+//! What a pair did, alone or next to a neighbour: measured, before it is judged.
+//!
+//! Contract: everything comes from the tables of the runs. Over seeds, quantities are means, counts are
+//! sums, shares are sums over sums, and the window is the median of all samples.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{ProbeRow, RunDir};
+use serde::Serialize;
+
+use crate::error::LabError;
+use crate::facts::{GroupFacts, QueueFacts, RunFacts};
+use crate::signals::SignalFacts;
+
+/// Name of the traffic group of the pair in question.
+pub(crate) const PAIR: &str = "pair";
+/// Name of the traffic group of its neighbour.
+pub(crate) const NEIGHBOUR: &str = "neighbour";
+
+/// The bottleneck in one cell.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Queue {
+    /// Mean length over time, packets.
+    pub mean_packets: Option<f64>,
+    /// Median length over time, packets.
+    pub p50_packets: Option<f64>,
+    /// 99th percentile over time, packets.
+    pub p99_packets: Option<f64>,
+    /// Packets marked, over all seeds.
+    pub marks: u64,
+    /// Packets dropped for want of memory, over all seeds.
+    pub drops: u64,
+    /// Packets dropped by the marker, over all seeds.
+    pub aqm_drops: u64,
+    /// Share of the time that the line was busy.
+    pub utilisation: Option<f64>,
+}
+
+/// The flows of the pair, or those of its neighbour.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Class {
+    /// Bytes delivered after the warm-up, all flows together.
+    pub goodput_mbps: Option<f64>,
+    /// Its share of the goodput of pair and neighbour.
+    pub goodput_share: Option<f64>,
+    /// Its share of the line over the share that is fair: 1 is fair, on a line that is full.
+    pub of_fair: Option<f64>,
+    /// Jain's index over its own flows.
+    pub jain: Option<f64>,
+    /// Share of its bytes that were sent again, over the whole run.
+    pub retransmitted: Option<f64>,
+    /// Retransmission timeouts.
+    pub rto_count: u64,
+    /// Median of cwnd after the warm-up, segments.
+    pub window_segments: Option<f64>,
+    /// Share of its data segments that were ECN-capable, after the warm-up as the next ones.
+    pub ect: Option<f64>,
+    /// Share of its data segments that arrived with CE.
+    pub marked: Option<f64>,
+    /// Bytes that its senders took for marked, over bytes that were; over the whole run.
+    pub heard: Option<f64>,
+    /// Share of the ACKs that reached its senders with ECE.
+    pub ece: Option<f64>,
+    /// The counts behind the shares, over all seeds.
+    pub signals: SignalFacts,
+}
+
+/// One pair, alone or next to a neighbour, over all seeds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cell {
+    /// Who sends.
+    pub sender: String,
+    /// Who receives.
+    pub receiver: String,
+    /// Who shares the bottleneck; `None` when nobody does.
+    pub neighbour: Option<String>,
+    /// The bottleneck.
+    pub queue: Queue,
+    /// The pair.
+    pub pair: Class,
+    /// The neighbour's flows.
+    pub beside: Option<Class>,
+}
+
+/// Samples of cwnd in bytes after the warm-up, by run and traffic group.
+pub(crate) type Windows = BTreeMap<(u32, String), Vec<u64>>;
+
+/// Runs whose samples are read at a time: a whole matrix would not fit into memory.
+const AT_A_TIME: usize = 64;
+
+/// The windows of `runs` out of their directory.
+pub(crate) fn windows(
+    dir: &RunDir,
+    runs: &[RunFacts],
+    warmup_ps: u64,
+) -> Result<Windows, LabError> {
+    let mut out = Windows::new();
+    for runs in runs.chunks(AT_A_TIME) {
+        let numbers: Vec<u32> = runs.iter().map(|r| r.key.run).collect();
+        for (run, row) in dir.series(&numbers)?.probes {
+            let ProbeRow { time_ps, group, cwnd_bytes, .. } = row;
+            if time_ps >= warmup_ps {
+                out.entry((run, group)).or_default().push(cwnd_bytes);
+            }
+        }
+    }
+    Ok(out)
+}
+
+impl Cell {
+    /// From the runs of one cell, which differ in their seeds only.
+    pub(crate) fn new(
+        place: [&str; 2],
+        neighbour: Option<&str>,
+        runs: &[&RunFacts],
+        windows: &Windows,
+    ) -> Self {
+        let pair = Class::new(PAIR, runs, windows);
+        let beside = neighbour.map(|_| Class::new(NEIGHBOUR, runs, windows));
+        let queue = Queue::new(runs);
+        let mut cell = Self {
+            sender: place[0].to_owned(),
+            receiver: place[1].to_owned(),
+            neighbour: neighbour.map(str::to_owned),
+            queue,
+            pair,
+            beside,
+        };
+        cell.share();
+        cell
+    }
+
+    /// Both classes have as many flows, so that half is fair.
+    fn share(&mut self) {
+        let of = |class: &Class| class.goodput_mbps.unwrap_or_default();
+        let classes = if self.beside.is_some() { 2.0 } else { 1.0 };
+        let total = of(&self.pair) + self.beside.as_ref().map_or(0.0, of);
+        for class in std::iter::once(&mut self.pair).chain(&mut self.beside) {
+            let share = class.goodput_mbps.filter(|_| total > 0.0).map(|g| g / total);
+            class.goodput_share = share;
+            class.of_fair = share.zip(self.queue.utilisation).map(|(s, u)| s * u * classes);
+        }
+    }
+}
+
+/// The switch queue whose line is busiest.
+pub(crate) fn bottleneck(run: &RunFacts) -> Option<&QueueFacts> {
+    let busy = |q: &&QueueFacts| q.utilisation.unwrap_or_default();
+    run.queues.iter().max_by(|a, b| busy(a).total_cmp(&busy(b)).then(b.name.cmp(&a.name)))
+}
+
+/// The mean of what there is; `None` when a run lacks it.
+pub(crate) fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+impl Queue {
+    pub(crate) fn new(runs: &[&RunFacts]) -> Self {
+        let queues: Vec<&QueueFacts> = runs.iter().filter_map(|r| bottleneck(r)).collect();
+        let of = |read: fn(&QueueFacts) -> Option<f64>| mean(queues.iter().map(|q| read(q)));
+        let sum = |read: fn(&QueueFacts) -> u64| queues.iter().map(|q| read(q)).sum();
+        Self {
+            mean_packets: of(|q| q.mean_packets),
+            p50_packets: of(|q| q.p50_packets.map(f64::from)),
+            p99_packets: of(|q| q.p99_packets.map(f64::from)),
+            marks: sum(|q| q.marks),
+            drops: sum(|q| q.drops),
+            aqm_drops: sum(|q| q.aqm_drops),
+            utilisation: of(|q| q.utilisation),
+        }
+    }
+}
+
+impl Class {
+    fn new(group: &str, runs: &[&RunFacts], windows: &Windows) -> Self {
+        let groups: Vec<&GroupFacts> = runs.iter().filter_map(|r| r.group(group)).collect();
+        let of = |read: fn(&GroupFacts) -> Option<f64>| mean(groups.iter().map(|g| read(g)));
+        let signals = groups.iter().fold(SignalFacts::default(), |sum, g| sum.and(&g.signals));
+        let mut samples: Vec<u64> = runs
+            .iter()
+            .filter_map(|r| windows.get(&(r.key.run, group.to_owned())))
+            .flatten()
+            .copied()
+            .collect();
+        samples.sort_unstable();
+        let median = samples.get(samples.len() / 2);
+        let mss = signals.mss_bytes.filter(|mss| *mss > 0);
+        let again: u64 = groups.iter().map(|g| g.retx_bytes).sum();
+        Self {
+            goodput_mbps: of(|g| g.goodput_mbps),
+            goodput_share: None,
+            of_fair: None,
+            jain: of(|g| g.jain),
+            retransmitted: ratio(again, signals.received_bytes + again),
+            rto_count: groups.iter().map(|g| g.rto_count).sum(),
+            window_segments: median.zip(mss).map(|(w, mss)| *w as f64 / f64::from(mss)),
+            ect: ratio(signals.ect_segments, signals.data_segments),
+            marked: ratio(signals.marked_segments, signals.arrived_segments),
+            heard: ratio(signals.heard_ce_bytes, signals.marked_bytes),
+            ece: ratio(signals.ece_acks, signals.acks),
+            signals,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The heat maps of a matrix: verdict, goodput, queue, fairness and retransmissions, of pairs alone and
+//! next to each neighbour.
+
+use std::fmt::Write as _;
+
+use plotters::style::RGBColor;
+
+use super::answer::{Answer, PairRow};
+use super::verdict::Verdict;
+use crate::figure::{Grid, HeatMap, Kind, Shades};
+
+/// One measure of a pair.
+struct Measure {
+    id: &'static str,
+    title: &'static str,
+    read: fn(&PairRow) -> Option<f64>,
+    look: Look,
+}
+
+/// How its values become colours.
+enum Look {
+    Verdict,
+    /// More is better.
+    Good,
+    /// More is worse.
+    Bad,
+    /// A share of one, with an even one in the middle.
+    Balance,
+    /// An index between zero and one.
+    Index,
+}
+
+const MEASURES: [Measure; 5] = [
+    Measure { id: "verdict", title: "Verdict", read: verdict, look: Look::Verdict },
+    Measure {
+        id: "goodput",
+        title: "Goodput of the pair (Mbit/s)",
+        read: |p| p.pair.goodput_mbps,
+        look: Look::Good,
+    },
+    Measure {
+        id: "queue",
+        title: "Median queue at the bottleneck (packets)",
+        read: |p| p.queue.p50_packets,
+        look: Look::Bad,
+    },
+    Measure {
+        id: "fairness",
+        title: "Fairness between the pair's own flows (Jain's index)",
+        read: |p| p.pair.jain,
+        look: Look::Index,
+    },
+    Measure {
+        id: "retransmissions",
+        title: "Bytes that the pair sent again (%)",
+        read: |p| p.pair.retransmitted.map(|r| r * 100.0),
+        look: Look::Bad,
+    },
+];
+
+/// Next to a neighbour, fairness is between the two.
+const SHARE: Measure = Measure {
+    id: "share",
+    title: "The pair's share of the goodput (%); 50 is fair",
+    read: |p| p.pair.goodput_share,
+    look: Look::Balance,
+};
+
+fn verdict(row: &PairRow) -> Option<f64> {
+    Verdict::ALL.iter().position(|v| *v == row.verdict).map(|i| i as f64)
+}
+
+/// The colours of Okabe and Ito, light enough for dark letters.
+fn kinds() -> Vec<Kind> {
+    let look = |verdict: Verdict| match verdict {
+        Verdict::Healthy => ("ok", RGBColor(0x9a, 0xd8, 0xc3)),
+        Verdict::CollapsedWindow => ("co", RGBColor(0xd5, 0x5e, 0x00)),
+        Verdict::BlindToCongestion => ("bl", RGBColor(0xf0, 0xc2, 0x4b)),
+        Verdict::StarvesNeighbour => ("st", RGBColor(0x8b, 0x3f, 0x73)),
+        Verdict::StarvedByNeighbour => ("sd", RGBColor(0xdd, 0xaf, 0xcb)),
+    };
+    let kind = |verdict: &Verdict| {
+        let (code, color) = look(*verdict);
+        Kind { name: verdict.name(), short: verdict.short(), code, color }
+    };
+    Verdict::ALL.iter().map(kind).collect()
+}
+
+fn scale(look: &Look, values: impl Iterator<Item = f64>) -> Shades {
+    let most = values.fold(0.0, f64::max);
+    match look {
+        Look::Verdict => Shades::Kinds(kinds()),
+        Look::Good => Shades::Ramp { low: 0.0, high: most, warm: false },
+        Look::Bad => Shades::Ramp { low: 0.0, high: most, warm: true },
+        Look::Index => Shades::Ramp { low: 0.0, high: 1.0, warm: false },
+        Look::Balance => Shades::Balance,
+    }
+}
+
+/// Pairs alone.
+pub(crate) fn alone(answer: &Answer) -> Vec<HeatMap> {
+    MEASURES.iter().map(|m| map(answer, m, &[None])).collect()
+}
+
+/// Pairs next to each neighbour.
+pub(crate) fn beside(answer: &Answer) -> Vec<HeatMap> {
+    if answer.neighbours.is_empty() {
+        return Vec::new();
+    }
+    let neighbours: Vec<Option<&str>> =
+        answer.neighbours.iter().map(|n| Some(n.as_str())).collect();
+    let [verdict, goodput, queue, _, again] = &MEASURES;
+    [verdict, &SHARE, goodput, queue, again].map(|m| map(answer, m, &neighbours)).into()
+}
+
+fn map(answer: &Answer, measure: &Measure, neighbours: &[Option<&str>]) -> HeatMap {
+    let is_beside = neighbours.iter().any(Option::is_some);
+    let grids: Vec<Grid> = neighbours
+        .iter()
+        .map(|neighbour| Grid {
+            title: neighbour.map_or_else(String::new, |n| format!("next to {n}")),
+            rows: answer.senders.clone(),
+            columns: answer.receivers.clone(),
+            cells: answer
+                .senders
+                .iter()
+                .flat_map(|s| answer.receivers.iter().map(move |r| (s, r)))
+                .map(|(s, r)| answer.pair(s, r, *neighbour).and_then(measure.read))
+                .collect(),
+        })
+        .collect();
+    let values = grids.iter().flat_map(|g| &g.cells).flatten().copied();
+    let scale = scale(&measure.look, values);
+    let (id, title) = if is_beside {
+        (format!("{}-beside", measure.id), format!("{}, next to each neighbour", measure.title))
+    } else {
+        (format!("{}-alone", measure.id), format!("{}, each pair alone", measure.title))
+    };
+    HeatMap {
+        id,
+        title,
+        caption: caption(answer, measure, is_beside),
+        axes: ["sender".to_owned(), "receiver".to_owned()],
+        scale,
+        grids,
+    }
+}
+
+fn caption(answer: &Answer, measure: &Measure, beside: bool) -> String {
+    let mut text = String::new();
+    if beside {
+        text.push_str("A neighbour is a sender with its own natural receiver. ");
+    }
+    if let (Look::Bad, "queue", Some(k)) = (&measure.look, measure.id, answer.k_packets) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "The switch marks above K = {k}. ");
+    }
+    let _ = match answer.seeds {
+        1 => write!(text, "One seed."),
+        n => write!(text, "Mean over {n} seeds."),
+    };
+    text
+}

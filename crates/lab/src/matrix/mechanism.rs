@@ -1,0 +1,233 @@
+//! Why a pair came to its verdict: named mechanisms, each told by numbers.
+//!
+//! Contract: a mechanism is named only when the counters show it; what none of them explains is called
+//! so. The numbers that decided stand beside the name, under the same names for every mechanism.
+
+use lowtide_tcp::cc::{self, Signal};
+use serde::Serialize;
+
+use super::cell::{Cell, Class};
+use super::thresholds::Thresholds;
+
+/// A mechanism.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// The receiver latches ECE until CWR, and the sender sends none (RFC 3168 §6.1.3).
+    EceNeverCleared,
+    /// ECE stays on nearly every ACK although CWR is sent and few packets are marked.
+    EceLatched,
+    /// Nearly every packet meets CE, whatever the window.
+    AlwaysMarked,
+    /// The window is cut for every ACK with ECE, not once per window.
+    CutsOnEveryMark,
+    /// The echo stands for many more bytes than were marked, and the cut is as deep as the echo says.
+    EchoOverstates,
+    /// Retransmission timeouts.
+    Timeouts,
+    /// The sender's packets are not ECN-capable.
+    NoEct,
+    /// Marked packets arrive, ACKs never say so.
+    NoEcho,
+    /// ACKs say so, the sender's decoder does not take it for marks.
+    EchoNotUnderstood,
+    /// The sender hears of marks and does not reduce.
+    MarksIgnored,
+    /// One side is not ECN-capable and holds the queue above K; the other one's packets are all marked.
+    UnmarkedHoldsQueue,
+    /// One side does not hear its marks and holds the queue above K.
+    UnheardHoldsQueue,
+    /// One side yields to the delay of a queue that the other builds.
+    YieldsToDelay,
+    /// Both meet the same marks; one cuts less for them.
+    CutsLess,
+    /// The marker drops the packets of the side that is not ECN-capable.
+    DroppedNotMarked,
+    /// One side meets more marks than the other.
+    MarkedMore,
+    /// Both find the queue by filling it; one takes more of it back after a loss.
+    OutgrowsAfterLoss,
+    /// Nothing of what is known here.
+    Unexplained,
+}
+
+impl Mechanism {
+    /// In words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::EceNeverCleared => "ECE never cleared: sender does not send CWR",
+            Self::EceLatched => "ECE stays latched: CWR is sent and does not clear it",
+            Self::AlwaysMarked => {
+                "every packet is marked: the queue stays above K even at the least window"
+            }
+            Self::CutsOnEveryMark => "the window is cut on every marked ACK, not once per window",
+            Self::EchoOverstates => {
+                "the echo overstates: far more bytes are reported than were marked"
+            }
+            Self::Timeouts => "retransmission timeouts",
+            Self::NoEct => "no ECT: the switch drops instead of marking",
+            Self::NoEcho => "marks never reach the sender: receiver does not echo",
+            Self::EchoNotUnderstood => {
+                "marks never reach the sender: its decoder does not understand the echo"
+            }
+            Self::MarksIgnored => "the sender hears of marks and does not reduce",
+            Self::UnmarkedHoldsQueue => {
+                "no ECT on one side: it holds the queue above K, and the other is marked all the time"
+            }
+            Self::UnheardHoldsQueue => {
+                "marks do not reach one side: it holds the queue above K, and the other yields"
+            }
+            Self::YieldsToDelay => {
+                "one side yields to the delay of the queue that the other builds"
+            }
+            Self::CutsLess => "the same marks, cut less: one side's reductions are smaller",
+            Self::DroppedNotMarked => "no ECT on the starved side: the marker drops its packets",
+            Self::MarkedMore => "one side meets more marks than the other",
+            Self::OutgrowsAfterLoss => {
+                "both fill the buffer: one takes more of it back after a loss"
+            }
+            Self::Unexplained => "no mechanism of those known here",
+        }
+    }
+}
+
+/// Numbers by name, in a fixed order.
+pub type Evidence = Vec<(&'static str, f64)>;
+
+/// Puts down what there is of `value`.
+fn note(evidence: &mut Evidence, name: &'static str, value: Option<f64>) {
+    evidence.extend(value.map(|v| (name, v)));
+}
+
+fn above(value: Option<f64>, least: f64) -> bool {
+    value.is_some_and(|v| v >= least)
+}
+
+fn below(value: Option<f64>, most: f64) -> bool {
+    value.is_some_and(|v| v < most)
+}
+
+/// The latch that nobody clears.
+fn never_cleared(class: &Class, t: &Thresholds) -> bool {
+    above(class.ece, t.mechanism.ece) && class.signals.cwr_segments == 0
+}
+
+fn hears(class: &Class, t: &Thresholds) -> bool {
+    above(class.heard, t.blind_to_congestion.heard)
+}
+
+/// Why the window of the pair is as small as it may be.
+pub(crate) fn of_collapse(cell: &Cell, t: &Thresholds) -> (Mechanism, Evidence) {
+    let pair = &cell.pair;
+    let cuts = pair.signals.ecn_reductions as f64;
+    let again = (pair.signals.ece_acks > 0).then(|| cuts / pair.signals.ece_acks as f64);
+    let mechanism = if never_cleared(pair, t) {
+        Mechanism::EceNeverCleared
+    } else if above(pair.marked, t.mechanism.marked) {
+        Mechanism::AlwaysMarked
+    } else if above(pair.ece, t.mechanism.ece) {
+        Mechanism::EceLatched
+    } else if pair.rto_count > pair.signals.ecn_reductions {
+        Mechanism::Timeouts
+    } else if above(again, t.mechanism.again) {
+        Mechanism::CutsOnEveryMark
+    } else if above(pair.heard, t.mechanism.overstated) {
+        Mechanism::EchoOverstates
+    } else {
+        Mechanism::Unexplained
+    };
+    let mut evidence = Evidence::new();
+    note(&mut evidence, "window_segments", pair.window_segments);
+    note(&mut evidence, "goodput_of_fair", pair.of_fair);
+    note(&mut evidence, "ece_ack_share", pair.ece);
+    note(&mut evidence, "cwr_segments", Some(pair.signals.cwr_segments as f64));
+    note(&mut evidence, "marked_share", pair.marked);
+    note(&mut evidence, "heard_over_marked", pair.heard);
+    note(&mut evidence, "ecn_reductions", Some(cuts));
+    note(&mut evidence, "rto_count", Some(pair.rto_count as f64));
+    (mechanism, evidence)
+}
+
+/// Why marks do not slow the pair; `None` when they do.
+pub(crate) fn of_blindness(cell: &Cell, t: &Thresholds) -> Option<(Mechanism, Evidence)> {
+    let pair = &cell.pair;
+    let signals = &pair.signals;
+    let mechanism = if below(pair.ect, t.mechanism.ect) {
+        Mechanism::NoEct
+    } else if signals.marked_bytes == 0 {
+        return None;
+    } else if !hears(pair, t) {
+        if signals.ece_acks == 0 { Mechanism::NoEcho } else { Mechanism::EchoNotUnderstood }
+    } else if signals.ecn_reductions == 0 {
+        Mechanism::MarksIgnored
+    } else {
+        return None;
+    };
+    let mut evidence = Evidence::new();
+    note(&mut evidence, "queue_p50_packets", cell.queue.p50_packets);
+    note(&mut evidence, "ect_share", pair.ect);
+    note(&mut evidence, "ecn_flows", Some(signals.ecn_flows as f64));
+    note(&mut evidence, "marked_share", pair.marked);
+    note(&mut evidence, "heard_over_marked", pair.heard);
+    note(&mut evidence, "ece_ack_share", pair.ece);
+    note(&mut evidence, "ecn_reductions", Some(signals.ecn_reductions as f64));
+    note(&mut evidence, "drops", Some(cell.queue.drops as f64));
+    Some((mechanism, evidence))
+}
+
+/// A control that yields to queueing delay.
+fn feels_delay(class: &Class) -> bool {
+    let entry = class.signals.cc.as_deref().and_then(cc::find);
+    entry.is_some_and(|e| e.declares.reacts_to.contains(&Signal::Delay))
+}
+
+/// Why `winner` leaves `loser` less than its part.
+pub(crate) fn of_starvation(
+    cell: &Cell,
+    winner: &Class,
+    loser: &Class,
+    t: &Thresholds,
+) -> (Mechanism, Evidence) {
+    let unmarked = |class: &Class| below(class.ect, t.mechanism.ect);
+    let alike = winner.marked.zip(loser.marked).is_some_and(|(w, l)| {
+        w > 0.0 && l > 0.0 && w / l < t.mechanism.alike && l / w < t.mechanism.alike
+    });
+    let mechanism = if never_cleared(loser, t) {
+        Mechanism::EceNeverCleared
+    } else if unmarked(winner) && above(loser.marked, t.mechanism.marked) {
+        Mechanism::UnmarkedHoldsQueue
+    } else if winner.signals.marked_bytes > 0 && !hears(winner, t) {
+        Mechanism::UnheardHoldsQueue
+    } else if feels_delay(loser) && !feels_delay(winner) {
+        Mechanism::YieldsToDelay
+    } else if unmarked(loser) && cell.queue.aqm_drops > 0 {
+        Mechanism::DroppedNotMarked
+    } else if alike && hears(winner, t) && hears(loser, t) {
+        Mechanism::CutsLess
+    } else if winner.marked.zip(loser.marked).is_some_and(|(w, l)| l > w * t.mechanism.alike) {
+        Mechanism::MarkedMore
+    } else if loser.rto_count > winner.rto_count {
+        Mechanism::Timeouts
+    } else if unmarked(winner) && unmarked(loser) && cell.queue.drops > 0 {
+        Mechanism::OutgrowsAfterLoss
+    } else {
+        Mechanism::Unexplained
+    };
+    let mut evidence = Evidence::new();
+    note(&mut evidence, "starved_goodput_share", loser.goodput_share);
+    note(&mut evidence, "queue_p50_packets", cell.queue.p50_packets);
+    note(&mut evidence, "starved_window_segments", loser.window_segments);
+    note(&mut evidence, "other_window_segments", winner.window_segments);
+    note(&mut evidence, "starved_marked_share", loser.marked);
+    note(&mut evidence, "other_marked_share", winner.marked);
+    note(&mut evidence, "starved_ect_share", loser.ect);
+    note(&mut evidence, "other_ect_share", winner.ect);
+    note(&mut evidence, "starved_ecn_reductions", Some(loser.signals.ecn_reductions as f64));
+    note(&mut evidence, "other_ecn_reductions", Some(winner.signals.ecn_reductions as f64));
+    note(&mut evidence, "starved_ece_ack_share", loser.ece);
+    note(&mut evidence, "starved_cwr_segments", Some(loser.signals.cwr_segments as f64));
+    note(&mut evidence, "starved_rto_count", Some(loser.rto_count as f64));
+    note(&mut evidence, "other_rto_count", Some(winner.rto_count as f64));
+    note(&mut evidence, "drops", Some(cell.queue.drops as f64));
+    (mechanism, evidence)
+}

@@ -1,0 +1,28 @@
+//! Mixed deployment: what happens when the two ends of a connection, or its neighbours, run
+//! different stacks.
+//!
+//! Contract: a question becomes one plan of ordinary runs, which are scheduled, kept and continued like
+//! any other. Everything that is answered follows from the tables in the directory and from the
+//! thresholds, so that other thresholds judge the same runs anew without running anything.
+
+mod answer;
+mod cell;
+mod ends;
+mod maps;
+mod mechanism;
+mod page;
+mod pairs;
+mod question;
+pub mod share;
+mod thresholds;
+mod verdict;
+
+pub use answer::{Answer, PairRow};
+pub use cell::{Cell, Class, Queue};
+pub use ends::{End, Same, registered};
+pub use mechanism::{Evidence, Mechanism};
+pub use page::findings;
+pub use pairs::{Pairs, execute};
+pub(crate) use question::asked;
+pub use thresholds::{THRESHOLDS, Thresholds};
+pub use verdict::{Finding, Verdict, judge};

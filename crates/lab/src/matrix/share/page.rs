@@ -1,0 +1,201 @@
+//! The answer as a table, as figures and as `report.html`.
+
+use lowtide_record::{Manifest, RunDir};
+
+use super::answer::{ShareAnswer, ShareClass, SharePoint, answered};
+use super::{Move, ShareQuestion};
+use crate::error::LabError;
+use crate::figure::{Axis, Dot, Figure, Look, Panel, Series, number, to_svg};
+use crate::matrix::answer::json;
+use crate::matrix::page::{self, Drawn, Frame, Section, Table};
+use crate::results::Results;
+
+/// Writes `share.json`, the figures and the report.
+pub(crate) fn present(
+    question: &ShareQuestion,
+    dir: &RunDir,
+    manifest: &Manifest,
+    results: &Results,
+) -> Result<(Vec<String>, ShareAnswer), LabError> {
+    let answer = answered(question, manifest, results);
+    dir.write("share.json", &json(&answer)?)?;
+    let figures: Vec<Drawn> = figures(&answer)
+        .into_iter()
+        .map(|f| Ok(Drawn { svg: to_svg(&f)?, csv: f.to_csv(), id: f.id, caption: f.caption }))
+        .collect::<Result<_, LabError>>()?;
+    let section = Section {
+        title: "What each class gains and loses".to_owned(),
+        text: String::new(),
+        figures,
+        tables: vec![table(&answer)],
+    };
+    let seeds = if answer.seeds == 1 { "seed" } else { "seeds" };
+    let ends = match answer.moves {
+        Move::Both => "senders and receivers move",
+        Move::Senders => "only senders move",
+        Move::Receivers => "only receivers move",
+    };
+    let frame = Frame {
+        lead: format!("{} hosts \u{b7} {ends} \u{b7} {} {seeds} each", answer.hosts, answer.seeds),
+        same: Vec::new(),
+        findings: Vec::new(),
+        thresholds: None,
+        place: "With all hosts moved.".to_owned(),
+    };
+    let mut files = page::page(dir, manifest, &frame, &[section])?;
+    files.push("share.json".to_owned());
+    Ok((files, answer))
+}
+
+fn show(value: Option<f64>) -> String {
+    value.map_or_else(|| "\u{2013}".to_owned(), |v| number((v * 1000.0).round() / 1000.0))
+}
+
+/// Head of the table of an answer.
+pub fn head(answer: &ShareAnswer) -> Vec<String> {
+    let (from, to) = (&answer.from, &answer.to);
+    vec![
+        "moved".to_owned(),
+        format!("{from}: Mbit/s per host"),
+        format!("{to}: Mbit/s per host"),
+        format!("{from}: FCT ms mean, p50, p99"),
+        format!("{to}: FCT ms mean, p50, p99"),
+        "queue p50, p99".to_owned(),
+        "marks".to_owned(),
+        "drops".to_owned(),
+    ]
+}
+
+/// One line per number of hosts moved, for the text and the page.
+pub fn rows(answer: &ShareAnswer) -> Vec<Vec<String>> {
+    let goodput = |c: &Option<ShareClass>| show(c.as_ref().and_then(|c| c.goodput_mbps_per_host));
+    let fct = |c: &Option<ShareClass>| match c {
+        None => show(None),
+        Some(c) => [c.fct_ms_mean, c.fct_ms_p50, c.fct_ms_p99].map(show).join(", "),
+    };
+    answer
+        .points
+        .iter()
+        .map(|p| {
+            vec![
+                format!("{} of {}", p.moved_hosts, answer.hosts),
+                goodput(&p.stayed),
+                goodput(&p.moved),
+                fct(&p.stayed),
+                fct(&p.moved),
+                format!("{}, {}", show(p.queue.p50_packets), show(p.queue.p99_packets)),
+                p.queue.marks.to_string(),
+                p.queue.drops.to_string(),
+            ]
+        })
+        .collect()
+}
+
+fn table(answer: &ShareAnswer) -> Table {
+    Table {
+        title: "Numbers".to_owned(),
+        head: head(answer),
+        names: 1,
+        rows: rows(answer),
+        folded: false,
+    }
+}
+
+/// One value of a point, by class.
+type Read = fn(&ShareClass) -> Option<f64>;
+
+fn figures(answer: &ShareAnswer) -> Vec<Figure> {
+    let by_class: [(&str, &str, &str, Read); 3] = [
+        ("goodput", "Goodput per host (Mbit/s)", "goodput_mbps", |c| c.goodput_mbps_per_host),
+        ("fct-mean", "Mean transfer time of short flows (ms)", "fct_ms", |c| c.fct_ms_mean),
+        (
+            "fct-p99",
+            "99th percentile of the transfer time of short flows (ms)",
+            "fct_ms_p99",
+            |c| c.fct_ms_p99,
+        ),
+    ];
+    let mut out: Vec<Figure> = by_class
+        .into_iter()
+        .filter_map(|(id, label, column, read)| {
+            let class = |i: usize, of: fn(&SharePoint) -> Option<&ShareClass>| {
+                let name = if i == 0 { &answer.from } else { &answer.to };
+                let role = ["stayed", "moved"][i];
+                series(answer, i, &format!("{name} ({role})"), &|p| of(p).and_then(read))
+            };
+            let series = vec![class(0, |p| p.stayed.as_ref()), class(1, |p| p.moved.as_ref())];
+            figure(answer, id, [label, column], series)
+        })
+        .collect();
+    let queue = vec![
+        series(answer, 2, "median", &|p| p.queue.p50_packets),
+        series(answer, 3, "99th percentile", &|p| p.queue.p99_packets),
+    ];
+    out.extend(figure(
+        answer,
+        "queue",
+        ["Queue at the bottleneck (packets)", "queue_packets"],
+        queue,
+    ));
+    out
+}
+
+fn series(
+    answer: &ShareAnswer,
+    style: usize,
+    name: &str,
+    read: &dyn Fn(&SharePoint) -> Option<f64>,
+) -> Series {
+    let dot = |p: &SharePoint| Some(Dot::new(f64::from(p.moved_hosts), read(p)?));
+    Series {
+        scheme: name.to_owned(),
+        part: String::new(),
+        style,
+        look: Look::Measured,
+        points: answer.points.iter().filter_map(dot).collect(),
+    }
+}
+
+fn caption(seeds: usize, series: &[Series], points: usize) -> String {
+    let mut text = match seeds {
+        1 => "One seed.".to_owned(),
+        n => format!("Mean over {n} seeds."),
+    };
+    // A class has no hosts at one of the ends.
+    if series.iter().any(|s| s.points.len() + 1 < points) {
+        text.push_str(
+            " Where a point is missing, flows that did not complete leave no such value.",
+        );
+    }
+    text
+}
+
+fn figure(
+    answer: &ShareAnswer,
+    id: &str,
+    [label, column]: [&str; 2],
+    series: Vec<Series>,
+) -> Option<Figure> {
+    let values: Vec<f64> = series.iter().flat_map(|s| &s.points).map(|p| p.y).collect();
+    if values.is_empty() {
+        return None;
+    }
+    let hosts = f64::from(answer.hosts);
+    let mut x = Axis::linear("Hosts moved", "hosts_moved", 0.0, hosts);
+    (x.low, x.high) = (-0.03 * hosts, 1.03 * hosts);
+    x.ticks.retain(|(at, _)| at.fract() == 0.0);
+    Some(Figure {
+        id: id.to_owned(),
+        title: format!("{label}, moving from {} to {}", answer.from, answer.to),
+        caption: caption(answer.seeds, &series, answer.points.len()),
+        legend: series.iter().map(|s| (s.scheme.clone(), s.style)).collect(),
+        panels: vec![Panel {
+            title: String::new(),
+            x,
+            y: Axis::fitting(label, column, &values),
+            series,
+            rules: Vec::new(),
+            shade: None,
+        }],
+    })
+}

@@ -1,0 +1,170 @@
+//! The thresholds of the verdicts: data, in `scenarios/matrix.verdicts.toml`.
+//!
+//! Contract: a file may state any part of them; what it leaves out is as in the built-in file. A key
+//! that does not exist, a value that is no number or out of range is refused by name.
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::error::LabError;
+
+/// The built-in file, comments included.
+pub const THRESHOLDS: &str = include_str!("../../../../scenarios/matrix.verdicts.toml");
+
+/// Version of the format.
+const SCHEMA: i64 = 1;
+
+/// When which verdict is given; the built-in file says what each number means.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Thresholds {
+    /// Version of the format.
+    pub schema: u32,
+    /// The window is as small as it may be.
+    pub collapsed_window: Collapsed,
+    /// Marks do not slow the sender.
+    pub blind_to_congestion: Blind,
+    /// Shares of goodput next to a neighbour.
+    pub starves_neighbour: Starves,
+    /// How mechanisms are told apart.
+    pub mechanism: Telling,
+}
+
+/// Table `[collapsed-window]`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Collapsed {
+    /// Segments.
+    pub window: f64,
+    /// Share of the fair part of the line.
+    pub goodput: f64,
+}
+
+/// Table `[blind-to-congestion]`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Blind {
+    /// Times K.
+    pub queue: f64,
+    /// Share of the marked bytes.
+    pub heard: f64,
+}
+
+/// Table `[starves-neighbour]`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Starves {
+    /// Share of the fair part of all goodput.
+    pub share: f64,
+}
+
+/// Table `[mechanism]`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Telling {
+    /// Share of ACKs with ECE.
+    pub ece: f64,
+    /// Share of bytes with CE.
+    pub marked: f64,
+    /// Share of data segments with ECT.
+    pub ect: f64,
+    /// Factor.
+    pub alike: f64,
+    /// Cuts per ACK with ECE.
+    pub again: f64,
+    /// Factor.
+    pub overstated: f64,
+}
+
+impl Thresholds {
+    /// The built-in ones.
+    pub fn built_in() -> Result<Self, LabError> {
+        Self::read("", "the built-in thresholds")
+    }
+
+    /// What `text` says over the built-in ones; errors call it `file`.
+    pub fn read(text: &str, file: &str) -> Result<Self, LabError> {
+        let refuse = |message: String, help: &str| LabError::Question {
+            message: format!("{file}: {message}"),
+            help: Some(help.to_owned()),
+        };
+        let print = "`lowtide matrix --print thresholds` prints a complete file";
+        let mut all: Table =
+            THRESHOLDS.parse().map_err(|e| refuse(format!("not TOML: {e}"), print))?;
+        let given: Table = text.parse().map_err(|e| refuse(format!("not TOML: {e}"), print))?;
+        for (name, value) in given {
+            let Some(known) = all.get_mut(&name) else {
+                let tables: Vec<&str> = all.keys().map(String::as_str).collect();
+                let message = format!("there is no `{name}`; there are {}", tables.join(", "));
+                return Err(refuse(message, print));
+            };
+            match (known, value) {
+                (Value::Integer(_), Value::Integer(SCHEMA)) => {}
+                (Value::Integer(_), other) => {
+                    let message = format!("`{name}` is {other}; this version reads {SCHEMA}");
+                    return Err(refuse(message, print));
+                }
+                (Value::Table(known), Value::Table(given)) => {
+                    lay(known, &name, given).map_err(|message| refuse(message, print))?;
+                }
+                (_, other) => {
+                    let message =
+                        format!("`{name}` is {} where a table is wanted", other.type_str());
+                    return Err(refuse(message, "write it as `[table]` with keys below"));
+                }
+            }
+        }
+        Value::Table(all).try_into().map_err(|e| refuse(e.to_string(), print))
+    }
+}
+
+/// Lays the values of one table over what it has.
+fn lay(known: &mut Table, table: &str, given: Table) -> Result<(), String> {
+    for (key, value) in given {
+        let Some(place) = known.get_mut(&key) else {
+            let keys: Vec<&str> = known.keys().map(String::as_str).collect();
+            return Err(format!("there is no `{key}` in [{table}]; it has {}", keys.join(", ")));
+        };
+        let number = match value {
+            Value::Float(number) => number,
+            Value::Integer(number) => number as f64,
+            other => {
+                return Err(format!("`{key}` in [{table}] is {other}, but it takes a number"));
+            }
+        };
+        if !number.is_finite() || number < 0.0 {
+            return Err(format!("`{key}` in [{table}] is {number}; it takes zero or more"));
+        }
+        *place = Value::Float(number);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        Thresholds::read(text, "my.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_file_may_state_a_part() {
+        let all = Thresholds::built_in().unwrap();
+        let part = Thresholds::read("[collapsed-window]\nwindow = 3\n", "my.toml").unwrap();
+        let collapsed = Collapsed { window: 3.0, ..all.collapsed_window };
+        assert_eq!(part, Thresholds { collapsed_window: collapsed, ..all });
+        assert_eq!(Thresholds::read(THRESHOLDS, "built-in").unwrap(), all);
+        assert!(all.starves_neighbour.share < 1.0 && all.mechanism.alike > 1.0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(refused("[colapsed]\nwindow = 2\n").contains("there is no `colapsed`"));
+        let key = refused("[collapsed-window]\nwindows = 2\n");
+        assert!(key.contains("my.toml: there is no `windows` in [collapsed-window]"), "{key}");
+        assert!(key.contains("window, goodput") || key.contains("goodput, window"), "{key}");
+        assert!(refused("[mechanism]\nece = \"often\"\n").contains("takes a number"));
+        assert!(refused("[mechanism]\nece = -1\n").contains("zero or more"));
+        assert!(refused("[mechanism]\nece = nan\n").contains("zero or more"));
+        assert!(refused("mechanism = 1\n").contains("where a table is wanted"));
+        assert!(refused("schema = 2\n").contains("this version reads 1"));
+        assert!(refused("[mechanism\n").contains("not TOML"));
+    }
+}

@@ -1,0 +1,287 @@
+//! What is said of a pair, by thresholds that are data.
+//!
+//! Contract: one verdict per cell, the first that holds: `collapsed-window` where the fault is the
+//! pair's own, `starves-neighbour`, `starved-by-neighbour`, `blind-to-congestion`, `healthy`.
+
+use serde::Serialize;
+
+use super::cell::Cell;
+use super::mechanism::{self, Evidence, Mechanism};
+use super::thresholds::Thresholds;
+
+/// A verdict.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// None of the others.
+    Healthy,
+    /// The window is as small as it may be, and the line is not full because of it.
+    CollapsedWindow,
+    /// The queue stands far above K, and marks do not slow the sender.
+    BlindToCongestion,
+    /// The neighbour gets far less than its part.
+    StarvesNeighbour,
+    /// The pair gets far less than its part, and the neighbour has it.
+    StarvedByNeighbour,
+}
+
+impl Verdict {
+    /// All of them, in the order of legends.
+    pub const ALL: [Self; 5] = [
+        Self::Healthy,
+        Self::CollapsedWindow,
+        Self::BlindToCongestion,
+        Self::StarvesNeighbour,
+        Self::StarvedByNeighbour,
+    ];
+
+    /// As it is written in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::CollapsedWindow => "collapsed-window",
+            Self::BlindToCongestion => "blind-to-congestion",
+            Self::StarvesNeighbour => "starves-neighbour",
+            Self::StarvedByNeighbour => "starved-by-neighbour",
+        }
+    }
+
+    /// One word for a cell of a table.
+    pub const fn short(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::CollapsedWindow => "collapsed",
+            Self::BlindToCongestion => "blind",
+            Self::StarvesNeighbour => "starves",
+            Self::StarvedByNeighbour => "starved",
+        }
+    }
+}
+
+/// A verdict, why, and from which numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// What.
+    pub verdict: Verdict,
+    /// Why; `None` for a healthy pair.
+    pub mechanism: Option<Mechanism>,
+    /// The numbers that decided.
+    pub evidence: Evidence,
+}
+
+/// Judges a cell. `k` is the marking threshold in packets, where the switch has one.
+pub fn judge(cell: &Cell, k: Option<f64>, t: &Thresholds) -> Finding {
+    let found =
+        |verdict, (mechanism, evidence)| Finding { verdict, mechanism: Some(mechanism), evidence };
+    if collapsed(cell, t) {
+        let why = mechanism::of_collapse(cell, t);
+        // Next to a neighbour a small window may be the neighbour's doing.
+        let own = [Mechanism::EceNeverCleared, Mechanism::EceLatched];
+        if cell.beside.is_none() || own.contains(&why.0) {
+            return found(Verdict::CollapsedWindow, why);
+        }
+    }
+    if let Some(beside) = &cell.beside {
+        // Two classes: half of all goodput is fair.
+        let starved = t.starves_neighbour.share / 2.0;
+        let is_starved = |share: Option<f64>| share.is_some_and(|s| s < starved);
+        if is_starved(beside.goodput_share) {
+            let why = mechanism::of_starvation(cell, &cell.pair, beside, t);
+            return found(Verdict::StarvesNeighbour, why);
+        }
+        if is_starved(cell.pair.goodput_share) {
+            let why = mechanism::of_starvation(cell, beside, &cell.pair, t);
+            return found(Verdict::StarvedByNeighbour, why);
+        }
+    }
+    let high =
+        |k: f64| cell.queue.p50_packets.is_some_and(|q| q >= k * t.blind_to_congestion.queue);
+    if k.is_some_and(high)
+        && let Some(why) = mechanism::of_blindness(cell, t)
+    {
+        return found(Verdict::BlindToCongestion, why);
+    }
+    let mut evidence = Evidence::new();
+    let numbers = [
+        ("goodput_of_fair", cell.pair.of_fair),
+        ("window_segments", cell.pair.window_segments),
+        ("queue_p50_packets", cell.queue.p50_packets),
+        ("marked_share", cell.pair.marked),
+    ];
+    evidence.extend(numbers.into_iter().filter_map(|(name, v)| Some((name, v?))));
+    Finding { verdict: Verdict::Healthy, mechanism: None, evidence }
+}
+
+fn collapsed(cell: &Cell, t: &Thresholds) -> bool {
+    let small = |w: f64| w <= t.collapsed_window.window;
+    cell.pair.window_segments.is_some_and(small)
+        && cell.pair.of_fair.is_some_and(|g| g < t.collapsed_window.goodput)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::{Class, Queue};
+    use super::*;
+    use crate::signals::SignalFacts;
+
+    /// Half of the line for each, marked now and then, heard, cut for.
+    fn class() -> Class {
+        Class {
+            goodput_mbps: Some(470.0),
+            goodput_share: Some(0.5),
+            of_fair: Some(1.0),
+            window_segments: Some(8.0),
+            ect: Some(1.0),
+            marked: Some(0.2),
+            heard: Some(1.0),
+            ece: Some(0.2),
+            signals: SignalFacts {
+                cc: Some("dctcp".into()),
+                cwr_segments: 900,
+                marked_bytes: 1_000_000,
+                ece_acks: 3000,
+                ecn_reductions: 900,
+                ..SignalFacts::default()
+            },
+            ..Class::default()
+        }
+    }
+
+    fn cell(pair: Class, beside: Option<Class>, queue: f64) -> Cell {
+        Cell {
+            sender: "a".into(),
+            receiver: "b".into(),
+            neighbour: beside.as_ref().map(|_| "c".into()),
+            queue: Queue { p50_packets: Some(queue), drops: 5, ..Queue::default() },
+            pair,
+            beside,
+        }
+    }
+
+    fn found(cell: &Cell) -> (Verdict, Option<Mechanism>) {
+        let finding = judge(cell, Some(20.0), &Thresholds::built_in().unwrap());
+        assert_eq!(finding.mechanism.is_none(), finding.verdict == Verdict::Healthy);
+        assert!(!finding.evidence.is_empty() && finding.evidence.iter().all(|e| e.1.is_finite()));
+        (finding.verdict, finding.mechanism)
+    }
+
+    fn collapsed(change: fn(&mut Class)) -> Mechanism {
+        let mut pair = Class {
+            of_fair: Some(0.4),
+            window_segments: Some(2.0),
+            goodput_share: Some(1.0),
+            ..class()
+        };
+        pair.signals.ece_acks = 300_000;
+        change(&mut pair);
+        let (verdict, why) = found(&cell(pair, None, 0.0));
+        assert_eq!(verdict, Verdict::CollapsedWindow);
+        why.unwrap()
+    }
+
+    #[test]
+    fn a_collapse_is_told_by_what_keeps_the_window_down() {
+        let never = collapsed(|p| (p.ece, p.signals.cwr_segments) = (Some(0.99), 0));
+        assert_eq!(never, Mechanism::EceNeverCleared);
+        assert_eq!(collapsed(|p| p.ece = Some(0.99)), Mechanism::EceLatched);
+        let always = collapsed(|p| (p.ece, p.marked) = (Some(0.99), Some(0.95)));
+        assert_eq!(always, Mechanism::AlwaysMarked);
+        assert_eq!(collapsed(|p| p.rto_count = 1000), Mechanism::Timeouts);
+        assert_eq!(collapsed(|p| p.signals.ece_acks = 1000), Mechanism::CutsOnEveryMark);
+        assert_eq!(collapsed(|p| p.heard = Some(10.0)), Mechanism::EchoOverstates);
+        assert_eq!(collapsed(|_| {}), Mechanism::Unexplained);
+    }
+
+    #[test]
+    fn a_small_window_on_a_full_line_is_no_collapse() {
+        let pair = Class { window_segments: Some(2.0), goodput_share: Some(1.0), ..class() };
+        assert_eq!(found(&cell(pair, None, 10.0)), (Verdict::Healthy, None));
+    }
+
+    fn blind(change: fn(&mut Class)) -> Option<Mechanism> {
+        let mut pair = Class { goodput_share: Some(1.0), ..class() };
+        change(&mut pair);
+        let (verdict, why) = found(&cell(pair, None, 190.0));
+        assert_eq!(verdict == Verdict::BlindToCongestion, why.is_some());
+        why
+    }
+
+    #[test]
+    fn blindness_is_told_by_where_the_mark_gets_lost() {
+        assert_eq!(blind(|p| p.ect = Some(0.0)), Some(Mechanism::NoEct));
+        let no_echo = |p: &mut Class| (p.heard, p.signals.ece_acks) = (Some(0.0), 0);
+        assert_eq!(blind(no_echo), Some(Mechanism::NoEcho));
+        assert_eq!(blind(|p| p.heard = Some(0.0)), Some(Mechanism::EchoNotUnderstood));
+        assert_eq!(blind(|p| p.signals.ecn_reductions = 0), Some(Mechanism::MarksIgnored));
+        assert_eq!(blind(|_| {}), None, "it hears and cuts: the queue is somebody else's");
+        let low = cell(Class { ect: Some(0.0), goodput_share: Some(1.0), ..class() }, None, 30.0);
+        assert_eq!(found(&low).0, Verdict::Healthy, "no ECT and a short queue: delay, perhaps");
+    }
+
+    /// The verdict of a pair with 90 % of the goodput, and that of the same two from the other side.
+    fn starved(change: fn(&mut Class, &mut Class)) -> Mechanism {
+        let mut winner = Class { goodput_share: Some(0.9), of_fair: Some(1.8), ..class() };
+        let mut loser = Class { goodput_share: Some(0.1), of_fair: Some(0.2), ..class() };
+        change(&mut winner, &mut loser);
+        let (verdict, why) = found(&cell(winner.clone(), Some(loser.clone()), 100.0));
+        assert_eq!(verdict, Verdict::StarvesNeighbour);
+        let (mirrored, same) = found(&cell(loser, Some(winner), 100.0));
+        assert_eq!((mirrored, same), (Verdict::StarvedByNeighbour, why));
+        why.unwrap()
+    }
+
+    #[test]
+    fn starvation_is_told_from_both_sides() {
+        let unmarked =
+            starved(|w, l| (w.ect, w.marked, l.marked) = (Some(0.0), Some(0.0), Some(1.0)));
+        assert_eq!(unmarked, Mechanism::UnmarkedHoldsQueue);
+        assert_eq!(starved(|w, _| w.heard = Some(0.0)), Mechanism::UnheardHoldsQueue);
+        assert_eq!(starved(|_, _| {}), Mechanism::CutsLess);
+        assert_eq!(starved(|_, l| l.marked = Some(0.6)), Mechanism::MarkedMore);
+        assert_eq!(starved(|w, l| (w.marked, l.rto_count) = (Some(0.6), 2)), Mechanism::Timeouts);
+        let none = |c: &mut Class| {
+            (c.ect, c.marked, c.heard) = (Some(0.0), Some(0.0), None);
+            c.signals.marked_bytes = 0;
+        };
+        let losses = starved(|w, l| {
+            for c in [w, l] {
+                (c.ect, c.marked, c.heard) = (Some(0.0), Some(0.0), None);
+                c.signals.marked_bytes = 0;
+            }
+        });
+        assert_eq!(losses, Mechanism::OutgrowsAfterLoss);
+        let mut winner = Class { goodput_share: Some(0.9), ..class() };
+        let mut loser = Class { goodput_share: Some(0.1), ..class() };
+        none(&mut loser);
+        let mut dropped = cell(winner.clone(), Some(loser.clone()), 20.0);
+        dropped.queue.aqm_drops = 100;
+        assert_eq!(found(&dropped).1, Some(Mechanism::DroppedNotMarked));
+        none(&mut winner);
+        let mut idle = cell(winner, Some(loser), 20.0);
+        idle.queue.drops = 0;
+        assert_eq!(found(&idle).1, Some(Mechanism::Unexplained));
+    }
+
+    #[test]
+    fn a_window_that_the_neighbour_keeps_down_is_not_the_pairs_fault() {
+        let victim = Class {
+            goodput_share: Some(0.02),
+            of_fair: Some(0.04),
+            window_segments: Some(2.0),
+            marked: Some(1.0),
+            ece: Some(1.0),
+            ..class()
+        };
+        let sack =
+            Class { ect: Some(0.0), marked: Some(0.0), goodput_share: Some(0.98), ..class() };
+        let (verdict, why) = found(&cell(victim.clone(), Some(sack.clone()), 190.0));
+        assert_eq!(
+            (verdict, why),
+            (Verdict::StarvedByNeighbour, Some(Mechanism::UnmarkedHoldsQueue))
+        );
+        let mut own = victim;
+        own.signals.cwr_segments = 0;
+        let (verdict, why) = found(&cell(own, Some(sack), 190.0));
+        assert_eq!((verdict, why), (Verdict::CollapsedWindow, Some(Mechanism::EceNeverCleared)));
+    }
+}

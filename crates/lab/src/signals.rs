@@ -1,0 +1,96 @@
+//! What the senders of a traffic group said and heard of congestion, summed over its flows.
+
+use lowtide_record::FlowRow;
+use serde::Serialize;
+
+/// What the senders of a group said and heard of congestion, all flows together: segments after the
+/// warm-up, bytes and reductions over the whole run.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct SignalFacts {
+    /// Congestion control of the senders, when all have the same.
+    pub cc: Option<String>,
+    /// Payload bytes of a full segment, when all flows have the same.
+    pub mss_bytes: Option<u32>,
+    /// Flows that agreed on ECN.
+    pub ecn_flows: usize,
+    /// Data segments sent, retransmissions included.
+    pub data_segments: u64,
+    /// Of these, segments with an ECN-capable codepoint.
+    pub ect_segments: u64,
+    /// Of these, segments with CWR.
+    pub cwr_segments: u64,
+    /// Data segments that reached the receivers.
+    pub arrived_segments: u64,
+    /// Of these, segments with CE.
+    pub marked_segments: u64,
+    /// ACKs that reached the senders.
+    pub acks: u64,
+    /// Of these, ACKs with ECE.
+    pub ece_acks: u64,
+    /// Payload bytes that arrived, duplicates included.
+    pub received_bytes: u64,
+    /// Of these, bytes with CE.
+    pub marked_bytes: u64,
+    /// Payload bytes that the senders' decoders took for marked.
+    pub heard_ce_bytes: u64,
+    /// Window reductions because of ECN.
+    pub ecn_reductions: u64,
+    /// Recovery episodes begun by duplicate ACKs or SACK.
+    pub fast_retransmits: u64,
+}
+
+impl SignalFacts {
+    pub(crate) fn new(flows: &[&FlowRow]) -> Self {
+        let sum = |of: fn(&FlowRow) -> u64| flows.iter().map(|f| of(f)).sum();
+        let first = flows.first();
+        let cc = first.map(|f| &f.cc).filter(|cc| flows.iter().all(|f| f.cc == **cc));
+        let mss = first.and_then(|f| f.mss_bytes);
+        Self {
+            cc: cc.cloned(),
+            mss_bytes: mss.filter(|_| flows.iter().all(|f| f.mss_bytes == mss)),
+            ecn_flows: flows.iter().filter(|f| f.ecn).count(),
+            data_segments: sum(|f| f.warm_data_segs_out),
+            ect_segments: sum(|f| f.warm_ect_segs_out),
+            cwr_segments: sum(|f| f.warm_cwr_segs_out),
+            arrived_segments: sum(|f| f.warm_data_segs_in),
+            marked_segments: sum(|f| f.warm_ce_segs_in),
+            acks: sum(|f| f.warm_acks_in),
+            ece_acks: sum(|f| f.warm_ece_acks_in),
+            received_bytes: sum(|f| f.received_bytes),
+            marked_bytes: sum(|f| f.marked_bytes),
+            heard_ce_bytes: sum(|f| f.heard_ce_bytes),
+            ecn_reductions: sum(|f| f.ecn_reductions),
+            fast_retransmits: sum(|f| f.fast_retransmits),
+        }
+    }
+
+    /// These and those of another seed; the first of all is `default`.
+    pub(crate) fn and(self, other: &Self) -> Self {
+        let first = self == Self::default();
+        Self {
+            cc: if first {
+                other.cc.clone()
+            } else {
+                self.cc.filter(|c| Some(c) == other.cc.as_ref())
+            },
+            mss_bytes: if first {
+                other.mss_bytes
+            } else {
+                self.mss_bytes.filter(|m| Some(*m) == other.mss_bytes)
+            },
+            ecn_flows: self.ecn_flows + other.ecn_flows,
+            data_segments: self.data_segments + other.data_segments,
+            ect_segments: self.ect_segments + other.ect_segments,
+            cwr_segments: self.cwr_segments + other.cwr_segments,
+            arrived_segments: self.arrived_segments + other.arrived_segments,
+            marked_segments: self.marked_segments + other.marked_segments,
+            received_bytes: self.received_bytes + other.received_bytes,
+            marked_bytes: self.marked_bytes + other.marked_bytes,
+            acks: self.acks + other.acks,
+            ece_acks: self.ece_acks + other.ece_acks,
+            heard_ce_bytes: self.heard_ce_bytes + other.heard_ce_bytes,
+            ecn_reductions: self.ecn_reductions + other.ecn_reductions,
+            fast_retransmits: self.fast_retransmits + other.fast_retransmits,
+        }
+    }
+}
