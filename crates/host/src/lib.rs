@@ -12,6 +12,7 @@ mod probe;
 mod results;
 mod run;
 mod setup;
+mod trace;
 mod world;
 
 pub use error::RunError;
@@ -21,3 +22,6 @@ pub use outcome::{
 };
 pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};
+pub use trace::{
+    Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
+};

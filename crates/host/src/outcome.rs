@@ -2,6 +2,8 @@
 
 use lowtide_units::{Duration, Instant};
 
+use crate::trace::Trace;
+
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndReason {
@@ -202,6 +204,8 @@ pub struct Outcome {
     pub probes: Vec<ProbeRow>,
     /// Sampled queues, by time then queue.
     pub queue_samples: Vec<QueueSample>,
+    /// Everything about the flows that were traced; `None` without any.
+    pub trace: Option<Trace>,
     /// Work done.
     pub counts: Counts,
 }

@@ -38,6 +38,8 @@ pub struct ProbePlan {
     pub flows_per_group: u32,
     /// Sample the length of the switch queues too.
     pub queues: bool,
+    /// Flows of which everything is recorded ([`crate::Trace`]).
+    pub trace: Vec<u32>,
 }
 
 /// One host.

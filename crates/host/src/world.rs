@@ -14,6 +14,7 @@ use crate::node::{Node, address, packet};
 use crate::outcome::Counts;
 use crate::probe::Sampler;
 use crate::setup::Setup;
+use crate::trace::Tracer;
 
 /// Kinds of events beside [`Network::PORT_KIND`].
 const TIMER: u8 = 1;
@@ -27,6 +28,7 @@ pub(crate) struct World<'a> {
     pub(crate) flows: Vec<Progress>,
     pub(crate) handles: Vec<Handle>,
     pub(crate) sampler: Sampler,
+    pub(crate) tracer: Option<Box<Tracer>>,
     pub(crate) counts: Counts,
     warm: Instant,
     pub(crate) end: Instant,
@@ -68,7 +70,7 @@ impl<'a> World<'a> {
             return Err(RunError::FlowEnds { flow });
         }
         let disturbance = &setup.disturbance;
-        let net =
+        let mut net =
             Network::build(&setup.network, setup.seed, disturbance.host_jitter, setup.warmup)?;
         let endpoint_seed = if disturbance.ports { setup.seed } else { 0 };
         let nodes = setup.hosts.iter().enumerate();
@@ -95,6 +97,7 @@ impl<'a> World<'a> {
         let handle = |host| Handle { host, conn: None, armed: Instant::FAR_FUTURE, last: None };
         let handles = setup.flows.iter().flat_map(|f| [handle(f.src), handle(f.dst)]).collect();
         let sampler = Sampler::new(setup, &net);
+        let tracer = Tracer::new(setup, &mut net);
         let unfinished = flows.iter().filter(|f| !f.is_over()).count();
         Ok(Self {
             setup,
@@ -103,6 +106,7 @@ impl<'a> World<'a> {
             flows,
             handles,
             sampler,
+            tracer,
             counts: Counts::default(),
             warm: Instant::ZERO + setup.warmup,
             end: Instant::ZERO + setup.end.at,
@@ -143,6 +147,9 @@ impl<'a> World<'a> {
         if let Some(handle) = self.handles.get_mut(side.index() as usize) {
             handle.conn = Some(id);
         }
+        if let Some(tracer) = &mut self.tracer {
+            tracer.opened();
+        }
         self.serve(now, side, id, sched);
     }
 
@@ -161,10 +168,16 @@ impl<'a> World<'a> {
         let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
         let side = Side::from_index(packet.dst_conn);
         let remote = address(packet.src.0);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.received(now, side, &segment, self.net.watched_packet());
+        }
         match node.endpoint.handle_segment(now, node.address, remote, &segment, hint) {
             Arrival::Taken(id, _) => self.serve(now, side, id, sched),
             Arrival::Refused(id, _) => {
                 self.counts.rejected += 1;
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.refused(side);
+                }
                 self.serve(now, side, id, sched);
             }
             Arrival::Opened(id) => {
@@ -175,6 +188,9 @@ impl<'a> World<'a> {
             }
             Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {
                 self.counts.rejected += 1;
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.refused(side);
+                }
                 self.send_replies(now, host, packet, sched);
             }
         }
@@ -206,10 +222,14 @@ impl<'a> World<'a> {
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         let Some(conn) = node.endpoint.conn(id) else { return };
         if conn.poll_timeout().is_some_and(|at| at <= now) {
-            let before = conn.info().counters.rto_count;
+            let before = conn.info().counters;
             conn.handle_timeout(now);
-            if conn.info().counters.rto_count > before {
+            let after = conn.info().counters;
+            if after.rto_count > before.rto_count {
                 node.note_timeout(now, side.index());
+            }
+            if let Some(tracer) = &mut self.tracer {
+                tracer.timer(side, &before, &after);
             }
             self.serve(now, side, id, sched);
         } else {
@@ -221,6 +241,9 @@ impl<'a> World<'a> {
     fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
         let over = self.drain_events(now, side, id);
         self.transmit(now, side, id, sched);
+        if self.tracer.is_some() {
+            self.look(now, side, id);
+        }
         if over {
             self.release(now, side, id);
         } else {
@@ -287,11 +310,25 @@ impl<'a> World<'a> {
                 let packet =
                     packet(handle.host, peer.host, segment, side.index(), side.peer().index());
                 left_at = self.net.send(now, packet, sched).or(left_at);
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.sent(now, side, &segment, self.net.watched_packet());
+                }
             }
             if let Some(at) = left_at {
                 conn.on_transmitted(transmit.id, Node::stamp(at));
             }
         }
+    }
+
+    /// Shows the connection to the tracer.
+    fn look(&mut self, now: Instant, side: Side, id: ConnId) {
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let node = self.nodes.get_mut(handle.host as usize);
+        let (Some(conn), Some(tracer)) = (node.and_then(|n| n.endpoint.conn(id)), &mut self.tracer)
+        else {
+            return;
+        };
+        tracer.look(now, side, conn);
     }
 
     /// Keeps one pending event per connection; a deadline that moved later costs nothing now.

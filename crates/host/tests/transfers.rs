@@ -121,6 +121,7 @@ fn probes_see_and_do_not_touch() {
         groups: vec![0],
         flows_per_group: 2,
         queues: true,
+        trace: Vec::new(),
     };
     let probed = outcome(&setup);
     assert_eq!(plain.digest, probed.digest);

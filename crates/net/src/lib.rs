@@ -32,6 +32,7 @@ mod route;
 pub mod scheduler;
 mod stats;
 pub mod topology;
+mod watch;
 
 pub use blueprint::{
     Blueprint, BufferSpec, Count, Framing, HostId, LinkSpec, MarkSpec, NodeId, NotEct, PortSpec,
@@ -41,3 +42,4 @@ pub use network::Network;
 pub use packet::Packet;
 pub use scheduler::Occupancy;
 pub use stats::{Level, PortStats, PortView};
+pub use watch::{Decision, Passage};

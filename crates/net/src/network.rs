@@ -9,6 +9,7 @@ use crate::line::Line;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{Entered, Far, Port};
 use crate::route::Routes;
+use crate::watch::{Passage, Watch};
 use crate::{Blueprint, BlueprintError, HostId, LinkSpec, NodeId, PortView};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
@@ -25,6 +26,8 @@ pub struct Network {
     /// Per host; empty without jitter.
     lateness: Vec<Lateness>,
     host_jitter: Duration,
+    /// For traces; most runs have none.
+    watch: Option<Box<Watch>>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,7 +77,24 @@ impl Network {
             pool: Pool::default(),
             lateness: lateness.collect(),
             host_jitter,
+            watch: None,
         })
+    }
+
+    /// From now on notes what becomes of the packets that these connections send
+    /// ([`Packet::src_conn`]), at every port. Looking changes neither the run nor its digest.
+    pub fn watch(&mut self, conns: &[u32]) {
+        self.watch = Some(Box::new(Watch::new(conns, self.ports.len())));
+    }
+
+    /// The number of the packet that was sent or handed to a host last; zero if nobody watches it.
+    pub fn watched_packet(&self) -> u64 {
+        self.watch.as_ref().map_or(0, |w| w.last())
+    }
+
+    /// Ends the watch: what was noted, in order of time.
+    pub fn take_passages(&mut self) -> Vec<Passage> {
+        self.watch.take().map(|w| w.into_passages()).unwrap_or_default()
     }
 
     /// A host sends: the packet enters the port of `packet.src`.
@@ -87,6 +107,9 @@ impl Network {
         debug_assert!(known, "{:?} sends to {:?}", packet.src, packet.dst);
         let port = self.routes.nic(packet.src).filter(|_| known)?;
         let id = self.pool.put(packet);
+        if let Some(watch) = &mut self.watch {
+            watch.enters(id, packet.src_conn);
+        }
         self.enqueue(now, port, id, sched)
     }
 
@@ -106,7 +129,12 @@ impl Network {
             sched.at(next, Entity::new(Self::PORT_KIND, port));
         }
         match this.far() {
-            Far::Host(host) => Some((host, self.pool.take(id))),
+            Far::Host(host) => {
+                if let Some(watch) = &mut self.watch {
+                    watch.leaves(id);
+                }
+                Some((host, self.pool.take(id)))
+            }
             Far::Switch(switch) => {
                 let next = self.routes.port(switch, self.pool.head(id).dst);
                 self.enqueue(now, next, id, sched);
@@ -125,7 +153,13 @@ impl Network {
         let this = &mut self.ports[port as usize];
         let head = self.pool.head(id);
         let size = head.size;
-        let Entered::Queued { departure, marked } = this.enter(now, head) else {
+        let found = self.watch.as_ref().map(|_| this.queue(now));
+        let entered = this.enter(now, head);
+        if let (Some(watch), Some(found)) = (&mut self.watch, found) {
+            let service = this.line().serialization(size);
+            watch.passes((now, port), (id, size), found, &entered, service);
+        }
+        let Entered::Queued { departure, marked } = entered else {
             self.pool.discard(id);
             return None;
         };

@@ -30,7 +30,16 @@ pub(crate) enum Entered {
     /// It will leave at this time.
     Queued { departure: Instant, marked: bool },
     /// It is gone.
-    Dropped,
+    Dropped(Refusal),
+}
+
+/// Who dropped a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// The buffer had no room.
+    Full,
+    /// The marker.
+    Marker,
 }
 
 /// In order of use and on a line of the cache of its own.
@@ -116,7 +125,7 @@ impl Port {
         if !self.buffer.admits(found, head.size) {
             self.counters.full();
             self.digest.update(head.identity.wrapping_add(DROPPED_FULL));
-            return Entered::Dropped;
+            return Entered::Dropped(Refusal::Full);
         }
         let verdict = self.aqm.on_enqueue(now, found, head.ecn);
         self.counters.judged(verdict);
@@ -127,7 +136,7 @@ impl Port {
         };
         self.digest.update(head.identity.wrapping_add(code));
         if verdict == Verdict::Drop {
-            return Entered::Dropped;
+            return Entered::Dropped(Refusal::Marker);
         }
         if self.count_in_service || self.fifo.in_system() > 0 {
             self.counters.queued(found.bytes + u64::from(head.size));

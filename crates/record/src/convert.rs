@@ -6,6 +6,7 @@ use lowtide_units::{Duration, Instant};
 use crate::digest::hex;
 use crate::quantile::{Quantile, Weight};
 use crate::rows::{FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
+use crate::trace::TraceTables;
 
 /// All rows of one run.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,6 +25,8 @@ pub struct RunTables {
     pub probes: Vec<ProbeRow>,
     /// Its sampled queues, by time then queue.
     pub queue_samples: Vec<QueueSampleRow>,
+    /// Everything about the flows that were traced.
+    pub trace: TraceTables,
 }
 
 impl RunTables {
@@ -73,6 +76,7 @@ impl RunTables {
                     bytes: s.bytes,
                 })
                 .collect(),
+            trace: TraceTables::new(outcome),
             flows,
         }
     }

@@ -17,6 +17,7 @@ mod quantile;
 mod rows;
 mod table;
 mod text;
+mod trace;
 
 pub use convert::RunTables;
 pub use digest::{combine as combine_digests, hex as digest_text};
@@ -29,3 +30,4 @@ pub use quantile::{Quantile, Weight};
 pub use rows::{FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
 pub use table::{Cell, Column, Row, schema};
 pub use text::{TextColumn, TextTable, read_table};
+pub use trace::{TRACE_TABLES, TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};

@@ -3,6 +3,7 @@
 use lowtide_host::{End, HostSetup, ProbePlan, Setup};
 use lowtide_tcp::Config;
 
+use crate::flows;
 use crate::model::{Model, TrafficGroup};
 use crate::network;
 
@@ -23,6 +24,8 @@ impl Case {
             let (group, _) = model.group_of(host)?;
             Some(HostSetup { group, config: self.configs[usize::from(group)].clone() })
         });
+        let sizes = flows::groups(model);
+        let traced = model.probes.trace.iter().filter_map(|(t, _)| flows::resolve(t, &sizes).ok());
         Setup {
             seed,
             end: End { at: model.run.duration, when_done: model.run.end_done },
@@ -38,6 +41,7 @@ impl Case {
                 groups: model.probes.groups.clone(),
                 flows_per_group: model.probes.flows_per_group,
                 queues: model.probes.queues,
+                trace: traced.flatten().collect(),
             },
         }
     }

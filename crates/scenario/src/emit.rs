@@ -225,6 +225,7 @@ fn observation(out: &mut Text, model: &Model) {
     out.list("groups", probes.groups.iter().filter_map(name));
     out.bare("flows-per-group", probes.flows_per_group);
     out.bare("queues", probes.queues);
+    out.list("trace", probes.trace.iter().map(|(text, _)| text.as_str()));
 }
 
 #[cfg(test)]

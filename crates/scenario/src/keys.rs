@@ -286,6 +286,12 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "How many flows of each group, the first ones.",
             ),
             key("queues", Ty::Bool, Is("true"), "Sample the queues of the switches too."),
+            key(
+                "trace",
+                Ty::Flows,
+                Unset("none"),
+                "Flows of which every segment, every change of the sender and every packet on the way is recorded.",
+            ),
         ],
         switches: false,
     },

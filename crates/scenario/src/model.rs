@@ -108,6 +108,8 @@ pub(crate) struct Probes {
     pub(crate) groups: Vec<u16>,
     pub(crate) flows_per_group: u32,
     pub(crate) queues: bool,
+    /// As written; [`crate::flows::resolve`] finds the numbers.
+    pub(crate) trace: Vec<(String, At)>,
 }
 
 /// One table `[compare.bundles.NAME]`.
@@ -426,6 +428,7 @@ impl<'a, 's> File<'a, '_, 's> {
             groups,
             flows_per_group: r.count("flows-per-group") as u32,
             queues: r.bool("queues"),
+            trace: r.names("trace").unwrap_or_default(),
         }
     }
 
