@@ -8,6 +8,7 @@ pub mod bench;
 mod error;
 mod facts;
 mod figure;
+pub mod flow;
 mod interval;
 mod plots;
 mod present;

@@ -241,6 +241,12 @@ impl RunDir {
         })
     }
 
+    /// The flows of `run`, from the merged tables.
+    pub fn flows(&self, run: u32) -> Result<Vec<FlowRow>, RecordError> {
+        let rows = parquet::read(&self.path_of::<FlowRow>(), Some(&[run]))?;
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
+    }
+
     /// What was traced in `run`, from the merged tables; empty when nothing was.
     pub fn traces(&self, run: u32) -> Result<TraceTables, RecordError> {
         TraceTables::read(&self.root, run)

@@ -14,7 +14,10 @@ use crate::output::Output;
 use crate::progress::Bar;
 
 pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
-    let scenario = scenario(&args.scenario)?;
+    let mut scenario = scenario(&args.scenario)?;
+    if !args.trace.is_empty() {
+        scenario = scenario.with_override("probes.trace", &args.trace.join(","))?;
+    }
     let plan = scenario.expand()?;
     let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan));
     let stop = Arc::new(AtomicBool::new(false));

@@ -14,32 +14,32 @@ use crate::figure::palette::{Marker, Style, style};
 use crate::figure::{Figure, Look, Panel, Series};
 
 /// Drawn pixels per pixel of the figure.
-const FINE: i32 = 4;
+pub(super) const FINE: i32 = 4;
 /// Width of every figure.
-const WIDTH: i32 = 800;
+pub(super) const WIDTH: i32 = 800;
 /// Height of the only panel, and of one of several.
 const HEIGHT: (i32, i32) = (390, 210);
 /// Where the title and the legend stand.
 const TITLE_Y: i32 = 22;
 const LEGEND_Y: i32 = 48;
 /// Left edge of the plots, which title and legend share.
-const LEFT: i32 = 74;
+pub(super) const LEFT: i32 = 74;
 /// Room right of the plots, for the names of reference lines.
 const RIGHT: i32 = 78;
 /// Average width of a letter, as a share of its size.
-const LETTER: f64 = 0.54;
+pub(super) const LETTER: f64 = 0.54;
 /// Marks on a trace.
 const TRACE_MARKS: usize = 7;
 
-const INK: RGBColor = RGBColor(0x22, 0x26, 0x2b);
-const MUTED: RGBColor = RGBColor(0x5b, 0x63, 0x6d);
-const GRID: RGBColor = RGBColor(0xe3, 0xe6, 0xea);
+pub(super) const INK: RGBColor = RGBColor(0x22, 0x26, 0x2b);
+pub(super) const MUTED: RGBColor = RGBColor(0x5b, 0x63, 0x6d);
+pub(super) const GRID: RGBColor = RGBColor(0xe3, 0xe6, 0xea);
 const SHADE: RGBColor = RGBColor(0xf1, 0xf3, 0xf5);
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Failure = DrawingAreaErrorKind<std::io::Error>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Failure = DrawingAreaErrorKind<std::io::Error>;
 /// A place in drawn pixels.
-type Pixel = (i32, i32);
+pub(super) type Pixel = (i32, i32);
 
 /// The figure as one SVG file.
 pub(crate) fn to_svg(figure: &Figure) -> Result<String, LabError> {
@@ -56,7 +56,7 @@ pub(crate) fn to_svg(figure: &Figure) -> Result<String, LabError> {
 }
 
 /// Replaces the head of the file: shown size, smooth joints, a name for screen readers.
-fn finish(text: &str, title: &str, height: i32) -> String {
+pub(super) fn finish(text: &str, title: &str, height: i32) -> String {
     let body = text.find('>').map_or(text, |end| &text[end + 1..]);
     let title = title.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
     format!(
@@ -120,7 +120,7 @@ fn legend_rows(legend: &[(String, usize)]) -> Vec<Vec<(i32, &str, usize)>> {
 const FACES: &str = "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif";
 
 /// Text that begins at its place and is centred on it vertically.
-fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
+pub(super) fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
     // The backend divides sizes by 1.24.
     let size = f64::from(px * FINE) * 1.24;
     let style = if bold { FontStyle::Bold } else { FontStyle::Normal };
@@ -128,7 +128,12 @@ fn font(px: i32, color: RGBColor, bold: bool) -> TextStyle<'static> {
     FontDesc::new(FontFamily::Name(FACES), size, style).color(&color).pos(pos)
 }
 
-fn write(area: &Area<'_>, text: &str, at: Pixel, style: &TextStyle<'_>) -> Result<(), Failure> {
+pub(super) fn write(
+    area: &Area<'_>,
+    text: &str,
+    at: Pixel,
+    style: &TextStyle<'_>,
+) -> Result<(), Failure> {
     area.draw(&Text::new(text, at, style.clone()))
 }
 
@@ -222,7 +227,7 @@ fn draw_series(
 }
 
 /// The corners of a staircase through `points`.
-fn steps(points: &[Pixel]) -> Vec<Pixel> {
+pub(super) fn steps(points: &[Pixel]) -> Vec<Pixel> {
     let mut out = Vec::with_capacity(points.len() * 2);
     for (i, &(x, y)) in points.iter().enumerate() {
         if let Some(&(_, before)) = i.checked_sub(1).and_then(|j| points.get(j)) {
@@ -233,7 +238,7 @@ fn steps(points: &[Pixel]) -> Vec<Pixel> {
     out
 }
 
-fn stroke(
+pub(super) fn stroke(
     area: &Area<'_>,
     points: Vec<Pixel>,
     color: RGBAColor,
@@ -250,7 +255,7 @@ fn stroke(
 }
 
 /// A marker with a light edge, so that it stands out from lines.
-fn sign(area: &Area<'_>, (x, y): Pixel, look: Style) -> Result<(), Failure> {
+pub(super) fn sign(area: &Area<'_>, (x, y): Pixel, look: Style) -> Result<(), Failure> {
     for (radius, color) in [(6, WHITE), (4, look.color)] {
         let r = radius * FINE;
         let corners: &[Pixel] = match look.marker {
