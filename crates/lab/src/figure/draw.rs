@@ -255,9 +255,18 @@ pub(super) fn stroke(
 }
 
 /// A marker with a light edge, so that it stands out from lines.
-pub(super) fn sign(area: &Area<'_>, (x, y): Pixel, look: Style) -> Result<(), Failure> {
-    for (radius, color) in [(6, WHITE), (4, look.color)] {
-        let r = radius * FINE;
+pub(super) fn sign(area: &Area<'_>, at: Pixel, look: Style) -> Result<(), Failure> {
+    sign_of(area, at, look, [6 * FINE, 4 * FINE])
+}
+
+/// A marker with these radii, of the edge and of itself.
+pub(super) fn sign_of(
+    area: &Area<'_>,
+    (x, y): Pixel,
+    look: Style,
+    [edge, inner]: [i32; 2],
+) -> Result<(), Failure> {
+    for (r, color) in [(edge, WHITE), (inner, look.color)] {
         let corners: &[Pixel] = match look.marker {
             Marker::Circle => {
                 area.draw(&Circle::new((x, y), r, color.filled()))?;

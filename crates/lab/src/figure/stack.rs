@@ -9,8 +9,8 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::draw::{
-    Area, FINE, Failure, GRID, INK, LEFT, LETTER, MUTED, Pixel, WIDTH, finish, font, sign, steps,
-    stroke, write,
+    Area, FINE, Failure, GRID, INK, LEFT, LETTER, MUTED, Pixel, WIDTH, finish, font, sign_of,
+    steps, stroke, write,
 };
 use super::palette::style;
 use super::{Axis, Dot};
@@ -25,7 +25,10 @@ const HEAD: i32 = 30;
 /// Room for the axis on the right.
 const RIGHT: i32 = 66;
 /// Marks of one curve stand at least so many pixels apart.
-const APART: i32 = 3;
+const APART: i32 = 2;
+
+/// Radii of a mark: with its edge, and without.
+const SIGN: [i32; 2] = [15, 13];
 
 /// Stacked plots.
 #[derive(Clone, PartialEq, Debug)]
@@ -217,7 +220,9 @@ fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), 
                 root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], color.filled()))
             })
         }
-        CurveLook::Marks => apart(points).into_iter().try_for_each(|at| sign(root, at, look)),
+        CurveLook::Marks => {
+            apart(points).into_iter().try_for_each(|at| sign_of(root, at, look, SIGN))
+        }
     }
 }
 

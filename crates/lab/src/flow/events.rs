@@ -105,8 +105,10 @@ pub struct Echo {
 pub struct Cut {
     /// cwnd before, segments.
     pub cwnd_before: f64,
-    /// cwnd after, segments.
+    /// cwnd after, segments. Where PRR spreads a reduction over the round trip, it is still to come.
     pub cwnd_after: f64,
+    /// ssthresh after, segments, if it changed.
+    pub ssthresh: Option<f64>,
     /// DCTCP's alpha, where there is one.
     pub alpha: Option<f64>,
 }
@@ -210,6 +212,10 @@ impl Facts<'_> {
         Cut {
             cwnd_before: segments(before.cwnd_bytes),
             cwnd_after: segments(row.cwnd_bytes),
+            ssthresh: row
+                .ssthresh_bytes
+                .filter(|_| row.ssthresh_bytes != before.ssthresh_bytes)
+                .map(segments),
             alpha: row.dctcp_alpha_q20.map(|a| a as f64 / f64::from(1 << 20)),
         }
     }
@@ -218,7 +224,8 @@ impl Facts<'_> {
         let packet = hop.packet?;
         let row = self.sent.get(&packet)?;
         let came = self.came.get(&packet);
-        let echo = came.filter(|r| r.place == "receiver").and_then(|came| {
+        // Only CE on data is echoed.
+        let echo = came.filter(|r| r.place == "receiver" && r.len_bytes > 0).and_then(|came| {
             let first = self.echoes.partition_point(|e| e.time_ps < came.time_ps);
             let after = &self.echoes[first..];
             let end = row.seq_bytes + u64::from(row.len_bytes);
@@ -228,8 +235,8 @@ impl Facts<'_> {
         });
         let cut = echo.and_then(|e| {
             let place = *self.cuts.get(&e.packet)?;
-            told.insert(place);
-            Some(self.cut(place))
+            // One ACK may answer several marks; its cut is told once.
+            told.insert(place).then(|| self.cut(place))
         });
         Some(Happening::Mark {
             segment: name(row),

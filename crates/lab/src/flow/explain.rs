@@ -310,6 +310,9 @@ impl std::fmt::Display for Name {
 impl std::fmt::Display for super::events::Cut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "cwnd {:.1} -> {:.1} segments", self.cwnd_before, self.cwnd_after)?;
+        if let Some(ssthresh) = self.ssthresh {
+            write!(f, ", ssthresh {ssthresh:.1}")?;
+        }
         self.alpha.map_or(Ok(()), |a| write!(f, " (alpha {a:.3})"))
     }
 }

@@ -114,7 +114,9 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
     let times = traced.tables.segments.iter().map(|r| r.time_ps);
     let first = traced.flow.start_ps;
     let last = times.clone().max().unwrap_or(first);
-    let from = window.from.map_or(first, Duration::as_ps);
+    // The start of the run, where that costs little room.
+    let begin = if first < last / 50 { 0 } else { first };
+    let from = window.from.map_or(begin, Duration::as_ps);
     let to = window.to.map_or(last, Duration::as_ps);
     if from >= to || !times.into_iter().any(|t| (from..=to).contains(&t)) {
         let of = |ps: u64| format!("{}", Duration::from_ps(ps));
@@ -123,7 +125,7 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
             help: Some(format!("it lasts from {} to {}", of(first), of(last))),
         });
     }
-    let (unit, scale) = match to - from {
+    let (unit, scale) = match to {
         0..5_000_000_000 => ("us", 1e6),
         5_000_000_000..5_000_000_000_000 => ("ms", 1e9),
         _ => ("s", 1e12),
@@ -132,11 +134,11 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
     let (low, high) = (from as f64 / scale, to as f64 / scale);
     let queue = bottleneck(traced);
     let mut caption = format!(
-        "{}. From the application's open on; offsets count from zero. A retransmission is marked when it \
-         is sent, CE and ECE when they come in, CWR when it is sent, a drop where it happens. Throughput: \
-         payload that came in at the receiver, over {} ms at a time.",
+        "{}. As the sending host sees it: data when it is sent, ACKs and ECE when they come in. CE marks \
+         data that a switch marks later, a drop stands where the packet is dropped. Throughput: payload \
+         that comes in at the receiver, over {} ms at a time.",
         capitalised(&traced.key.to_string()),
-        crate::figure::number((to - from) as f64 / BINS as f64 / 1e9),
+        crate::figure::number(bin(traced, &frame) as f64 / 1e9),
     );
     if let Some(hop) = queue {
         caption.push_str(&format!(" Queue: {}, with the packets of all flows.", hop.name));
@@ -149,7 +151,7 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
             traced.key.scheme, flow.flow, flow.group, flow.src, flow.dst
         ),
         caption,
-        x: Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high),
+        x: precise(Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high)),
         lanes: vec![
             sequence(traced, &frame),
             windows(traced, &frame),
@@ -162,6 +164,17 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}
+
+/// An axis of which a small part may be shown: as many digits as tell the names apart.
+fn precise(mut axis: Axis) -> Axis {
+    if let [(a, _), (b, _), ..] = axis.ticks[..] {
+        let digits = (-(b - a).log10().floor()).max(0.0) as usize;
+        for (value, name) in &mut axis.ticks {
+            *name = format!("{value:.digits$}");
+        }
+    }
+    axis
 }
 
 /// kB or MB for values up to `most` bytes: the unit's name and bytes per unit.
@@ -199,8 +212,12 @@ fn sequence(traced: &Traced, frame: &Frame) -> Lane {
     let cwr = frame.points(sent().filter(|r| r.flags.contains('W')).map(of));
     let ece = acks().filter(|r| r.flags.contains('E') && !r.flags.contains('S'));
     let ece = frame.points(ece.map(|r| (r.time_ps, value(r.ack_bytes.unwrap_or(0)))));
-    let ce = rows.iter().filter(|r| r.place == "receiver" && r.ecn == "ce" && r.event != "sent");
-    let ce = frame.points(ce.map(of));
+    let marked: BTreeSet<u64> = rows
+        .iter()
+        .filter(|r| r.place == "receiver" && r.ecn == "ce" && r.event != "sent")
+        .map(|r| r.packet)
+        .collect();
+    let ce = frame.points(sent().filter(|r| marked.contains(&r.packet)).map(of));
     let ends: BTreeMap<u64, f64> = sent().map(|r| (r.packet, value(end(r)))).collect();
     let flow = traced.flow.flow;
     let drops = traced
@@ -213,21 +230,21 @@ fn sequence(traced: &Traced, frame: &Frame) -> Lane {
     let low = if least == 0 { 0.0 } else { value(least) - room };
     Lane {
         title: "Sequence".to_owned(),
-        y: Axis::linear(
+        y: precise(Axis::linear(
             &format!("Offset ({unit})"),
             &format!("offset_{}", unit.to_lowercase()),
             low,
             value(most) + room,
-        ),
+        )),
         right: None,
         curves: vec![
             curve("ACK", 2, CurveLook::Steps, ack_line),
             curve("data", 0, CurveLook::Dots, thinned(&data, MOST_POINTS)),
-            curve("CE", 1, CurveLook::Marks, ce),
-            curve("ECE", 9, CurveLook::Marks, ece),
+            curve("CE", 22, CurveLook::Marks, ce),
+            curve("ECE", 16, CurveLook::Marks, ece),
             curve("CWR", 3, CurveLook::Marks, cwr),
             curve("retransmission", 5, CurveLook::Marks, again),
-            curve("drop", 6, CurveLook::Marks, drops),
+            curve("drop", 20, CurveLook::Marks, drops),
         ],
     }
 }
@@ -277,14 +294,9 @@ fn round_trips(traced: &Traced, frame: &Frame) -> Lane {
 }
 
 fn throughput(traced: &Traced, frame: &Frame, queue: Option<&TraceHopRow>) -> Lane {
-    let width = ((frame.to - frame.from) / BINS).max(1);
+    let width = bin(traced, frame);
     let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
-    let came = traced.tables.segments.iter().filter(|r| {
-        r.place == "receiver"
-            && r.event == "received"
-            && (frame.from..=frame.to).contains(&r.time_ps)
-    });
-    for row in came {
+    for row in payloads(traced, frame) {
         *bins.entry((row.time_ps - frame.from) / width).or_default() += u64::from(row.len_bytes);
     }
     let last = (frame.to - frame.from) / width;
@@ -307,6 +319,27 @@ fn throughput(traced: &Traced, frame: &Frame, queue: Option<&TraceHopRow>) -> La
             curve("throughput", 0, CurveLook::Steps, rate),
         ],
     }
+}
+
+/// Data that came in at the receiver.
+fn payloads<'a>(
+    traced: &'a Traced,
+    frame: &Frame,
+) -> impl Iterator<Item = &'a TraceSegmentRow> + use<'a> {
+    let (from, to) = (frame.from, frame.to);
+    traced.tables.segments.iter().filter(move |r| {
+        r.place == "receiver"
+            && r.event == "received"
+            && r.len_bytes > 0
+            && (from..=to).contains(&r.time_ps)
+    })
+}
+
+/// Over how long the throughput is taken, picoseconds: eight segments on average at least.
+fn bin(traced: &Traced, frame: &Frame) -> u64 {
+    let span = frame.to - frame.from;
+    let segments = payloads(traced, frame).count() as u64;
+    (span / BINS).max(span.saturating_mul(8).checked_div(segments).unwrap_or(0)).clamp(1, span)
 }
 
 /// The length of a queue whenever it changes. What a packet found is what the port counted; between
