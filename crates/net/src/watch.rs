@@ -110,9 +110,8 @@ impl Watch {
             Entered::Dropped(Refusal::Full) => (Decision::DroppedByBuffer, None),
             Entered::Dropped(Refusal::Marker) => (Decision::DroppedByMarker, None),
         };
-        let start = departure
-            .map(|d| Instant::from_ps(d.as_ps().saturating_sub(service.as_ps())))
-            .unwrap_or(at);
+        let back = |d: Instant| Instant::from_ps(d.as_ps().saturating_sub(service.as_ps()));
+        let start = departure.map_or(at, back);
         let departure = departure.unwrap_or(at);
         let passage =
             Passage { at, port, packet, src_conn, size, found, decision, start, departure };

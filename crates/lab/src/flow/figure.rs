@@ -2,6 +2,7 @@
 //! time-sequence with its marks, cwnd and ssthresh, SRTT and RTO, throughput and queue.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use lowtide_record::{RunDir, TraceHopRow, TraceSegmentRow, TraceSenderRow};
 use lowtide_units::Duration;
@@ -141,7 +142,8 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
         crate::figure::number(bin(traced, &frame) as f64 / 1e9),
     );
     if let Some(hop) = queue {
-        caption.push_str(&format!(" Queue: {}, with the packets of all flows.", hop.name));
+        // Writing to a string cannot fail.
+        let _ = write!(caption, " Queue: {}, with the packets of all flows.", hop.name);
     }
     let flow = &traced.flow;
     Ok(Stack {

@@ -59,21 +59,19 @@ impl TraceTables {
         Ok(Self { segments: rows(root, run)?, hops: rows(root, run)?, senders: rows(root, run)? })
     }
 
-    /// The same for one flow: its segments and sender, and all packets on its way.
+    /// The same for one flow, as if it alone had been traced: its segments and its sender, and at each
+    /// port on its way all packets from its first one on.
     #[must_use]
     pub fn of_flow(mut self, flow: u32) -> Self {
         self.segments.retain(|r| r.flow == flow);
         self.senders.retain(|r| r.flow == flow);
-        if self.segments.is_empty() {
-            self.hops.clear();
-        }
-        let ports: std::collections::BTreeSet<u32> = self
-            .hops
-            .iter()
-            .filter(|h| h.flow == flow && h.packet.is_some())
-            .map(|h| h.queue)
-            .collect();
-        self.hops.retain(|h| ports.contains(&h.queue));
+        let mut ports = std::collections::BTreeSet::new();
+        self.hops.retain(|h| {
+            if h.flow == flow && h.packet.is_some() {
+                ports.insert(h.queue);
+            }
+            ports.contains(&h.queue)
+        });
         self
     }
 }
