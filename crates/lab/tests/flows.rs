@@ -202,7 +202,7 @@ fn what_is_not_there_is_said() {
 
 /// The packets of a capture: stamp in nanoseconds, bytes, original length.
 fn packets(file: &[u8]) -> Vec<(u64, Vec<u8>, u32)> {
-    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four"));
     let mut out = Vec::new();
     let mut at = 0;
     while at < file.len() {

@@ -201,7 +201,7 @@ fn right_axis(
         stroke(root, vec![(x, y), (x + 4 * FINE, y)], MUTED.into(), 1.0, None)?;
         write(root, name, (x + 8 * FINE, y), &font(12, MUTED, false))?;
     }
-    let middle = (limit.0 + limit.1) / 2;
+    let middle = i32::midpoint(limit.0, limit.1);
     let turned = font(13, INK, false)
         .transform(FontTransform::Rotate90)
         .pos(Pos::new(HPos::Center, VPos::Bottom));
