@@ -3,6 +3,8 @@
 //!
 //! Contract: as that of [`super::draw`].
 
+use std::collections::BTreeSet;
+
 use lowtide_record::csv;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -29,6 +31,9 @@ const APART: i32 = 2;
 
 /// Radii of a mark: with its edge, and without.
 const SIGN: [i32; 2] = [15, 13];
+
+/// More marks than this would hide each other and the curves: they become strokes along the bottom.
+const MANY: usize = 150;
 
 /// Stacked plots.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,6 +89,13 @@ pub(crate) enum CurveLook {
     Dots,
     /// The sign of its style.
     Marks,
+}
+
+impl Curve {
+    /// Its marks become strokes along the bottom.
+    fn is_dense(&self) -> bool {
+        self.look == CurveLook::Marks && self.points.len() > MANY
+    }
 }
 
 impl Stack {
@@ -170,6 +182,7 @@ impl Stack {
             let limit = (floor, ceiling);
             right_axis(root, axis, edge, limit)?;
         }
+        let mut strips = 0;
         for curve in &lane.curves {
             let axis = lane.right.as_ref().filter(|_| curve.right).unwrap_or(&lane.y);
             let place = |dot: &Dot| {
@@ -178,7 +191,19 @@ impl Stack {
                     chart.backend_coord(&(dot.x.clamp(self.x.low, self.x.high), lane.y.low));
                 (x, axis.map(&y, (floor, ceiling)))
             };
-            draw_curve(root, curve, curve.points.iter().map(place).collect())?;
+            let points: Vec<Pixel> = curve.points.iter().map(place).collect();
+            if curve.is_dense() {
+                let y = floor - (3 + 8 * strips) * FINE;
+                points
+                    .into_iter()
+                    .map(|(x, _)| x / FINE)
+                    .collect::<BTreeSet<i32>>()
+                    .into_iter()
+                    .try_for_each(|x| stroke_at(root, curve, (x * FINE, y)))?;
+                strips += 1;
+            } else {
+                draw_curve(root, curve, points)?;
+            }
         }
         legend(root, lane, (left, ceiling - 16 * FINE))
     }
@@ -226,6 +251,11 @@ fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), 
     }
 }
 
+/// One stroke of a strip, up from `at`.
+fn stroke_at(root: &Area<'_>, curve: &Curve, (x, y): Pixel) -> Result<(), Failure> {
+    stroke(root, vec![(x, y), (x, y - 6 * FINE)], style(curve.style).color.into(), 1.0, None)
+}
+
 /// Leaves out what would stand on top of the mark before.
 fn apart(points: Vec<Pixel>) -> Vec<Pixel> {
     let mut out: Vec<Pixel> = Vec::new();
@@ -251,6 +281,11 @@ fn legend(root: &Area<'_>, lane: &Lane, (left, y): Pixel) -> Result<(), Failure>
             CurveLook::Steps => stroke(root, vec![from, to], look.color.into(), 1.5, None)?,
             CurveLook::Thin => {
                 stroke(root, vec![from, to], look.color.into(), 1.2, Some((5, 3)))?;
+            }
+            CurveLook::Marks if curve.is_dense() => {
+                for x in [-3, 0, 3] {
+                    stroke_at(root, curve, (middle + x * FINE, y + 3 * FINE))?;
+                }
             }
             CurveLook::Dots | CurveLook::Marks => {
                 draw_curve(root, curve, vec![(middle, y)])?;

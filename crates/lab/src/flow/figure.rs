@@ -135,10 +135,11 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
     let (low, high) = (from as f64 / scale, to as f64 / scale);
     let queue = bottleneck(traced);
     let mut caption = format!(
-        "{}. As the sending host sees it: data when it is sent, ACKs and ECE when they come in. CE marks \
-         data that a switch marks later, a drop stands where the packet is dropped. Throughput: payload \
+        "Run: {}. As the sending host sees it: data when it is sent, ACKs and ECE when they come in. CE marks \
+         data that a switch marks later, a drop stands where the packet is dropped; marks of which there are many \
+         stand as strokes along the bottom. Throughput: payload \
          that comes in at the receiver, over {} ms at a time.",
-        capitalised(&traced.key.to_string()),
+        traced.key,
         crate::figure::number(bin(traced, &frame) as f64 / 1e9),
     );
     if let Some(hop) = queue {
@@ -161,11 +162,6 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
             throughput(traced, &frame, queue),
         ],
     })
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
 }
 
 /// An axis of which a small part may be shown: as many digits as tell the names apart.
