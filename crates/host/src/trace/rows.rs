@@ -224,3 +224,31 @@ pub struct SenderRow {
     /// What keeps it from sending more.
     pub limited_by: LimitedBy,
 }
+
+impl SenderRow {
+    /// The name of the state, as in RFC 9293 §3.3.2.
+    pub const fn state_name(&self) -> &'static str {
+        match self.state {
+            State::SynSent => "SYN-SENT",
+            State::SynReceived => "SYN-RECEIVED",
+            State::Established => "ESTABLISHED",
+            State::FinWait1 => "FIN-WAIT-1",
+            State::FinWait2 => "FIN-WAIT-2",
+            State::CloseWait => "CLOSE-WAIT",
+            State::Closing => "CLOSING",
+            State::LastAck => "LAST-ACK",
+            State::TimeWait => "TIME-WAIT",
+            State::Closed => "CLOSED",
+        }
+    }
+
+    /// The name in tables of what limits it.
+    pub const fn limited_by_name(&self) -> &'static str {
+        match self.limited_by {
+            LimitedBy::Application => "application",
+            LimitedBy::Cwnd => "cwnd",
+            LimitedBy::ReceiveWindow => "receive-window",
+            LimitedBy::SendBuffer => "send-buffer",
+        }
+    }
+}

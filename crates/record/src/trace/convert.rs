@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use lowtide_host::{Outcome, SegmentEvent, SegmentRow, SenderRow, TracedFlow};
 use lowtide_net::{Decision, Passage};
-use lowtide_tcp::{LimitedBy, State};
 use lowtide_units::Duration;
 use lowtide_wire::{Addresses, Ecn, Flags, SeqNum, packet};
 
@@ -117,7 +116,7 @@ fn sender_row(row: &SenderRow) -> TraceSenderRow {
         trigger: row.trigger.name().to_owned(),
         cause: (row.cause > 0).then_some(row.cause),
         events: (!events.is_empty()).then(|| events.join(" ")),
-        state: state(row.state).to_owned(),
+        state: row.state_name().to_owned(),
         phase: row.phase.name().to_owned(),
         cwnd_bytes: row.cwnd,
         ssthresh_bytes: row.ssthresh,
@@ -129,28 +128,6 @@ fn sender_row(row: &SenderRow) -> TraceSenderRow {
         bytes_acked: row.acked,
         snd_wnd_bytes: row.snd_wnd,
         mss_bytes: row.mss,
-        limited_by: match row.limited_by {
-            LimitedBy::Application => "application",
-            LimitedBy::Cwnd => "cwnd",
-            LimitedBy::ReceiveWindow => "receive-window",
-            LimitedBy::SendBuffer => "send-buffer",
-        }
-        .to_owned(),
-    }
-}
-
-/// The names of RFC 9293 §3.3.2.
-const fn state(state: State) -> &'static str {
-    match state {
-        State::SynSent => "SYN-SENT",
-        State::SynReceived => "SYN-RECEIVED",
-        State::Established => "ESTABLISHED",
-        State::FinWait1 => "FIN-WAIT-1",
-        State::FinWait2 => "FIN-WAIT-2",
-        State::CloseWait => "CLOSE-WAIT",
-        State::Closing => "CLOSING",
-        State::LastAck => "LAST-ACK",
-        State::TimeWait => "TIME-WAIT",
-        State::Closed => "CLOSED",
+        limited_by: row.limited_by_name().to_owned(),
     }
 }
