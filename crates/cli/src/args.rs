@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use lowtide_units::{Duration, parse_duration};
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
 #[derive(Debug, Parser)]
@@ -33,14 +34,21 @@ pub(crate) enum Command {
         /// Only this kind
         kind: Option<ListKind>,
     },
-    /// Explain a scheme, profile, switch, control, policy, decoder, marker, topology or workload
+    /// Explain a scheme, profile, switch, control, policy, decoder, marker, topology or workload; or,
+    /// with --flow, where a flow's time went
     Explain {
-        /// Its name; with --diff two names of profiles or schemes (`linux`, `linux+dctcp`)
+        /// Its name; with --diff two names of profiles or schemes (`linux`, `linux+dctcp`); with --flow
+        /// a run directory
         #[arg(required = true)]
         names: Vec<String>,
         /// Print the switches in which two differ, each with its source
-        #[arg(long)]
+        #[arg(long, conflicts_with = "flow")]
         diff: bool,
+        #[command(flatten)]
+        flow: OptionalFlow,
+        /// Print every event of the flow
+        #[arg(long, requires = "flow")]
+        all: bool,
     },
     /// Print a commented scenario file to start from
     New {
@@ -53,7 +61,8 @@ pub(crate) enum Command {
     Table {
         /// The run directory
         dir: PathBuf,
-        /// Which table: flows, probes, queues, queue_levels, queue_samples, delays or links
+        /// Which table: flows, probes, queues, queue_levels, queue_samples, delays or links; with traced flows
+        /// trace_segments, trace_hops or trace_senders
         table: String,
         /// As CSV instead of aligned columns
         #[arg(long)]
@@ -66,6 +75,10 @@ pub(crate) enum Command {
     },
     /// Run experiments of the papers and judge what the papers claim
     Reproduce(ReproduceArgs),
+    /// Draw a flow: time-sequence, window, round trip, throughput and queue, one above the other
+    Plot(PlotArgs),
+    /// Write the packets of a flow as a capture that Wireshark and tshark open
+    Pcap(PcapArgs),
     /// Measure the simulator's speed
     Bench {
         /// Which benchmarks; all of them without a name
@@ -112,6 +125,93 @@ pub(crate) struct RunArgs {
     /// Forget finished runs in that directory instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
+    /// Record everything about these flows (`0`, `short.2`), in every run: tables `trace_*`, and their
+    /// plots in the report. Without it `plot`, `pcap` and `explain` make the run again
+    #[arg(long, value_name = "FLOW,...", value_delimiter = ',')]
+    pub(crate) trace: Vec<String>,
+}
+
+/// Which run of a directory.
+#[derive(Debug, Args)]
+pub(crate) struct WhichRun {
+    /// Only this scheme; all of them without it
+    #[arg(long)]
+    pub(crate) scheme: Option<String>,
+    /// The seed; the first one without it
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// The value of a swept key; the last point without it
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) at: Vec<String>,
+}
+
+/// A flow where none must be named.
+#[derive(Debug, Args)]
+pub(crate) struct OptionalFlow {
+    /// The flow of a run directory: its number, or its place in its group (`7`, `short.2`)
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: Option<String>,
+    /// Only this scheme; all of them without it
+    #[arg(long, requires = "flow")]
+    pub(crate) scheme: Option<String>,
+    /// The seed; the first one without it
+    #[arg(long, requires = "flow")]
+    pub(crate) seed: Option<u64>,
+    /// The value of a swept key; the last point without it
+    #[arg(long, value_name = "KEY=VALUE", requires = "flow")]
+    pub(crate) at: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotArgs {
+    /// The run directory
+    pub(crate) dir: PathBuf,
+    /// The flow: its number, or its place in its group (`7`, `short.2`)
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: String,
+    #[command(flatten)]
+    pub(crate) run: WhichRun,
+    /// From when on, in time of the run
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) from: Option<Duration>,
+    /// Until when
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) to: Option<Duration>,
+    /// Directory for the files; `figures` of the run directory without it
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PcapArgs {
+    /// The run directory
+    pub(crate) dir: PathBuf,
+    /// The flow: its number, or its place in its group (`7`, `short.2`)
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: String,
+    #[command(flatten)]
+    pub(crate) run: WhichRun,
+    /// Where the capture is taken
+    #[arg(long, value_enum, default_value_t = Place::Sender)]
+    pub(crate) place: Place,
+    /// The file; with several schemes left open each gets its name in front of the ending
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+/// Where a capture is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Place {
+    /// At the sending host.
+    Sender,
+    /// At the receiving host.
+    Receiver,
+    /// At the port at which the flow waited longest.
+    Bottleneck,
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    parse_duration(text).map_err(|e| e.to_string())
 }
 
 const MATRIX_EXAMPLES: &str = "\

@@ -30,13 +30,18 @@ pub fn main() -> ExitCode {
         Command::Matrix(args) => cmd::matrix::matrix(args, out),
         Command::Check(args) => cmd::check::check(args, out),
         Command::List { kind } => cmd::list::list(*kind, out),
-        Command::Explain { names, diff: false } => cmd::explain::explain(names, out),
-        Command::Explain { names, diff: true } => cmd::explain::diff(names, out),
+        Command::Explain { names, flow, all, .. } if flow.flow.is_some() => {
+            cmd::flow::explain(names, flow, *all, out)
+        }
+        Command::Explain { names, diff: false, .. } => cmd::explain::explain(names, out),
+        Command::Explain { names, diff: true, .. } => cmd::explain::diff(names, out),
         Command::New { kind } => cmd::new::new(kind, out),
         Command::Schema => cmd::new::schema(out),
         Command::Table { dir, table, csv } => cmd::table::table(dir, table, *csv, out),
         Command::Report { dir } => cmd::report::report(dir, out),
         Command::Reproduce(args) => cmd::reproduce::reproduce(args, out),
+        Command::Plot(args) => cmd::flow::plot(args, out),
+        Command::Pcap(args) => cmd::flow::pcap(args, out),
         Command::Bench { names, runs } => cmd::bench::bench(names, *runs, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),

@@ -21,6 +21,7 @@ mod results;
 mod run;
 mod setup;
 mod signals;
+mod trace;
 mod world;
 mod writer;
 
@@ -36,3 +37,6 @@ pub use outcome::{
 pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};
 pub use signals::Signals;
+pub use trace::{
+    Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
+};

@@ -3,6 +3,7 @@
 use lowtide_units::{Duration, Instant};
 
 use crate::signals::Signals;
+use crate::trace::Trace;
 
 /// Why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -254,6 +255,8 @@ pub struct Outcome {
     pub delays: Vec<DelayRow>,
     /// Sampled queues, by time then queue.
     pub queue_samples: Vec<QueueSample>,
+    /// Everything about the flows that were traced; `None` without any.
+    pub trace: Option<Trace>,
     /// Work done.
     pub counts: Counts,
 }

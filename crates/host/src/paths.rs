@@ -47,6 +47,9 @@ impl World<'_> {
                 }
                 let stamps = (&mut node.clock, &mut node.calibration);
                 stamp = send(&mut self.net, stamps, now, now, packet, sched).or(stamp);
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.sent(now, side, &segment, self.net.watched_packet());
+                }
             }
             if let Some(stamp) = stamp {
                 conn.on_transmitted(transmit.id, stamp);
@@ -60,9 +63,12 @@ impl World<'_> {
         let Some(pacer) = &mut node.pacer else { return };
         while let Some(Waiting { packet, made, ends }) = pacer.pop(now) {
             let stamps = (&mut node.clock, &mut node.calibration);
-            let Some(stamp) = send(&mut self.net, stamps, now, made, packet, sched) else {
-                continue;
-            };
+            let stamp = send(&mut self.net, stamps, now, made, packet, sched);
+            if let Some(tracer) = &mut self.tracer {
+                let side = Side::from_index(packet.src_conn);
+                tracer.sent(now, side, &packet.segment, self.net.watched_packet());
+            }
+            let Some(stamp) = stamp else { continue };
             let conn = self.handles.get(packet.src_conn as usize).and_then(|h| h.conn);
             if let Some((id, conn)) = ends.zip(conn)
                 && let Some(conn) = node.endpoint.conn(conn)
@@ -119,6 +125,9 @@ impl World<'_> {
         let on_line = || self.net.serialization(HostId(host), packet.size).unwrap_or_default();
         packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
         let side = Side::from_index(packet.dst_conn);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.received(now, side, &packet.segment, delivery.watched);
+        }
         if self.delays.watches(side) {
             let conn = self.handles.get(side.index() as usize).and_then(|h| h.conn);
             let conn = conn.and_then(|id| node.endpoint.conn(id));
@@ -177,6 +186,9 @@ impl World<'_> {
             }
             Arrival::Refused(id, _) => {
                 self.counts.rejected += 1;
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.refused(side);
+                }
                 self.serve(now, side, id, sched);
             }
             Arrival::Opened(id) => {
@@ -187,6 +199,9 @@ impl World<'_> {
             }
             Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {
                 self.counts.rejected += 1;
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.refused(side);
+                }
                 self.send_replies(now, host, packet, sched);
             }
         }

@@ -30,6 +30,13 @@ impl Probe for Alpha {
     }
 }
 
+/// DCTCP's alpha in units of 2^-20, where the control has one.
+pub(crate) fn alpha(conn: &Connection) -> Option<u64> {
+    let mut alpha = Alpha::default();
+    conn.probe(&mut alpha);
+    alpha.0
+}
+
 impl Sampler {
     pub(crate) fn new(setup: &Setup, net: &Network) -> Self {
         let plan = &setup.probes;
@@ -45,8 +52,6 @@ impl Sampler {
 
     pub(crate) fn sample_sender(&mut self, now: Instant, flow: u32, conn: &Connection) {
         let info = conn.info();
-        let mut alpha = Alpha::default();
-        conn.probe(&mut alpha);
         self.rows.push(ProbeRow {
             at: now,
             flow,
@@ -55,7 +60,7 @@ impl Sampler {
             srtt: info.srtt,
             rto: info.rto,
             in_flight: info.in_flight,
-            alpha_q20: alpha.0,
+            alpha_q20: alpha(conn),
             queueing_delay: info.queueing_delay,
             acked: info.bytes_acked,
         });

@@ -17,6 +17,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     let digest = Digest::combine(entities);
     world.counts.hops = world.net.hops();
     count_memory(&mut world);
+    let trace = world.tracer.take().map(|t| t.into_trace(&mut world.net));
     Outcome {
         digest,
         ended,
@@ -26,6 +27,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         probes: world.sampler.rows,
         delays: world.delays.rows(),
         queue_samples: world.sampler.queues,
+        trace,
         counts: world.counts,
     }
 }

@@ -43,6 +43,8 @@ pub struct ProbePlan {
     pub queues: bool,
     /// Set each queueing delay that a sampled flow computes beside the true one.
     pub delays: bool,
+    /// Flows of which everything is recorded ([`crate::Trace`]).
+    pub trace: Vec<u32>,
 }
 
 /// One host.

@@ -15,6 +15,7 @@ use crate::outcome::Counts;
 use crate::probe::Sampler;
 use crate::setup::Setup;
 use crate::signals::Signals;
+use crate::trace::Tracer;
 use crate::writer::Writer;
 
 /// Kinds of events beside [`Network::PORT_KIND`].
@@ -39,6 +40,7 @@ pub(crate) struct World<'a> {
     writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
     pub(crate) delays: Delays,
+    pub(crate) tracer: Option<Box<Tracer>>,
     pub(crate) counts: Counts,
     /// Packets on their way to TCP; empty between events.
     pub(crate) ready: Vec<Packet>,
@@ -86,7 +88,7 @@ impl<'a> World<'a> {
             return Err(RunError::FlowEnds { flow });
         }
         let disturbance = &setup.disturbance;
-        let net =
+        let mut net =
             Network::build(&setup.network, setup.seed, disturbance.host_jitter, setup.warmup)?;
         let endpoint_seed = if disturbance.ports { setup.seed } else { 0 };
         let node = |(h, i)| Node::new(i, h, net.framing(HostId(i)), setup.seed, endpoint_seed);
@@ -120,6 +122,7 @@ impl<'a> World<'a> {
         let handles = setup.flows.iter().flat_map(|f| [handle(f.src), handle(f.dst)]).collect();
         let sampler = Sampler::new(setup, &net);
         let delays = Delays::new(setup.probes.delays, &sampler.flows);
+        let tracer = Tracer::new(setup, &mut net);
         let unfinished = flows.iter().filter(|f| !f.is_over()).count();
         Ok(Self {
             setup,
@@ -130,6 +133,7 @@ impl<'a> World<'a> {
             writers,
             sampler,
             delays,
+            tracer,
             counts: Counts::default(),
             ready: Vec::new(),
             warm: Instant::ZERO + setup.warmup,
@@ -177,6 +181,9 @@ impl<'a> World<'a> {
         if let Some(handle) = self.handles.get_mut(side.index() as usize) {
             handle.conn = Some(id);
         }
+        if let Some(tracer) = &mut self.tracer {
+            tracer.opened();
+        }
         self.serve(now, side, id, sched);
     }
 
@@ -219,10 +226,14 @@ impl<'a> World<'a> {
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         let Some(conn) = node.endpoint.conn(id) else { return };
         if conn.poll_timeout().is_some_and(|at| at <= now) {
-            let before = conn.info().counters.rto_count;
+            let before = conn.info().counters;
             conn.handle_timeout(now);
-            if conn.info().counters.rto_count > before {
+            let after = conn.info().counters;
+            if after.rto_count > before.rto_count {
                 node.note_timeout(now, side.index());
+            }
+            if let Some(tracer) = &mut self.tracer {
+                tracer.timer(side, &before, &after);
             }
             self.serve(now, side, id, sched);
         } else {
@@ -237,6 +248,9 @@ impl<'a> World<'a> {
             self.resume_writer(now, side, id, sched);
         }
         self.transmit(now, side, id, sched);
+        if self.tracer.is_some() {
+            self.look(now, side, id);
+        }
         if over {
             self.release(now, side, id);
         } else {
@@ -287,6 +301,17 @@ impl<'a> World<'a> {
     fn one_is_over(&mut self) {
         self.unfinished = self.unfinished.saturating_sub(1);
         self.done = self.unfinished == 0 && self.setup.end.when_done;
+    }
+
+    /// Shows the connection to the tracer.
+    fn look(&mut self, now: Instant, side: Side, id: ConnId) {
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let node = self.nodes.get_mut(handle.host as usize);
+        let (Some(conn), Some(tracer)) = (node.and_then(|n| n.endpoint.conn(id)), &mut self.tracer)
+        else {
+            return;
+        };
+        tracer.look(now, side, conn);
     }
 
     /// Keeps one pending event per connection; a deadline that moved later costs nothing now.

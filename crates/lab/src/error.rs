@@ -66,6 +66,29 @@ pub enum LabError {
         /// What would be right.
         help: Option<String>,
     },
+    /// There is no such run or flow in a directory.
+    #[error("{message}")]
+    Choice {
+        /// What there is not.
+        message: String,
+        /// What there is.
+        help: Option<String>,
+    },
+    /// A run of a directory cannot be made again to look at it.
+    #[error(
+        "the run {key} cannot be made again: {reason} (the directory was written by lowtide {version}); \
+         write it anew with `{command}`, or record the flow with `--trace FLOW` there"
+    )]
+    NotAgain {
+        /// Which.
+        key: Box<RunKey>,
+        /// Why.
+        reason: String,
+        /// Version that wrote the directory.
+        version: String,
+        /// The command that wrote it.
+        command: String,
+    },
     /// A benchmark's scenario has no runs.
     #[error("the scenario `{0}` has no runs")]
     NoRuns(String),

@@ -9,6 +9,7 @@ pub mod claims;
 mod error;
 mod facts;
 mod figure;
+pub mod flow;
 mod interval;
 pub mod matrix;
 mod plots;

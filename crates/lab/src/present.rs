@@ -4,7 +4,8 @@
 use lowtide_record::{Manifest, RunDir};
 
 use crate::error::LabError;
-use crate::figure::to_svg;
+use crate::figure::Drawn;
+use crate::flow;
 use crate::plots::{self, Source};
 use crate::report;
 use crate::results::Results;
@@ -29,10 +30,14 @@ pub(crate) fn write(
     let source = Source { manifest, results };
     let mut figures = Vec::new();
     for figure in plots::figures(dir, source)? {
-        let svg = to_svg(&figure)?;
-        write(format!("figures/{}.svg", figure.id), &svg)?;
-        write(format!("figures/{}.csv", figure.id), &figure.to_csv())?;
-        figures.push((figure, svg));
+        figures.push(Drawn::of(&figure)?);
+    }
+    for stack in flow::recorded(dir, source)? {
+        figures.push(Drawn::of_stack(&stack)?);
+    }
+    for figure in &figures {
+        write(format!("figures/{}.svg", figure.id), &figure.svg)?;
+        write(format!("figures/{}.csv", figure.id), &figure.csv)?;
     }
     write("report.html".to_owned(), &report::render(source, &figures)?)?;
     Ok(files)

@@ -15,6 +15,7 @@ use lowtide_scenario::{Plan, RunSpec};
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
+use crate::flow;
 use crate::matrix;
 use crate::present;
 use crate::results::Results;
@@ -129,9 +130,11 @@ pub(crate) fn execute_as(
     dir.write("scenario.toml", options.source)?;
     let mut files = vec!["scenario.toml".to_owned()];
     for (scheme, spec) in resolved(plan) {
-        let path = format!("resolved/{}.toml", file_name(scheme));
-        dir.write(&path, &spec.resolved_toml())?;
-        files.push(path);
+        let shown = (format!("resolved/{}.toml", flow::file_name(scheme)), spec);
+        for (path, spec) in std::iter::once(shown).chain(flow::others(plan, spec)) {
+            dir.write(&path, &spec.resolved_toml())?;
+            files.push(path);
+        }
     }
     let results = Results::new(facts);
     let manifest = Manifest {
@@ -221,12 +224,6 @@ fn resolved(plan: &Plan) -> impl Iterator<Item = (&str, &RunSpec)> {
         let spec = plan.runs.iter().find(|r| r.scheme == *scheme && r.point == point)?;
         Some((scheme.as_str(), spec))
     })
-}
-
-/// A scheme's name as part of a file's.
-fn file_name(scheme: &str) -> String {
-    let keep = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    scheme.chars().map(keep).collect()
 }
 
 /// What the scenario says about itself.

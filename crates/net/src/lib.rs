@@ -34,6 +34,7 @@ mod route;
 pub mod scheduler;
 mod stats;
 pub mod topology;
+mod watch;
 
 pub use blueprint::{
     Blueprint, BufferSpec, Count, Framing, HostId, LineSpec, LinkSpec, MarkSpec, NodeId, NotEct,
@@ -44,3 +45,4 @@ pub use network::{Delivery, Network};
 pub use packet::Packet;
 pub use scheduler::Occupancy;
 pub use stats::{Level, PortStats, PortView};
+pub use watch::{Decision, Passage};

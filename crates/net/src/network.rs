@@ -10,6 +10,7 @@ use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{Entered, Far, Port};
 use crate::route::Routes;
 use crate::scheduler::Arrived;
+use crate::watch::{Passage, Watch};
 use crate::{Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, PortView};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
@@ -26,6 +27,8 @@ pub struct Network {
     /// Per host; empty without jitter.
     lateness: Vec<Lateness>,
     host_jitter: Duration,
+    /// For traces; most runs have none.
+    watch: Option<Box<Watch>>,
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +56,8 @@ pub struct Delivery {
     /// How long it waited in queues of switches, in whole nanoseconds for each. For whoever compares a
     /// measurement with the truth: no host can know it.
     pub waited: Duration,
+    /// Its number, when it is watched ([`Network::watch`]); else zero.
+    pub watched: u64,
 }
 
 impl Network {
@@ -91,7 +96,24 @@ impl Network {
             pool: Pool::default(),
             lateness: lateness.collect(),
             host_jitter,
+            watch: None,
         })
+    }
+
+    /// From now on notes what becomes of the packets that these connections send
+    /// ([`Packet::src_conn`]), at every port. Looking changes neither the run nor its digest.
+    pub fn watch(&mut self, conns: &[u32]) {
+        self.watch = Some(Box::new(Watch::new(conns, self.ports.len())));
+    }
+
+    /// The number of the packet that was sent last; zero if nobody watches it.
+    pub fn watched_packet(&self) -> u64 {
+        self.watch.as_ref().map_or(0, |w| w.last())
+    }
+
+    /// Ends the watch: what was noted, in order of time.
+    pub fn take_passages(&mut self) -> Vec<Passage> {
+        self.watch.take().map(|w| w.into_passages()).unwrap_or_default()
     }
 
     /// A host sends: the packet enters the port of `packet.src`.
@@ -104,6 +126,9 @@ impl Network {
         debug_assert!(known, "{:?} sends to {:?}", packet.src, packet.dst);
         let port = self.routes.nic(packet.src).filter(|_| known)?;
         let id = self.pool.put(packet);
+        if let Some(watch) = &mut self.watch {
+            watch.enters(id, packet.src_conn);
+        }
         self.enqueue(now, port, id, sched)
     }
 
@@ -145,7 +170,8 @@ impl Network {
             Far::Host(host) => {
                 let came = departure + this.line().delay;
                 let waited = Duration::from_ns(u64::from(self.pool.head(id).waited));
-                Some(Delivery { host, packet: self.pool.take(id), came, waited })
+                let watched = self.watch.as_mut().map_or(0, |watch| watch.leaves(id));
+                Some(Delivery { host, packet: self.pool.take(id), came, waited, watched })
             }
             Far::Switch(switch) => {
                 let next = self.routes.port(switch, self.pool.head(id).dst);
@@ -169,7 +195,13 @@ impl Network {
         let this = &mut self.ports[port as usize];
         let head = self.pool.head(id);
         let size = head.size;
-        let Entered::Queued { departure, marked } = this.enter(now, head) else {
+        let found = self.watch.as_ref().map(|_| this.queue(now));
+        let entered = this.enter(now, head);
+        if let (Some(watch), Some(found)) = (&mut self.watch, found) {
+            let service = this.line().serialization(size);
+            watch.passes((now, port), (id, size), found, &entered, service);
+        }
+        let Entered::Queued { departure, marked } = entered else {
             self.pool.discard(id);
             return None;
         };

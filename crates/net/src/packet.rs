@@ -43,6 +43,13 @@ impl Packet {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PacketId(u32);
 
+impl PacketId {
+    /// Its place in the pool, which another packet may have later.
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// What a port looks at: apart from the rest, so that a hop touches one cache line of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {

@@ -32,7 +32,18 @@ pub(crate) enum Entered {
     /// It will leave at this time.
     Queued { departure: Instant, marked: bool },
     /// It is gone.
-    Dropped,
+    Dropped(Refusal),
+}
+
+/// Who dropped a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// The buffer had no room.
+    Full,
+    /// The marker.
+    Marker,
+    /// Nobody: the line loses packets at random.
+    Lost,
 }
 
 /// In order of use and on a line of the cache of its own.
@@ -132,7 +143,7 @@ impl Port {
         if !self.buffer.admits(found, head.size) {
             self.counters.full();
             self.digest.update(head.identity.wrapping_add(DROPPED_FULL));
-            return Entered::Dropped;
+            return Entered::Dropped(Refusal::Full);
         }
         let on_line = now.max(self.fifo.free_at);
         let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line };
@@ -145,7 +156,7 @@ impl Port {
         };
         self.digest.update(head.identity.wrapping_add(code));
         if verdict == Verdict::Drop {
-            return Entered::Dropped;
+            return Entered::Dropped(Refusal::Marker);
         }
         if self.count_in_service || self.fifo.in_system() > 0 {
             self.counters.queued(found.bytes + u64::from(head.size));
@@ -160,7 +171,7 @@ impl Port {
         self.counters.lost();
         self.digest.update(now.as_ps());
         self.digest.update(head.identity.wrapping_add(LOST));
-        Entered::Dropped
+        Entered::Dropped(Refusal::Lost)
     }
     /// When a packet of `size` bytes that takes its place at `now` will have left.
     #[inline]

@@ -8,6 +8,7 @@ use crate::quantile::{Quantile, Weight};
 use crate::rows::{
     DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow,
 };
+use crate::trace::TraceTables;
 
 /// All rows of one run.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,6 +29,8 @@ pub struct RunTables {
     pub delays: Vec<DelayRow>,
     /// Its sampled queues, by time then queue.
     pub queue_samples: Vec<QueueSampleRow>,
+    /// Everything about the flows that were traced.
+    pub trace: TraceTables,
 }
 
 impl RunTables {
@@ -89,6 +92,7 @@ impl RunTables {
                     bytes: s.bytes,
                 })
                 .collect(),
+            trace: TraceTables::new(outcome),
             flows,
         }
     }

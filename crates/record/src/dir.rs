@@ -17,6 +17,7 @@ use crate::rows::{
     DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow,
 };
 use crate::table::{self, Row};
+use crate::trace::{TRACE_TABLES, TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};
 
 const MANIFEST: &str = "manifest.json";
 const PARTIAL: &str = "partial";
@@ -104,8 +105,11 @@ impl RunDir {
 
     /// The path of a table.
     pub fn table(&self, name: &str) -> Result<PathBuf, RecordError> {
-        if TABLES.contains(&name) {
-            Ok(self.root.join(format!("{name}.parquet")))
+        let path = self.root.join(format!("{name}.parquet"));
+        if TABLES.contains(&name) || (TRACE_TABLES.contains(&name) && path.exists()) {
+            Ok(path)
+        } else if TRACE_TABLES.contains(&name) {
+            Err(RecordError::NoTrace { path: self.root.clone(), name: name.to_owned() })
         } else {
             let known = TABLES.join(", ");
             Err(RecordError::UnknownTable { name: name.to_owned(), known })
@@ -142,6 +146,7 @@ impl RunDir {
         write_rows(&growing, key, &tables.probes)?;
         write_rows(&growing, key, &tables.delays)?;
         write_rows(&growing, key, &tables.queue_samples)?;
+        tables.trace.write(&growing, key)?;
         write_json(&growing.join(RUN_FILE), run)?;
         remove_directory(&place)?;
         rename(&growing, &place)
@@ -175,7 +180,22 @@ impl RunDir {
         self.merge_table::<LinkRow>(runs)?;
         self.merge_table::<ProbeRow>(runs)?;
         self.merge_table::<DelayRow>(runs)?;
-        self.merge_table::<QueueSampleRow>(runs)
+        self.merge_table::<QueueSampleRow>(runs)?;
+        self.merge_traces::<TraceSegmentRow>(runs)?;
+        self.merge_traces::<TraceHopRow>(runs)?;
+        self.merge_traces::<TraceSenderRow>(runs)
+    }
+
+    /// The same for a table that only runs with a trace have; without any, there is none.
+    fn merge_traces<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
+        let file = format!("{}.parquet", R::TABLE);
+        let has = |run: &&ManifestRun| self.partial(&run.key, &run.hash).join(&file).exists();
+        let traced: Vec<ManifestRun> = runs.iter().filter(has).cloned().collect();
+        if traced.is_empty() {
+            files::remove(&self.path_of::<R>())
+        } else {
+            self.merge_table::<R>(&traced)
+        }
     }
 
     fn merge_table<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
@@ -226,6 +246,17 @@ impl RunDir {
         })
     }
 
+    /// The flows of `run`, from the merged tables.
+    pub fn flows(&self, run: u32) -> Result<Vec<FlowRow>, RecordError> {
+        let rows = parquet::read(&self.path_of::<FlowRow>(), Some(&[run]))?;
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// What was traced in `run`, from the merged tables; empty when nothing was.
+    pub fn traces(&self, run: u32) -> Result<TraceTables, RecordError> {
+        TraceTables::read(&self.root, run)
+    }
+
     /// The histograms of the queues of `runs`, from the merged tables.
     pub fn levels(&self, runs: &[u32]) -> Result<Vec<(u32, LevelRow)>, RecordError> {
         parquet::read(&self.path_of::<LevelRow>(), Some(runs))
@@ -245,7 +276,9 @@ impl RunDir {
     /// Declares the directory complete: lists the tables and `files` with their hashes in the
     /// manifest, and only then removes the partial results.
     pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
-        let tables = TABLES.iter().map(|t| format!("{t}.parquet"));
+        let traces =
+            TRACE_TABLES.iter().filter(|t| self.root.join(format!("{t}.parquet")).exists());
+        let tables = TABLES.iter().chain(traces).map(|t| format!("{t}.parquet"));
         let entries: Result<Vec<_>, _> =
             tables.chain(files.iter().cloned()).map(|f| files::entry(&self.root, &f)).collect();
         let manifest = Manifest { status: Status::Complete, files: entries?, ..manifest };
@@ -293,11 +326,16 @@ impl RunReader {
             probes: Vec::new(),
             delays: Vec::new(),
             queue_samples: Vec::new(),
+            trace: TraceTables::default(),
         }))
     }
 }
 
-fn write_rows<R: Row>(place: &Path, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
+pub(crate) fn write_rows<R: Row>(
+    place: &Path,
+    key: &RunKey,
+    rows: &[R],
+) -> Result<(), RecordError> {
     let path = place.join(format!("{}.parquet", R::TABLE));
     let mut writer = TableWriter::create(&path, table::schema::<R>(&key.point))?;
     writer.rows(key, rows)?;

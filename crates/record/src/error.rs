@@ -69,6 +69,18 @@ pub enum RecordError {
         /// Runs of the plan.
         wanted: usize,
     },
+    /// Nothing was traced.
+    #[error(
+        "{} has no table `{name}`: no flow was traced; `lowtide run` with `--trace FLOW` traces one, \
+         and `lowtide plot`, `pcap` and `explain` with `--flow` need no table",
+        path.display()
+    )]
+    NoTrace {
+        /// The directory.
+        path: PathBuf,
+        /// What was asked for.
+        name: String,
+    },
     /// There is no table of that name.
     #[error("there is no table `{name}`; the tables are {known}")]
     UnknownTable {

@@ -46,6 +46,16 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
     fs::rename(from, to).map_err(RecordError::io("rename to", to))
 }
 
+/// Removes a file; one that is not there is fine.
+pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(RecordError::io("remove", path)(e))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Removes a directory with all that is in it; one that is not there is fine.
 pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
     match fs::remove_dir_all(path) {

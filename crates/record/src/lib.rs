@@ -18,6 +18,7 @@ mod quantile;
 mod rows;
 mod table;
 mod text;
+mod trace;
 
 pub use convert::RunTables;
 pub use digest::{combine as combine_digests, hex as digest_text};
@@ -31,3 +32,4 @@ pub use quantile::{Quantile, Weight};
 pub use rows::{DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
 pub use table::{Cell, Column, Row, schema};
 pub use text::{TextColumn, TextTable, read_table};
+pub use trace::{TRACE_TABLES, TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};

@@ -3,6 +3,7 @@
 use lowtide_host::{End, HostSetup, ProbePlan, Setup};
 use lowtide_tcp::Config;
 
+use crate::flows;
 use crate::model::{Model, TrafficGroup};
 use crate::network;
 
@@ -24,6 +25,8 @@ impl Case {
             let config = self.configs[usize::from(group)].clone();
             Some(HostSetup { group, config, clock: hosts.clock, nic: hosts.nic })
         });
+        let sizes = flows::groups(model);
+        let traced = model.probes.trace.iter().filter_map(|(t, _)| flows::resolve(t, &sizes).ok());
         Setup {
             seed,
             end: End { at: model.run.duration, when_done: model.run.end_done },
@@ -40,6 +43,7 @@ impl Case {
                 flows_per_group: model.probes.flows_per_group,
                 queues: model.probes.queues,
                 delays: model.probes.delays,
+                trace: traced.flatten().collect(),
             },
         }
     }

@@ -6,6 +6,7 @@ use lowtide_tcp::{Config, CwrRule, EcnMode, EcnWish, ack, cc, feedback};
 use lowtide_traffic::Flow;
 use lowtide_units::Instant;
 
+use crate::flows;
 use crate::model::{HostGroup, Model, TopologyKind, TrafficGroup};
 use crate::network;
 use crate::pipes::Line;
@@ -18,6 +19,7 @@ pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complain
     let flows: Vec<Vec<Flow>> = model.traffic.iter().map(TrafficGroup::flows).collect();
     times(model, &flows, complaints);
     traffic(model, &flows, complaints);
+    traced(model, complaints);
     packets(model, configs, complaints);
     if !model.run.allow_mismatch {
         peers(model, &flows, configs, complaints);
@@ -48,6 +50,18 @@ fn times(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
             group.name, flow.start, run.duration
         );
         complaints.add(group.start_at, message, Some("start earlier, or run longer".to_owned()));
+    }
+}
+
+fn traced(model: &Model, complaints: &mut Complaints<'_>) {
+    if model.probes.trace.is_empty() {
+        return;
+    }
+    let groups = flows::groups(model);
+    for (text, at) in &model.probes.trace {
+        if let Err((message, help)) = flows::resolve(text, &groups) {
+            complaints.add(*at, message, help);
+        }
     }
 }
 

@@ -222,6 +222,7 @@ fn observation(out: &mut Text, model: &Model) {
     out.bare("flows-per-group", probes.flows_per_group);
     out.bare("queues", probes.queues);
     out.bare("delays", probes.delays);
+    out.list("trace", probes.trace.iter().map(|(text, _)| text.as_str()));
 }
 
 #[cfg(test)]

@@ -289,6 +289,12 @@ pub(crate) static SECTIONS: &[Section] = &[
                 Is("false"),
                 "Set each queueing delay that these flows compute from host stamps beside the true one (table `delays`).",
             ),
+            key(
+                "trace",
+                Ty::Flows,
+                Unset("none"),
+                "Flows of which every segment, every change of the sender and every packet on the way is recorded.",
+            ),
         ],
         switches: false,
     },

@@ -114,6 +114,8 @@ pub(crate) struct Probes {
     pub(crate) flows_per_group: u32,
     pub(crate) queues: bool,
     pub(crate) delays: bool,
+    /// As written; [`crate::flows::resolve`] finds the numbers.
+    pub(crate) trace: Vec<(String, At)>,
 }
 
 /// One table `[compare.bundles.NAME]`.
@@ -431,6 +433,7 @@ impl<'a, 's> File<'a, '_, 's> {
             flows_per_group: r.count("flows-per-group") as u32,
             queues: r.bool("queues"),
             delays: r.bool("delays"),
+            trace: r.names("trace").unwrap_or_default(),
         }
     }
 

@@ -42,6 +42,8 @@ pub(crate) enum Ty {
     NameList(Names),
     /// Hosts: `senders`, `senders.0`, `senders[0..2]`, or a list of these.
     Hosts,
+    /// Flows by number, `7`, or by group, `short` and `short.2`; or a list of these.
+    Flows,
 }
 
 /// Which names a key accepts.
@@ -143,12 +145,15 @@ impl Ty {
             Self::Hosts => {
                 "a host group, hosts of it, or a list: `\"senders\"`, `\"senders.0\"`, `\"senders[0..2]\"`".into()
             }
+            Self::Flows => {
+                "a flow's number, a traffic group, a flow of it, or a list: `7`, `\"short\"`, `\"short.2\"`".into()
+            }
         }
     }
 
     /// Whether a comma on the command line separates elements.
     pub(crate) const fn is_list(self) -> bool {
-        matches!(self, Self::NameList(_) | Self::Hosts)
+        matches!(self, Self::NameList(_) | Self::Hosts | Self::Flows)
     }
 
     /// Reads a value.
@@ -213,7 +218,7 @@ impl Ty {
             Self::Name(names) => {
                 name(node, &text, &known(names)).map(|name| Val::Text(name.to_owned()))
             }
-            Self::NameList(_) | Self::Hosts => Err(wrong_kind()),
+            Self::NameList(_) | Self::Hosts | Self::Flows => Err(wrong_kind()),
         }
     }
 
@@ -225,7 +230,8 @@ impl Ty {
         };
         let mut out: Vec<(String, At)> = Vec::new();
         for item in items {
-            let Data::Text(text) = &item.data else {
+            let number = item.scalar().filter(|_| matches!(self, Self::Flows));
+            let ((Data::Text(text), _) | (_, Some(text))) = (&item.data, &number) else {
                 let message =
                     format!("this is {} where {} is wanted", item.kind(), self.describe(known));
                 return Err(Refused { message, help: None, at: item.at });

@@ -20,6 +20,10 @@ pub(crate) fn explain(names: &[String], out: Output) -> Result<(), Failure> {
     let mut items = Vec::new();
     for name in names {
         let found = catalogue::named(name);
+        if found.is_empty() && std::path::Path::new(name).is_dir() {
+            let help = format!("`lowtide explain {name} --flow 0` explains a flow of its runs");
+            return Err(Failure::Usage(format!("`{name}` is a directory"), Some(help)));
+        }
         if found.is_empty() {
             let all: Vec<String> =
                 catalogue::KINDS.iter().flat_map(|k| catalogue::of(*k)).map(|i| i.name).collect();

@@ -15,7 +15,10 @@ use crate::output::Output;
 use crate::progress::Bar;
 
 pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
-    let scenario = scenario(&args.scenario)?;
+    let mut scenario = scenario(&args.scenario)?;
+    if !args.trace.is_empty() {
+        scenario = scenario.with_override("probes.trace", &args.trace.join(","))?;
+    }
     let plan = scenario.expand()?;
     let how = How { out: args.out.as_deref(), jobs: args.jobs, afresh: args.afresh };
     let finished = how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?;

@@ -23,7 +23,7 @@ const HEIGHT: (i32, i32) = (390, 210);
 const TITLE_Y: i32 = 22;
 const LEGEND_Y: i32 = 48;
 /// Left edge of the plots, which title and legend share.
-const LEFT: i32 = 74;
+pub(super) const LEFT: i32 = 74;
 /// Room right of the plots, for the names of reference lines.
 const RIGHT: i32 = 78;
 /// Average width of a letter, as a share of its size.
@@ -33,13 +33,13 @@ const TRACE_MARKS: usize = 7;
 
 pub(super) const INK: RGBColor = RGBColor(0x22, 0x26, 0x2b);
 pub(super) const MUTED: RGBColor = RGBColor(0x5b, 0x63, 0x6d);
-const GRID: RGBColor = RGBColor(0xe3, 0xe6, 0xea);
+pub(super) const GRID: RGBColor = RGBColor(0xe3, 0xe6, 0xea);
 const SHADE: RGBColor = RGBColor(0xf1, 0xf3, 0xf5);
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type Failure = DrawingAreaErrorKind<std::io::Error>;
 /// A place in drawn pixels.
-type Pixel = (i32, i32);
+pub(super) type Pixel = (i32, i32);
 
 /// The figure as one SVG file.
 pub(crate) fn to_svg(figure: &Figure) -> Result<String, LabError> {
@@ -227,7 +227,7 @@ fn draw_series(
 }
 
 /// The corners of a staircase through `points`.
-fn steps(points: &[Pixel]) -> Vec<Pixel> {
+pub(super) fn steps(points: &[Pixel]) -> Vec<Pixel> {
     let mut out = Vec::with_capacity(points.len() * 2);
     for (i, &(x, y)) in points.iter().enumerate() {
         if let Some(&(_, before)) = i.checked_sub(1).and_then(|j| points.get(j)) {
@@ -238,7 +238,7 @@ fn steps(points: &[Pixel]) -> Vec<Pixel> {
     out
 }
 
-fn stroke(
+pub(super) fn stroke(
     area: &Area<'_>,
     points: Vec<Pixel>,
     color: RGBAColor,
@@ -255,9 +255,18 @@ fn stroke(
 }
 
 /// A marker with a light edge, so that it stands out from lines.
-fn sign(area: &Area<'_>, (x, y): Pixel, look: Style) -> Result<(), Failure> {
-    for (radius, color) in [(6, WHITE), (4, look.color)] {
-        let r = radius * FINE;
+pub(super) fn sign(area: &Area<'_>, at: Pixel, look: Style) -> Result<(), Failure> {
+    sign_of(area, at, look, [6 * FINE, 4 * FINE])
+}
+
+/// A marker with these radii, of the edge and of itself.
+pub(super) fn sign_of(
+    area: &Area<'_>,
+    (x, y): Pixel,
+    look: Style,
+    [edge, inner]: [i32; 2],
+) -> Result<(), Failure> {
+    for (r, color) in [(edge, WHITE), (inner, look.color)] {
         let corners: &[Pixel] = match look.marker {
             Marker::Circle => {
                 area.draw(&Circle::new((x, y), r, color.filled()))?;

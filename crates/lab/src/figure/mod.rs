@@ -7,13 +7,17 @@ mod draw;
 mod heat;
 mod palette;
 mod shades;
+mod stack;
 
 use lowtide_record::csv;
+
+use crate::error::LabError;
 
 pub(crate) use axis::{Axis, number};
 pub(crate) use draw::to_svg;
 pub(crate) use heat::{Grid, HeatMap};
 pub(crate) use shades::{Kind, Shades};
+pub(crate) use stack::{Curve, CurveLook, Lane, Stack};
 
 /// One figure.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,6 +32,33 @@ pub(crate) struct Figure {
     pub(crate) legend: Vec<(String, usize)>,
     /// The panels, from top to bottom.
     pub(crate) panels: Vec<Panel>,
+}
+
+/// A figure of any kind, drawn.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Drawn {
+    /// Name of its files, without an ending.
+    pub(crate) id: String,
+    /// How to read it.
+    pub(crate) caption: String,
+    /// The picture.
+    pub(crate) svg: String,
+    /// The values.
+    pub(crate) csv: String,
+}
+
+impl Drawn {
+    /// Draws a figure.
+    pub(crate) fn of(figure: &Figure) -> Result<Self, LabError> {
+        let (id, caption) = (figure.id.clone(), figure.caption.clone());
+        Ok(Self { id, caption, svg: to_svg(figure)?, csv: figure.to_csv() })
+    }
+
+    /// Draws stacked plots.
+    pub(crate) fn of_stack(stack: &Stack) -> Result<Self, LabError> {
+        let (id, caption) = (stack.id.clone(), stack.caption.clone());
+        Ok(Self { id, caption, svg: stack.to_svg()?, csv: stack.to_csv() })
+    }
 }
 
 /// One coordinate system.

@@ -11,7 +11,7 @@ use minijinja::{Environment, context};
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::figure::{Figure, number};
+use crate::figure::{Drawn, number};
 use crate::plots::{Source, busiest, measures};
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
@@ -51,16 +51,16 @@ const DECISIVE: [&str; 22] = [
 ];
 
 /// The page. `figures` are drawn already.
-pub(crate) fn render(source: Source<'_>, figures: &[(Figure, String)]) -> Result<String, LabError> {
+pub(crate) fn render(source: Source<'_>, figures: &[Drawn]) -> Result<String, LabError> {
     let m = source.manifest;
     let figures: Vec<Value> = figures
         .iter()
-        .map(|(figure, svg)| {
+        .map(|figure| {
             context! {
                 id => figure.id.as_str(),
                 caption => figure.caption.as_str(),
-                svg => Value::from_safe_string(svg.clone()),
-                csv => data_uri(&figure.to_csv()),
+                svg => Value::from_safe_string(figure.svg.clone()),
+                csv => data_uri(&figure.csv),
             }
         })
         .collect();

@@ -126,6 +126,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             packets: 3,
             bytes: 4500,
         }],
+        trace: None,
         counts: Counts { hops: 200, events: 300, segments: 190, rejected: 0, ..Counts::default() },
     }
 }

@@ -1,0 +1,124 @@
+//! `lowtide plot`, `lowtide pcap` and `lowtide explain DIR --flow`: one flow of a run directory.
+
+use std::path::{Path, PathBuf};
+
+use lowtide_lab::LabError;
+use lowtide_lab::flow::{self, Choice, Vantage, Window};
+use lowtide_record::write_whole;
+use serde::Serialize;
+
+use crate::args::{OptionalFlow, PcapArgs, Place, PlotArgs, WhichRun};
+use crate::cmd::split;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Events that are shown without `--all`.
+const MOST_EVENTS: usize = 40;
+
+#[derive(Serialize)]
+struct Explained {
+    schema: &'static str,
+    version: &'static str,
+    flows: Vec<flow::Explanation>,
+}
+
+#[derive(Serialize)]
+struct Written {
+    schema: &'static str,
+    version: &'static str,
+    files: Vec<String>,
+}
+
+fn choice(flow: &str, run: &WhichRun) -> Result<Choice, Failure> {
+    let pair = |text: &String| {
+        split(text, "--at", "KEY=VALUE").map(|(k, v)| (k.to_string(), v.to_string()))
+    };
+    Ok(Choice {
+        flow: flow.to_string(),
+        scheme: run.scheme.clone(),
+        seed: run.seed,
+        point: run.at.iter().map(pair).collect::<Result<_, _>>()?,
+    })
+}
+
+fn failure(error: LabError) -> Failure {
+    match error {
+        LabError::Scenario(errors) => errors.into(),
+        LabError::Choice { message, help } => Failure::Usage(message, help),
+        LabError::Record(e) => Failure::Usage(e.to_string(), None),
+        other => Failure::Run(other.to_string()),
+    }
+}
+
+pub(crate) fn explain(
+    names: &[String],
+    asked: &OptionalFlow,
+    all: bool,
+    out: Output,
+) -> Result<(), Failure> {
+    let [dir] = names else {
+        let help = "for instance `lowtide explain runs/two-flows-1g/1a2b3c4d --flow 0`";
+        let message = format!("--flow takes one run directory, not {}", names.len());
+        return Err(Failure::Usage(message, Some(help.to_string())));
+    };
+    let (scheme, seed, at) = (asked.scheme.clone(), asked.seed, asked.at.clone());
+    let flow = asked.flow.as_deref().unwrap_or_default();
+    let choice = choice(flow, &WhichRun { scheme, seed, at })?;
+    let flows = flow::explain(Path::new(dir), &choice).map_err(failure)?;
+    if out.json {
+        let version = env!("CARGO_PKG_VERSION");
+        return out.json(&Explained { schema: "lowtide.flow/1", version, flows });
+    }
+    let most = if all { usize::MAX } else { MOST_EVENTS };
+    let texts: Vec<String> = flows.iter().map(|f| f.text(most)).collect();
+    out.text(&texts.join("\n\n"))
+}
+
+fn written(files: &[PathBuf], out: Output) -> Result<(), Failure> {
+    let files: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
+    if out.json {
+        let version = env!("CARGO_PKG_VERSION");
+        return out.json(&Written { schema: "lowtide.files/1", version, files });
+    }
+    out.text(&files.join("\n"))
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<PathBuf, Failure> {
+    write_whole(path, content).map_err(|e| Failure::Run(e.to_string()))?;
+    Ok(path.to_path_buf())
+}
+
+pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), Failure> {
+    let choice = choice(&args.flow, &args.run)?;
+    let place = args.out.clone().unwrap_or_else(|| args.dir.join("figures"));
+    let window = Window { from: args.from, to: args.to };
+    let mut files = Vec::new();
+    for traced in flow::traced(&args.dir, &choice).map_err(failure)? {
+        let plot = flow::plot(&traced, window).map_err(failure)?;
+        files.push(write(&place.join(format!("{}.svg", plot.name)), plot.svg.as_bytes())?);
+        files.push(write(&place.join(format!("{}.csv", plot.name)), plot.csv.as_bytes())?);
+    }
+    written(&files, out)
+}
+
+pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), Failure> {
+    let choice = choice(&args.flow, &args.run)?;
+    let vantage = match args.place {
+        Place::Sender => Vantage::Sender,
+        Place::Receiver => Vantage::Receiver,
+        Place::Bottleneck => Vantage::Bottleneck,
+    };
+    let all = flow::traced(&args.dir, &choice).map_err(failure)?;
+    let mut files = Vec::new();
+    for traced in &all {
+        let bytes = flow::capture(traced, vantage).map_err(failure)?;
+        let ending = args.out.extension().unwrap_or_default().to_string_lossy().into_owned();
+        let path = if all.len() > 1 {
+            args.out.with_extension(format!("{}.{ending}", traced.key.scheme))
+        } else {
+            args.out.clone()
+        };
+        files.push(write(&path, &bytes)?);
+    }
+    written(&files, out)
+}

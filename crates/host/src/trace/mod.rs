@@ -1,0 +1,240 @@
+//! Traces of chosen flows: every segment at both ends, every change of the sender, every packet at the
+//! ports on the way.
+//!
+//! Contract: reads, never changes; a run with a trace has the same digest as one without, and a run
+//! without pays one branch where a segment is sent or comes in. The world calls in this order: what
+//! makes an end act ([`Tracer::received`], [`Tracer::timer`], [`Tracer::opened`]), what it sends
+//! ([`Tracer::sent`]), how it looks afterwards ([`Tracer::look`]).
+
+mod rows;
+
+use lowtide_net::Network;
+use lowtide_tcp::{Connection, Counters, Info, State};
+use lowtide_units::Instant;
+use lowtide_wire::{Flags, Segment, SeqNum};
+
+pub use rows::{
+    Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
+};
+
+use crate::app::Side;
+use crate::node::address;
+use crate::probe::alpha;
+use crate::setup::Setup;
+
+/// What is kept of one side while the trace goes on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    isn: Option<SeqNum>,
+    /// One past the highest offset sent.
+    top: u64,
+}
+
+impl Known {
+    /// The offset of a sequence number of this side, near the highest one sent.
+    fn offset(&self, seq: SeqNum) -> u64 {
+        let Some(isn) = self.isn else { return 0 };
+        let near = i64::from(seq.diff(isn.add(1).add(self.top)));
+        self.top.saturating_add_signed(near)
+    }
+}
+
+/// Records the traced flows of a run.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    /// Place in `trace.flows` by flow number.
+    place: Vec<Option<u32>>,
+    /// Two per traced flow.
+    sides: Vec<Known>,
+    /// The last row and the counters of each traced flow's sender.
+    last: Vec<Option<(SenderRow, Counters)>>,
+    trigger: Trigger,
+    cause: u64,
+    trace: Trace,
+}
+
+impl Tracer {
+    /// `None` when nothing is to be traced. Flows that the run does not have are left out.
+    pub(crate) fn new(setup: &Setup, net: &mut Network) -> Option<Box<Self>> {
+        let mut ids: Vec<u32> = setup.probes.trace.clone();
+        ids.sort_unstable();
+        ids.dedup();
+        let ends = |id: u32| {
+            let flow = setup.flows.get(id as usize)?;
+            Some(TracedFlow { id, client: address(flow.src), server: address(flow.dst) })
+        };
+        let flows: Vec<TracedFlow> = ids.into_iter().filter_map(ends).collect();
+        let most = flows.last()?.id as usize;
+        let mut place = vec![None; most + 1];
+        for (i, flow) in flows.iter().enumerate() {
+            place[flow.id as usize] = Some(i as u32);
+        }
+        let conns: Vec<u32> = flows
+            .iter()
+            .map(|f| Side::client(f.id))
+            .flat_map(|side| [side.index(), side.peer().index()])
+            .collect();
+        net.watch(&conns);
+        Some(Box::new(Self {
+            place,
+            sides: vec![Known::default(); conns.len()],
+            last: vec![None; flows.len()],
+            trigger: Trigger::default(),
+            cause: 0,
+            trace: Trace { flows, ..Trace::default() },
+        }))
+    }
+
+    pub(crate) fn into_trace(self, net: &mut Network) -> Trace {
+        Trace { passages: net.take_passages(), ..self.trace }
+    }
+
+    fn place(&self, side: Side) -> Option<usize> {
+        self.place.get(side.flow()).copied().flatten().map(|p| p as usize)
+    }
+
+    /// The application opened a connection.
+    pub(crate) fn opened(&mut self) {
+        (self.trigger, self.cause) = (Trigger::Open, 0);
+    }
+
+    /// A segment came to `side`; `packet` is its number.
+    pub(crate) fn received(&mut self, at: Instant, side: Side, segment: &Segment, packet: u64) {
+        (self.trigger, self.cause) = (Trigger::Segment, packet);
+        self.note(at, side.peer(), SegmentEvent::Received, segment, packet);
+    }
+
+    /// The segment that came in last was not used.
+    pub(crate) fn refused(&mut self, side: Side) {
+        let flow = side.flow() as u32;
+        if let Some(row) = self.trace.segments.last_mut().filter(|r| r.flow == flow) {
+            row.event = SegmentEvent::Refused;
+        }
+    }
+
+    /// A timer of `side` fired, between these counters.
+    pub(crate) fn timer(&mut self, side: Side, before: &Counters, after: &Counters) {
+        self.cause = 0;
+        self.trigger = if after.rto_count > before.rto_count {
+            Trigger::Rto
+        } else if after.loss_probes > before.loss_probes {
+            Trigger::LossProbe
+        } else if after.fast_retransmits > before.fast_retransmits {
+            Trigger::Reordering
+        } else if side.is_client() {
+            Trigger::Timer
+        } else {
+            // Servers only receive: they have no other timer that sends while a flow lasts.
+            Trigger::DelayedAck
+        };
+    }
+
+    /// `side` sent a segment; `packet` is its number.
+    pub(crate) fn sent(&mut self, at: Instant, side: Side, segment: &Segment, packet: u64) {
+        self.note(at, side, SegmentEvent::Sent, segment, packet);
+    }
+
+    fn note(
+        &mut self,
+        at: Instant,
+        from: Side,
+        event: SegmentEvent,
+        segment: &Segment,
+        packet: u64,
+    ) {
+        let Some(place) = self.place(from) else { return };
+        let (own, peer) = (2 * place + usize::from(!from.is_client()), 2 * place);
+        let peer = peer + usize::from(from.is_client());
+        let syn = segment.flags.contains(Flags::SYN);
+        if syn && event == SegmentEvent::Sent {
+            self.sides[own].isn = Some(segment.seq);
+        }
+        let stream = if syn { 0 } else { self.sides[own].offset(segment.seq) };
+        let acked = self.sides[peer].offset(segment.ack);
+        let end = stream + u64::from(segment.payload_len);
+        let retransmission = segment.payload_len > 0 && stream < self.sides[own].top;
+        let sent = event == SegmentEvent::Sent;
+        if sent {
+            self.sides[own].top = self.sides[own].top.max(end);
+        }
+        self.trace.segments.push(SegmentRow {
+            at,
+            flow: from.flow() as u32,
+            packet,
+            from_client: from.is_client(),
+            event,
+            trigger: if sent { self.trigger } else { Trigger::Segment },
+            cause: if sent { self.cause } else { 0 },
+            segment: *segment,
+            stream,
+            acked: if segment.flags.contains(Flags::ACK) { acked } else { 0 },
+            retransmission: retransmission && sent,
+        });
+    }
+
+    /// `side` has acted: notes how its sender looks, if that changed. What comes next is not due to the
+    /// same cause.
+    pub(crate) fn look(&mut self, at: Instant, side: Side, conn: &Connection) {
+        let (trigger, cause) = (self.trigger, self.cause);
+        (self.trigger, self.cause) = (Trigger::default(), 0);
+        let Some(place) = self.place(side).filter(|_| side.is_client()) else { return };
+        let info = conn.info();
+        let (before, counters) = match &self.last[place] {
+            Some((row, counters)) => (Some(*row), *counters),
+            None => (None, Counters::default()),
+        };
+        let mut events = SenderEvents::default();
+        let now = &info.counters;
+        events.add(SenderEvents::CUT, now.ecn_reductions > counters.ecn_reductions);
+        let fast = now.fast_retransmits > counters.fast_retransmits;
+        events.add(SenderEvents::FAST_RETRANSMIT, fast);
+        events.add(SenderEvents::RTO, now.rto_count > counters.rto_count);
+        events.add(SenderEvents::UNDO, now.undos > counters.undos);
+        events.add(SenderEvents::LOSS_PROBE, now.loss_probes > counters.loss_probes);
+        let shaking = before.is_none_or(|b| b.phase == Phase::Handshake);
+        events.add(SenderEvents::ESTABLISHED, shaking && info.state.is_synchronised());
+        let phase = phase(&info, before.map(|b| b.phase), now.rto_count > counters.rto_count);
+        let repairs = |p: Phase| matches!(p, Phase::Recovery | Phase::Timeout);
+        let over = before.is_some_and(|b| repairs(b.phase)) && !repairs(phase);
+        events.add(SenderEvents::RECOVERED, over);
+        let row = SenderRow {
+            at,
+            flow: side.flow() as u32,
+            trigger,
+            cause,
+            events,
+            state: info.state,
+            phase,
+            cwnd: info.snd_cwnd,
+            ssthresh: info.snd_ssthresh,
+            srtt: info.srtt,
+            rttvar: info.rttvar,
+            rto: info.rto,
+            in_flight: info.in_flight,
+            alpha_q20: alpha(conn),
+            acked: info.bytes_acked,
+            snd_wnd: info.snd_wnd,
+            mss: info.mss,
+            limited_by: info.limited_by,
+        };
+        let same = |b: &SenderRow| SenderRow { at, trigger, cause, events, ..*b } == row;
+        if !events.is_empty() || !before.is_some_and(|b| same(&b)) {
+            self.trace.senders.push(row);
+            self.last[place] = Some((row, *now));
+        }
+    }
+}
+
+fn phase(info: &Info, before: Option<Phase>, timeout: bool) -> Phase {
+    if matches!(info.state, State::SynSent | State::SynReceived) {
+        Phase::Handshake
+    } else if info.in_recovery && (timeout || before == Some(Phase::Timeout)) {
+        Phase::Timeout
+    } else if info.in_recovery {
+        Phase::Recovery
+    } else if info.snd_ssthresh.is_none_or(|s| info.snd_cwnd < s) {
+        Phase::SlowStart
+    } else {
+        Phase::Avoidance
+    }
+}

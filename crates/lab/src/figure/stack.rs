@@ -1,0 +1,310 @@
+//! Stacked plots over one axis of time, as papers show a flow: lanes with legends of their own, one of
+//! them with a second vertical axis on its right.
+//!
+//! Contract: as that of [`super::draw`].
+
+use std::collections::BTreeSet;
+
+use lowtide_record::csv;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use super::draw::{
+    Area, FINE, Failure, GRID, INK, LEFT, LETTER, MUTED, Pixel, WIDTH, finish, font, sign_of,
+    steps, stroke, write,
+};
+use super::palette::style;
+use super::{Axis, Dot};
+use crate::error::LabError;
+
+/// Height of the title, of the axis of time, and of the first and the other lanes.
+const TOP: i32 = 40;
+const BOTTOM: i32 = 48;
+const LANE: (i32, i32) = (300, 170);
+/// Title and legend of a lane.
+const HEAD: i32 = 30;
+/// Room for the axis on the right.
+const RIGHT: i32 = 66;
+/// Marks of one curve stand at least so many pixels apart.
+const APART: i32 = 2;
+
+/// Radii of a mark: with its edge, and without.
+const SIGN: [i32; 2] = [15, 13];
+
+/// More marks than this would hide each other and the curves: they become strokes along the bottom.
+const MANY: usize = 150;
+
+/// Stacked plots.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Stack {
+    /// Name of its files, without an ending.
+    pub(crate) id: String,
+    /// What it shows.
+    pub(crate) title: String,
+    /// How to read it.
+    pub(crate) caption: String,
+    /// The axis of time.
+    pub(crate) x: Axis,
+    /// The lanes, from top to bottom.
+    pub(crate) lanes: Vec<Lane>,
+}
+
+/// One coordinate system.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Lane {
+    /// What it shows.
+    pub(crate) title: String,
+    /// The vertical axis.
+    pub(crate) y: Axis,
+    /// The vertical axis of curves that say so.
+    pub(crate) right: Option<Axis>,
+    /// What is drawn, the last on top.
+    pub(crate) curves: Vec<Curve>,
+}
+
+/// One curve.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Curve {
+    /// Its name in the legend.
+    pub(crate) name: &'static str,
+    /// Number of its style.
+    pub(crate) style: usize,
+    /// How it is drawn.
+    pub(crate) look: CurveLook,
+    /// It belongs to the axis on the right.
+    pub(crate) right: bool,
+    /// The values, by time.
+    pub(crate) points: Vec<Dot>,
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CurveLook {
+    /// A solid staircase: the value holds until the next.
+    Steps,
+    /// A thin, dashed staircase.
+    Thin,
+    /// Small squares.
+    Dots,
+    /// The sign of its style.
+    Marks,
+}
+
+impl Curve {
+    /// Its marks become strokes along the bottom.
+    fn is_dense(&self) -> bool {
+        self.look == CurveLook::Marks && self.points.len() > MANY
+    }
+}
+
+impl Stack {
+    /// The values: one line per point.
+    pub(crate) fn to_csv(&self) -> String {
+        let mut text = csv::line(["plot", "curve", &self.x.column, "value", "value_is"]);
+        for lane in &self.lanes {
+            for curve in &lane.curves {
+                let axis = lane.right.as_ref().filter(|_| curve.right).unwrap_or(&lane.y);
+                for dot in &curve.points {
+                    let (x, y) = (dot.x.to_string(), dot.y.to_string());
+                    text.push_str(&csv::line([
+                        lane.title.as_str(),
+                        curve.name,
+                        &x,
+                        &y,
+                        &axis.column,
+                    ]));
+                }
+            }
+        }
+        text
+    }
+
+    /// As one SVG file.
+    pub(crate) fn to_svg(&self) -> Result<String, LabError> {
+        let lanes: i32 = (0..self.lanes.len()).map(lane_height).sum();
+        let height = TOP + lanes + BOTTOM;
+        let mut text = String::new();
+        self.draw(height, &mut text).map_err(|e| LabError::Draw {
+            what: format!("figure `{}`", self.id),
+            reason: e.to_string(),
+        })?;
+        Ok(finish(&text, &self.title, height))
+    }
+
+    fn draw(&self, height: i32, text: &mut String) -> Result<(), Failure> {
+        let size = ((WIDTH * FINE) as u32, (height * FINE) as u32);
+        let root = SVGBackend::with_string(text, size).into_drawing_area();
+        root.fill(&WHITE)?;
+        write(&root, &self.title, (LEFT * FINE, 22 * FINE), &font(15, INK, true))?;
+        let mut top = TOP;
+        for (i, lane) in self.lanes.iter().enumerate() {
+            let last = i + 1 == self.lanes.len();
+            let high = lane_height(i) + if last { BOTTOM } else { 0 };
+            let area = root.clone().shrink((0, top * FINE), (WIDTH * FINE, high * FINE));
+            self.draw_lane(&root, &area, lane, last)?;
+            top += high;
+        }
+        root.present()
+    }
+
+    fn draw_lane(
+        &self,
+        root: &Area<'_>,
+        area: &Area<'_>,
+        lane: &Lane,
+        last: bool,
+    ) -> Result<(), Failure> {
+        let plot = f64::from(WIDTH - LEFT - RIGHT);
+        let x = self.x.clone().thin_names(plot, 12.0 * LETTER);
+        let mut chart = ChartBuilder::on(area)
+            .margin_top(HEAD * FINE)
+            .margin_left(10 * FINE)
+            .margin_right(RIGHT * FINE)
+            .set_label_area_size(LabelAreaPosition::Left, (LEFT - 10) * FINE)
+            .set_label_area_size(LabelAreaPosition::Bottom, if last { BOTTOM * FINE } else { 0 })
+            .build_cartesian_2d(x, lane.y.clone())?;
+        let mut mesh = chart.configure_mesh();
+        mesh.bold_line_style(GRID.stroke_width(FINE as u32))
+            .light_line_style(TRANSPARENT)
+            .axis_style(MUTED.stroke_width(FINE as u32))
+            .set_all_tick_mark_size(4 * FINE)
+            .label_style(font(12, MUTED, false))
+            .axis_desc_style(font(13, INK, false))
+            .y_desc(lane.y.label.clone());
+        if last {
+            mesh.x_desc(self.x.label.clone());
+        }
+        mesh.draw()?;
+        let (left, floor) = chart.backend_coord(&(self.x.low, lane.y.low));
+        let (edge, ceiling) = chart.backend_coord(&(self.x.high, lane.y.high));
+        if let Some(axis) = &lane.right {
+            let limit = (floor, ceiling);
+            right_axis(root, axis, edge, limit)?;
+        }
+        let mut strips = 0;
+        for curve in &lane.curves {
+            let axis = lane.right.as_ref().filter(|_| curve.right).unwrap_or(&lane.y);
+            let place = |dot: &Dot| {
+                let y = dot.y.clamp(axis.low, axis.high);
+                let (x, _) =
+                    chart.backend_coord(&(dot.x.clamp(self.x.low, self.x.high), lane.y.low));
+                (x, axis.map(&y, (floor, ceiling)))
+            };
+            let points: Vec<Pixel> = curve.points.iter().map(place).collect();
+            if curve.is_dense() {
+                let y = floor - (3 + 8 * strips) * FINE;
+                points
+                    .into_iter()
+                    .map(|(x, _)| x / FINE)
+                    .collect::<BTreeSet<i32>>()
+                    .into_iter()
+                    .try_for_each(|x| stroke_at(root, curve, (x * FINE, y)))?;
+                strips += 1;
+            } else {
+                draw_curve(root, curve, points)?;
+            }
+        }
+        legend(root, lane, (left, ceiling - 16 * FINE))
+    }
+}
+
+const fn lane_height(i: usize) -> i32 {
+    if i == 0 { LANE.0 } else { LANE.1 }
+}
+
+/// The axis at `x` on the right, from `limit.0` up to `limit.1`.
+fn right_axis(
+    root: &DrawingArea<SVGBackend<'_>, Shift>,
+    axis: &Axis,
+    x: i32,
+    limit: (i32, i32),
+) -> Result<(), Failure> {
+    stroke(root, vec![(x, limit.0), (x, limit.1)], MUTED.into(), 1.0, None)?;
+    for (value, name) in &axis.ticks {
+        let y = axis.map(value, limit);
+        stroke(root, vec![(x, y), (x + 4 * FINE, y)], MUTED.into(), 1.0, None)?;
+        write(root, name, (x + 8 * FINE, y), &font(12, MUTED, false))?;
+    }
+    let middle = i32::midpoint(limit.0, limit.1);
+    let turned = font(13, INK, false)
+        .transform(FontTransform::Rotate90)
+        .pos(Pos::new(HPos::Center, VPos::Bottom));
+    write(root, &axis.label, (x + 46 * FINE, middle), &turned)
+}
+
+fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), Failure> {
+    let look = style(curve.style);
+    let color: RGBAColor = look.color.into();
+    match curve.look {
+        CurveLook::Steps => stroke(root, steps(&points), color, 1.5, None),
+        CurveLook::Thin => stroke(root, steps(&points), color, 1.2, Some((5, 3))),
+        CurveLook::Dots => {
+            let r = 3 * FINE / 2;
+            points.into_iter().try_for_each(|(x, y)| {
+                root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], color.filled()))
+            })
+        }
+        CurveLook::Marks => {
+            apart(points).into_iter().try_for_each(|at| sign_of(root, at, look, SIGN))
+        }
+    }
+}
+
+/// One stroke of a strip, up from `at`.
+fn stroke_at(root: &Area<'_>, curve: &Curve, (x, y): Pixel) -> Result<(), Failure> {
+    stroke(root, vec![(x, y), (x, y - 6 * FINE)], style(curve.style).color.into(), 1.0, None)
+}
+
+/// Leaves out what would stand on top of the mark before.
+fn apart(points: Vec<Pixel>) -> Vec<Pixel> {
+    let mut out: Vec<Pixel> = Vec::new();
+    for (x, y) in points {
+        let near = |(a, b): &Pixel| (x - a).abs() < APART * FINE && (y - b).abs() < APART * FINE;
+        if !out.last().is_some_and(near) {
+            out.push((x, y));
+        }
+    }
+    out
+}
+
+/// Title and names on one line above the lane.
+fn legend(root: &Area<'_>, lane: &Lane, (left, y): Pixel) -> Result<(), Failure> {
+    let width = |text: &str, px: f64| (text.chars().count() as f64 * px * LETTER) as i32 * FINE;
+    write(root, &lane.title, (left, y), &font(13, INK, true))?;
+    let mut x = left + width(&lane.title, 14.5) + 22 * FINE;
+    for curve in lane.curves.iter().filter(|c| !c.points.is_empty()) {
+        let look = style(curve.style);
+        let (from, to) = ((x, y), (x + 22 * FINE, y));
+        let middle = x + 11 * FINE;
+        match curve.look {
+            CurveLook::Steps => stroke(root, vec![from, to], look.color.into(), 1.5, None)?,
+            CurveLook::Thin => {
+                stroke(root, vec![from, to], look.color.into(), 1.2, Some((5, 3)))?;
+            }
+            CurveLook::Marks if curve.is_dense() => {
+                for x in [-3, 0, 3] {
+                    stroke_at(root, curve, (middle + x * FINE, y + 3 * FINE))?;
+                }
+            }
+            CurveLook::Dots | CurveLook::Marks => {
+                draw_curve(root, curve, vec![(middle, y)])?;
+            }
+        }
+        x += 28 * FINE;
+        write(root, curve.name, (x, y), &font(12, INK, false))?;
+        x += width(curve.name, 12.5) + 16 * FINE;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_do_not_stand_on_each_other() {
+        let points = vec![(0, 0), (5, 5), (40, 0), (41, 60)];
+        assert_eq!(apart(points), [(0, 0), (40, 0), (41, 60)]);
+    }
+}

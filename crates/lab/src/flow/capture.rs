@@ -1,0 +1,156 @@
+//! A traced flow as a capture file.
+//!
+//! Contract: packets have their full IP and TCP headers, options and ECN bits as they were at that
+//! place; the payload, which the simulator does not have, is cut off (the captured length is less than
+//! the original one). Stamps are nanoseconds of virtual time. What became of a packet later stands in
+//! its comment.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{TraceHopRow, TraceSegmentRow};
+use lowtide_units::Instant;
+use lowtide_wire::checksum::Checksum;
+use lowtide_wire::pcapng::Writer;
+
+use super::Traced;
+use crate::error::LabError;
+
+/// Where a capture is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Vantage {
+    /// At the sending host: what its TCP sends and gets.
+    #[default]
+    Sender,
+    /// At the receiving host.
+    Receiver,
+    /// At the port at which the data waited longest, outside of the sending host: data as it leaves
+    /// that port, ACKs as they come back over that link.
+    Bottleneck,
+}
+
+/// A packet in the capture: when, its row, and whether it has CE there.
+type Seen<'a> = (u64, &'a TraceSegmentRow, bool);
+
+/// The flow as a pcapng file.
+///
+/// # Errors
+/// The trace has no packet at that place.
+pub fn capture(traced: &Traced, vantage: Vantage) -> Result<Vec<u8>, LabError> {
+    let rows = &traced.tables.segments;
+    let flow = &traced.flow;
+    let mut seen: Vec<Seen<'_>> = Vec::new();
+    let place = match vantage {
+        Vantage::Sender => "sender",
+        Vantage::Receiver => "receiver",
+        Vantage::Bottleneck => "",
+    };
+    let name = match vantage {
+        Vantage::Sender => flow.src.clone(),
+        Vantage::Receiver => flow.dst.clone(),
+        Vantage::Bottleneck => {
+            let queue = bottleneck(traced).ok_or_else(|| nothing(traced))?;
+            at_queue(traced, queue.queue, &mut seen);
+            queue.name.clone()
+        }
+    };
+    seen.extend(rows.iter().filter(|r| r.place == place).map(|r| (r.time_ps, r, false)));
+    seen.sort_by_key(|(at, _, _)| *at);
+    if seen.is_empty() {
+        return Err(nothing(traced));
+    }
+    let fates: BTreeMap<u64, &TraceHopRow> = traced
+        .tables
+        .hops
+        .iter()
+        .filter(|h| h.verdict != "queued")
+        .filter_map(|h| Some((h.packet?, h)))
+        .collect();
+    let mut writer = Writer::new(&format!("lowtide {}", crate::VERSION));
+    let interface = writer.interface(&name);
+    for (at, row, ce) in seen {
+        let mut bytes = bytes(&row.header);
+        if ce {
+            set_ce(&mut bytes);
+        }
+        let whole = bytes.len() as u32 + row.len_bytes;
+        let fate = fates.get(&row.packet).map(|h| format!("{} at {}", h.verdict, h.name));
+        let again = row.retransmission.then(|| "retransmission".to_owned());
+        let comment: Vec<String> = again.into_iter().chain(fate).collect();
+        writer.packet(interface, Instant::from_ps(at), &bytes, whole, &comment.join(", "));
+    }
+    Ok(writer.take())
+}
+
+fn nothing(traced: &Traced) -> LabError {
+    let message = format!("flow {} sent nothing, so there is nothing to show", traced.flow.flow);
+    LabError::Choice { message, help: None }
+}
+
+/// The port at which the data of the flow waited longest, not counting that of the sending host; with
+/// no wait anywhere the last one.
+pub(super) fn bottleneck(traced: &Traced) -> Option<&TraceHopRow> {
+    let flow = traced.flow.flow;
+    let data = || traced.tables.hops.iter().filter(|h| h.flow == flow && h.from_sender);
+    let own = data().next()?.queue;
+    let mut waits: BTreeMap<u32, (u64, &TraceHopRow)> = BTreeMap::new();
+    for hop in data() {
+        let dropped = hop.verdict.starts_with("dropped");
+        // A drop says more than any wait.
+        let wait = if dropped { 1_000_000_000 } else { hop.start_ps - hop.time_ps };
+        let of_own = hop.queue == own;
+        let entry = waits.entry(hop.queue).or_insert((0, hop));
+        entry.0 += if of_own { 0 } else { wait + 1 };
+    }
+    waits.into_values().max_by_key(|(wait, hop)| (*wait, hop.queue)).map(|(_, hop)| hop)
+}
+
+/// What passes the port: data that leaves it, ACKs that have come over the same link.
+fn at_queue<'a>(traced: &'a Traced, queue: u32, seen: &mut Vec<Seen<'a>>) {
+    let mut ways: BTreeMap<u64, Vec<&TraceHopRow>> = BTreeMap::new();
+    for hop in &traced.tables.hops {
+        if let Some(packet) = hop.packet {
+            ways.entry(packet).or_default().push(hop);
+        }
+    }
+    let rows = &traced.tables.segments;
+    let arrived: BTreeMap<u64, u64> =
+        rows.iter().filter(|r| r.event != "sent").map(|r| (r.packet, r.time_ps)).collect();
+    for row in rows.iter().filter(|r| r.event == "sent") {
+        let Some(way) = ways.get(&row.packet) else { continue };
+        // The two directions of a link are the ports 2 i and 2 i + 1.
+        let Some(at) = way.iter().position(|h| h.queue == queue || h.queue == queue ^ 1) else {
+            continue;
+        };
+        if way[at].verdict.starts_with("dropped") {
+            continue;
+        }
+        let ce = way[..=at].iter().any(|h| h.verdict == "marked");
+        let leaves = way[at].queue == queue;
+        let next = way.get(at + 1).map(|h| h.time_ps);
+        let came = next.or_else(|| arrived.get(&row.packet).copied());
+        if let Some(time) = if leaves { Some(way[at].departure_ps) } else { came } {
+            seen.push((time, row, ce));
+        }
+    }
+}
+
+/// The bytes of a hexadecimal text; what is none ends it.
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: Vec<u8> =
+        hex.chars().map_while(|c| c.to_digit(16)).map(|digit| digit as u8).collect();
+    digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// Sets CE in an IPv4 header (and its checksum) or an IPv6 header.
+fn set_ce(header: &mut [u8]) {
+    match header.first().map(|first| (first >> 4, usize::from(first & 0xf) * 4)) {
+        Some((4, len)) if header.len() >= len && len >= 20 => {
+            header[1] |= 3;
+            header[10..12].fill(0);
+            let sum = Checksum::new().with(&header[..len]).finish();
+            header[10..12].copy_from_slice(&sum.to_be_bytes());
+        }
+        Some((6, _)) if header.len() > 1 => header[1] |= 0x30,
+        _ => {}
+    }
+}

@@ -1,0 +1,194 @@
+//! The chain of packets and waits that led to the last byte, from its end to the application's open.
+//!
+//! Contract: the steps tile the time from the open to the end exactly. Each is one of: on a line, on
+//! its way, behind bytes of the flow itself in a queue, behind those of others, or waiting for a timer
+//! or the application. Going backwards, a packet was sent because another came in, and so on; the chain
+//! is therefore what bounded the transfer, not the sum of what all packets saw.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{TraceHopRow, TraceSegmentRow};
+
+use super::Traced;
+
+/// What a part of the time went into.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cause {
+    /// On a line: the bits of the packet itself, framing included.
+    Serialisation,
+    /// Under way from the end of a line to the next node, host jitter included.
+    Propagation,
+    /// In a queue, behind packets of the same flow and direction: the line was sending this flow.
+    Own {
+        /// The queue.
+        queue: String,
+    },
+    /// In a queue, behind packets of others.
+    Others {
+        /// The queue.
+        queue: String,
+    },
+    /// The receiver held its ACK back.
+    DelayedAck,
+    /// Nothing moved until the retransmission timer fired.
+    Rto,
+    /// The same for the timer of tail loss probes.
+    LossProbe,
+    /// The same for the reordering timer of RACK.
+    Reordering,
+    /// Pacing, or another timer.
+    Timer,
+    /// The application had nothing to send.
+    Application,
+}
+
+/// A stretch of time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Step {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) cause: Cause,
+}
+
+/// What the chain walks on.
+struct Ground<'a> {
+    rows: &'a [TraceSegmentRow],
+    /// Place of the sent row, by packet.
+    sent: BTreeMap<u64, usize>,
+    /// Place of the row at the other end, by packet.
+    came: BTreeMap<u64, usize>,
+    ways: BTreeMap<u64, Vec<&'a TraceHopRow>>,
+    /// Packets that were let in, by queue.
+    queues: BTreeMap<u32, Vec<&'a TraceHopRow>>,
+    steps: Vec<Step>,
+}
+
+/// The steps in order of time; empty when the flow delivered nothing. The end is when the last byte
+/// was delivered, or for a flow that did not complete when its last data came in.
+pub(super) fn chain(traced: &Traced) -> Vec<Step> {
+    let rows = traced.tables.segments.as_slice();
+    let mut ground = Ground {
+        rows,
+        sent: BTreeMap::new(),
+        came: BTreeMap::new(),
+        ways: BTreeMap::new(),
+        queues: BTreeMap::new(),
+        steps: Vec::new(),
+    };
+    for (i, row) in rows.iter().enumerate() {
+        let places = if row.event == "sent" { &mut ground.sent } else { &mut ground.came };
+        places.insert(row.packet, i);
+    }
+    for hop in &traced.tables.hops {
+        if let Some(packet) = hop.packet {
+            ground.ways.entry(packet).or_default().push(hop);
+        }
+        if !hop.verdict.starts_with("dropped") {
+            ground.queues.entry(hop.queue).or_default().push(hop);
+        }
+    }
+    let end = traced.flow.delivered_ps.unwrap_or(u64::MAX);
+    let last = rows.iter().rposition(|r| {
+        r.place == "receiver" && r.event == "received" && r.len_bytes > 0 && r.time_ps <= end
+    });
+    if let Some(last) = last {
+        ground.walk(last);
+    }
+    let first = ground.steps.last().map_or(0, |s| s.from);
+    ground.step(traced.flow.start_ps, first, Cause::Application);
+    ground.steps.reverse();
+    ground.steps
+}
+
+impl<'a> Ground<'a> {
+    /// Backwards: the newest step is the earliest one.
+    fn step(&mut self, from: u64, to: u64, cause: Cause) {
+        if from < to {
+            self.steps.push(Step { from, to, cause });
+        }
+    }
+
+    /// From the packet that came in at place `at` back to the open.
+    fn walk(&mut self, mut at: usize) {
+        // Each turn goes back at least one row.
+        for _ in 0..=self.rows.len() {
+            let row = &self.rows[at];
+            if row.event != "sent" {
+                self.way(row);
+                let Some(&sent) = self.sent.get(&row.packet).filter(|s| **s < at) else { return };
+                at = sent;
+                continue;
+            }
+            let next = match row.trigger.as_str() {
+                "segment" => row.cause.and_then(|c| self.came.get(&c)).copied(),
+                "open" => None,
+                _ => self.wait(at),
+            };
+            let Some(next) = next.filter(|n| *n < at) else { return };
+            at = next;
+        }
+    }
+
+    /// A timer, or the application, let the segment at place `at` go: what its end saw before, and the
+    /// wait since then.
+    fn wait(&mut self, at: usize) -> Option<usize> {
+        let row = &self.rows[at];
+        let delayed = row.trigger == "delayed-ack";
+        let before = self.rows[..at].iter().rposition(|r| {
+            let data = r.event == "received" && r.len_bytes > 0;
+            // What went out in the same turn is no event before it.
+            let earlier = r.time_ps < row.time_ps || r.event == "received";
+            r.place == row.place && earlier && (data || !delayed)
+        })?;
+        let cause = match row.trigger.as_str() {
+            "delayed-ack" => Cause::DelayedAck,
+            "rto" => Cause::Rto,
+            "loss-probe" => Cause::LossProbe,
+            "reordering" => Cause::Reordering,
+            "application" => Cause::Application,
+            _ => Cause::Timer,
+        };
+        self.step(self.rows[before].time_ps, row.time_ps, cause);
+        Some(before)
+    }
+
+    /// The way of the packet of `row`, which came in.
+    fn way(&mut self, row: &TraceSegmentRow) {
+        let mut until = row.time_ps;
+        let hops: Vec<&TraceHopRow> =
+            self.ways.get(&row.packet).into_iter().flatten().rev().copied().collect();
+        for hop in hops {
+            self.step(hop.departure_ps, until, Cause::Propagation);
+            self.step(hop.start_ps, hop.departure_ps, Cause::Serialisation);
+            self.queue(hop);
+            until = hop.time_ps;
+        }
+        let sent = self.sent.get(&row.packet).map_or(until, |s| self.rows[*s].time_ps);
+        self.step(sent, until, Cause::Propagation);
+    }
+
+    /// Who was sent while the packet of `hop` waited.
+    fn queue(&mut self, hop: &'a TraceHopRow) {
+        let mut until = hop.start_ps;
+        let all = self.queues.get(&hop.queue).map_or(&[][..], Vec::as_slice);
+        let place = all.partition_point(|h| h.start_ps < hop.start_ps);
+        let mut waits = Vec::new();
+        for before in all[..place].iter().rev() {
+            if until <= hop.time_ps || before.departure_ps <= hop.time_ps {
+                break;
+            }
+            let from = before.start_ps.max(hop.time_ps);
+            let own = before.flow == hop.flow && before.from_sender == hop.from_sender;
+            // Packets that were there before anyone looked belong to others.
+            waits.push((before.departure_ps, until, false));
+            waits.push((from, before.departure_ps.min(until), own));
+            until = from;
+        }
+        waits.push((hop.time_ps, until, false));
+        for (from, to, own) in waits {
+            let queue = hop.name.clone();
+            let cause = if own { Cause::Own { queue } } else { Cause::Others { queue } };
+            self.step(from, to, cause);
+        }
+    }
+}

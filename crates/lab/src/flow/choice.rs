@@ -1,0 +1,73 @@
+//! Which run of a directory, and which flow of it.
+
+use lowtide_record::{FlowRow, Manifest, ManifestRun, Point};
+
+use crate::error::LabError;
+
+/// What was asked for. What is left open: every scheme, the last point, the first seed.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Its number, or its group and place in it: `7`, `short.2`.
+    pub flow: String,
+    /// The scheme.
+    pub scheme: Option<String>,
+    /// The seed.
+    pub seed: Option<u64>,
+    /// Swept keys and their values.
+    pub point: Vec<(String, String)>,
+}
+
+fn refuse(message: String, known: &[String]) -> LabError {
+    let help = match known {
+        [] => None,
+        known => Some(format!("there are {}", known.join(", "))),
+    };
+    LabError::Choice { message, help }
+}
+
+impl Choice {
+    /// The runs that it names, one per scheme.
+    pub(super) fn runs<'m>(
+        &self,
+        manifest: &'m Manifest,
+    ) -> Result<Vec<&'m ManifestRun>, LabError> {
+        if let Some(scheme) = self.scheme.as_ref().filter(|s| !manifest.schemes.contains(s)) {
+            return Err(refuse(format!("no scheme `{scheme}` was run"), &manifest.schemes));
+        }
+        let seeds: Vec<String> = manifest.seeds.iter().map(u64::to_string).collect();
+        let first = manifest.seeds.first().copied().unwrap_or_default();
+        let seed = self.seed.unwrap_or(first);
+        if !manifest.seeds.contains(&seed) {
+            return Err(refuse(format!("no run has the seed {seed}"), &seeds));
+        }
+        let at = |p: &&Point| self.point.iter().all(|(k, v)| p.get(k) == Some(v.as_str()));
+        let Some(point) = manifest.points.iter().rfind(at) else {
+            let asked: Vec<String> = self.point.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+            let known: Vec<String> = manifest.points.iter().map(ToString::to_string).collect();
+            return Err(refuse(format!("no run is at {}", asked.join(", ")), &known));
+        };
+        let wanted = |r: &&ManifestRun| {
+            r.key.seed == seed
+                && r.key.point == *point
+                && self.scheme.as_ref().is_none_or(|s| r.key.scheme == *s)
+        };
+        Ok(manifest.runs.iter().filter(wanted).collect())
+    }
+
+    /// The flow that it names among the flows of a run.
+    pub(super) fn flow(&self, flows: Vec<FlowRow>) -> Result<FlowRow, LabError> {
+        let groups: Vec<(String, u32)> = flows
+            .chunk_by(|a, b| a.group == b.group)
+            .filter_map(|c| Some((c.first()?.group.clone(), c.len() as u32)))
+            .collect();
+        let numbers = lowtide_scenario::resolve_flows(&self.flow, &groups)
+            .map_err(|(message, help)| LabError::Choice { message, help })?;
+        if numbers.len() != 1 {
+            let help = format!("name one of them, `{}.0` or `{}`", self.flow, numbers.start);
+            let message = format!("`{}` names {} flows", self.flow, numbers.len());
+            return Err(LabError::Choice { message, help: Some(help) });
+        }
+        let found = flows.into_iter().find(|f| f.flow == numbers.start);
+        found.ok_or_else(|| refuse(format!("flow {} has no row in the tables", self.flow), &[]))
+    }
+}

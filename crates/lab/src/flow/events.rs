@@ -1,0 +1,276 @@
+//! What happened to a flow, segment by segment: losses, marks, what was echoed, what was cut.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lowtide_record::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
+use serde::Serialize;
+
+use super::Traced;
+
+/// Something that happened to one segment, or to the sender.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Event {
+    /// When, picoseconds.
+    pub time_ps: u64,
+    /// What.
+    #[serde(flatten)]
+    pub what: Happening,
+}
+
+/// A segment as people name it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "segment", rename_all = "kebab-case")]
+pub enum Name {
+    /// Data: offsets of its first byte and one past its last.
+    Data {
+        /// First byte.
+        seq: u64,
+        /// One past the last.
+        end: u64,
+    },
+    /// An ACK without data.
+    Ack {
+        /// Up to where.
+        ack: u64,
+    },
+    /// SYN, or FIN without data.
+    Control {
+        /// Its flags.
+        flags: String,
+    },
+}
+
+/// The kinds of events.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Happening {
+    /// A switch set CE.
+    Mark {
+        /// The segment.
+        #[serde(flatten)]
+        segment: Name,
+        /// The queue.
+        queue: String,
+        /// How long it was.
+        queue_packets: u32,
+        /// How long it was.
+        queue_bytes: u64,
+        /// The ACK that told the sender.
+        echo: Option<Echo>,
+        /// What the sender did on that ACK.
+        cut: Option<Cut>,
+    },
+    /// A queue had no room, or its marker dropped the packet.
+    Loss {
+        /// The segment.
+        #[serde(flatten)]
+        segment: Name,
+        /// The queue.
+        queue: String,
+        /// How long it was.
+        queue_packets: u32,
+        /// How long it was.
+        queue_bytes: u64,
+        /// `buffer` or `marker`.
+        by: &'static str,
+        /// When its bytes were sent again, and why.
+        again: Option<Again>,
+    },
+    /// The sender changed its window for another reason than a mark named above: `cut`,
+    /// `fast-retransmit`, `rto`, `undo`, `loss-probe`.
+    Sender {
+        /// What it did.
+        did: String,
+        /// How.
+        #[serde(flatten)]
+        cut: Cut,
+        /// The ACK that made it.
+        ack: Option<u64>,
+    },
+}
+
+/// An ACK with ECE.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Echo {
+    /// Up to where it acknowledges.
+    pub ack: u64,
+    /// When it was sent.
+    pub sent_ps: u64,
+    /// When the sender had it; none if it was lost, or the run ended.
+    pub received_ps: Option<u64>,
+}
+
+/// A change of the window.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Cut {
+    /// cwnd before, segments.
+    pub cwnd_before: f64,
+    /// cwnd after, segments. Where PRR spreads a reduction over the round trip, it is still to come.
+    pub cwnd_after: f64,
+    /// ssthresh after, segments, if it changed.
+    pub ssthresh: Option<f64>,
+    /// DCTCP's alpha, where there is one.
+    pub alpha: Option<f64>,
+}
+
+/// A retransmission.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Again {
+    /// When.
+    pub time_ps: u64,
+    /// What made the sender do it; as in the table `trace_segments`.
+    pub trigger: String,
+}
+
+/// What the events are found in.
+struct Facts<'a> {
+    sent: BTreeMap<u64, &'a TraceSegmentRow>,
+    came: BTreeMap<u64, &'a TraceSegmentRow>,
+    /// ACKs with ECE, in order.
+    echoes: Vec<&'a TraceSegmentRow>,
+    senders: &'a [TraceSenderRow],
+    /// Places of the rows with a cut, by the packet that caused it.
+    cuts: BTreeMap<u64, usize>,
+    rows: &'a [TraceSegmentRow],
+}
+
+/// All events of a flow in order of time.
+pub(super) fn events(traced: &Traced) -> Vec<Event> {
+    let rows = traced.tables.segments.as_slice();
+    let all = |sent: bool| {
+        rows.iter().filter(move |r| (r.event == "sent") == sent).map(|r| (r.packet, r)).collect()
+    };
+    let echo = |r: &&TraceSegmentRow| {
+        r.event == "sent"
+            && r.place == "receiver"
+            && r.flags.contains('E')
+            && !r.flags.contains('S')
+    };
+    let facts = Facts {
+        sent: all(true),
+        came: all(false),
+        echoes: rows.iter().filter(echo).collect(),
+        senders: &traced.tables.senders,
+        cuts: traced
+            .tables
+            .senders
+            .iter()
+            .enumerate()
+            .filter(|(_, r)| did(r, "cut"))
+            .filter_map(|(i, r)| Some((r.cause?, i)))
+            .collect(),
+        rows,
+    };
+    let mut told = BTreeSet::new();
+    let mut out = Vec::new();
+    for hop in traced.tables.hops.iter().filter(|h| h.flow == traced.flow.flow) {
+        let what = match hop.verdict.as_str() {
+            "marked" => facts.mark(hop, &mut told),
+            "dropped-by-buffer" => facts.loss(hop, "buffer"),
+            "dropped-by-marker" => facts.loss(hop, "marker"),
+            "lost" => facts.loss(hop, "line"),
+            _ => None,
+        };
+        out.extend(what.map(|what| Event { time_ps: hop.time_ps, what }));
+    }
+    for (i, row) in facts.senders.iter().enumerate() {
+        let Some(did) = row.events.as_deref() else { continue };
+        let parts: Vec<&str> = did
+            .split(' ')
+            .filter(|e| !matches!(*e, "established" | "recovered"))
+            .filter(|e| *e != "cut" || !told.contains(&i))
+            .collect();
+        if !parts.is_empty() {
+            let ack = row.cause.and_then(|c| facts.came.get(&c)).and_then(|r| r.ack_bytes);
+            let what = Happening::Sender { did: parts.join(", "), cut: facts.cut(i), ack };
+            out.push(Event { time_ps: row.time_ps, what });
+        }
+    }
+    out.sort_by_key(|e| e.time_ps);
+    out
+}
+
+fn did(row: &TraceSenderRow, what: &str) -> bool {
+    row.events.as_ref().is_some_and(|all| all.split(' ').any(|e| e == what))
+}
+
+fn name(row: &TraceSegmentRow) -> Name {
+    if row.len_bytes > 0 {
+        Name::Data { seq: row.seq_bytes, end: row.seq_bytes + u64::from(row.len_bytes) }
+    } else if row.flags.contains(['S', 'F', 'R']) {
+        Name::Control { flags: row.flags.clone() }
+    } else {
+        Name::Ack { ack: row.ack_bytes.unwrap_or_default() }
+    }
+}
+
+impl Facts<'_> {
+    /// How the sender changed in its row `i`.
+    fn cut(&self, i: usize) -> Cut {
+        let row = &self.senders[i];
+        let before = i.checked_sub(1).map_or(row, |b| &self.senders[b]);
+        let segments = |bytes: u64| bytes as f64 / f64::from(row.mss_bytes.max(1));
+        Cut {
+            cwnd_before: segments(before.cwnd_bytes),
+            cwnd_after: segments(row.cwnd_bytes),
+            ssthresh: row
+                .ssthresh_bytes
+                .filter(|_| row.ssthresh_bytes != before.ssthresh_bytes)
+                .map(segments),
+            alpha: row.dctcp_alpha_q20.map(|a| a as f64 / f64::from(1 << 20)),
+        }
+    }
+
+    fn mark(&self, hop: &TraceHopRow, told: &mut BTreeSet<usize>) -> Option<Happening> {
+        let packet = hop.packet?;
+        let row = self.sent.get(&packet)?;
+        let came = self.came.get(&packet);
+        // Only CE on data is echoed.
+        let echo = came.filter(|r| r.place == "receiver" && r.len_bytes > 0).and_then(|came| {
+            let first = self.echoes.partition_point(|e| e.time_ps < came.time_ps);
+            let after = &self.echoes[first..];
+            let end = row.seq_bytes + u64::from(row.len_bytes);
+            // Behind a gap the number does not move: then the first echo at all is it.
+            let covers = |e: &&&TraceSegmentRow| e.ack_bytes >= Some(end);
+            after.iter().find(covers).or(after.first()).copied()
+        });
+        let cut = echo.and_then(|e| {
+            let place = *self.cuts.get(&e.packet)?;
+            // One ACK may answer several marks; its cut is told once.
+            told.insert(place).then(|| self.cut(place))
+        });
+        Some(Happening::Mark {
+            segment: name(row),
+            queue: hop.name.clone(),
+            queue_packets: hop.queue_packets,
+            queue_bytes: hop.queue_bytes,
+            echo: echo.map(|e| Echo {
+                ack: e.ack_bytes.unwrap_or_default(),
+                sent_ps: e.time_ps,
+                received_ps: self.came.get(&e.packet).map(|r| r.time_ps),
+            }),
+            cut,
+        })
+    }
+
+    fn loss(&self, hop: &TraceHopRow, by: &'static str) -> Option<Happening> {
+        let row = self.sent.get(&hop.packet?)?;
+        let first = self.rows.partition_point(|r| r.time_ps <= hop.time_ps);
+        let again = self.rows[first..].iter().find(|r| {
+            r.event == "sent"
+                && r.place == row.place
+                && r.retransmission
+                && row.len_bytes > 0
+                && r.seq_bytes <= row.seq_bytes
+                && r.seq_bytes + u64::from(r.len_bytes) > row.seq_bytes
+        });
+        Some(Happening::Loss {
+            segment: name(row),
+            queue: hop.name.clone(),
+            queue_packets: hop.queue_packets,
+            queue_bytes: hop.queue_bytes,
+            by,
+            again: again.map(|r| Again { time_ps: r.time_ps, trigger: r.trigger.clone() }),
+        })
+    }
+}

@@ -1,0 +1,368 @@
+//! Where a flow's time went: the chain that led to its last byte, by what the sender was doing and by
+//! what the time went into; and what happened to its segments.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use lowtide_record::RunKey;
+use serde::Serialize;
+
+use super::chain::{Cause, chain};
+use super::events::{Event, Happening, Name, events};
+use super::{Choice, Traced, traced};
+use crate::error::LabError;
+
+/// One flow of one run, explained.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Explanation {
+    /// The run.
+    #[serde(flatten)]
+    pub key: RunKey,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Its traffic group.
+    pub group: String,
+    /// Sending host.
+    pub src: String,
+    /// Receiving host.
+    pub dst: String,
+    /// Bytes asked for; null for a flow without an end.
+    pub size_bytes: Option<u64>,
+    /// `complete`, `unfinished` or `failed`.
+    pub status: String,
+    /// When the application opened the connection.
+    pub start_ps: u64,
+    /// What is explained: from the open to the last byte delivered, or for a flow that did not complete
+    /// to the last data that came in.
+    pub total_ps: u64,
+    /// The parts; they add up to the total.
+    pub shares: Vec<Share>,
+    /// Segments that came to the sender with ECE.
+    pub echoes: usize,
+    /// ACKs that the receiver's delayed-ACK timer released.
+    pub delayed_acks: usize,
+    /// Marks, losses, cuts, in order of time.
+    pub events: Vec<Event>,
+    #[serde(skip)]
+    threshold: Option<String>,
+}
+
+/// A part of the time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Share {
+    /// What the sender was doing: `handshake`, `slow-start`, `avoidance`, `recovery`, `timeout`.
+    pub phase: &'static str,
+    /// What the time went into: `serialisation`, `propagation`, `own-bytes`, `other-flows`,
+    /// `delayed-ack`, `rto`, `loss-probe`, `reordering`, `timer`, `application`.
+    pub cause: &'static str,
+    /// The queue, for `own-bytes` and `other-flows`.
+    pub queue: Option<String>,
+    /// How long.
+    pub time_ps: u64,
+}
+
+/// Explains the flow that `choice` names, once for every scheme that it leaves open.
+///
+/// # Errors
+/// As [`traced`].
+pub fn explain(root: &std::path::Path, choice: &Choice) -> Result<Vec<Explanation>, LabError> {
+    Ok(traced(root, choice)?.iter().map(Explanation::of).collect())
+}
+
+const PHASES: [(&str, &str); 5] = [
+    ("handshake", "handshake"),
+    ("slow-start", "slow start"),
+    ("avoidance", "avoidance"),
+    ("recovery", "recovery"),
+    ("timeout", "after RTO"),
+];
+
+impl Cause {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Serialisation => "serialisation",
+            Self::Propagation => "propagation",
+            Self::Own { .. } => "own-bytes",
+            Self::Others { .. } => "other-flows",
+            Self::DelayedAck => "delayed-ack",
+            Self::Rto => "rto",
+            Self::LossProbe => "loss-probe",
+            Self::Reordering => "reordering",
+            Self::Timer => "timer",
+            Self::Application => "application",
+        }
+    }
+
+    fn queue(&self) -> Option<&String> {
+        match self {
+            Self::Own { queue } | Self::Others { queue } => Some(queue),
+            _ => None,
+        }
+    }
+}
+
+fn words(share: &Share) -> String {
+    let queue = share.queue.as_deref().unwrap_or_default();
+    match share.cause {
+        "serialisation" => "on a line".into(),
+        "propagation" => "under way".into(),
+        "own-bytes" => format!("behind its own bytes at {queue}"),
+        "other-flows" => format!("behind other flows at {queue}"),
+        "delayed-ack" => "ACK held back by the receiver".into(),
+        "rto" => "waiting for the retransmission timer".into(),
+        "loss-probe" => "waiting for the loss probe timer".into(),
+        "reordering" => "waiting for the reordering timer".into(),
+        "application" => "nothing to send".into(),
+        _ => "pacing and other timers".into(),
+    }
+}
+
+impl Explanation {
+    /// Explains one traced flow.
+    pub fn of(traced: &Traced) -> Self {
+        let flow = &traced.flow;
+        let steps = chain(traced);
+        let phase = phases(traced);
+        let mut sums: BTreeMap<(usize, Cause), u64> = BTreeMap::new();
+        for step in &steps {
+            for (number, from, to) in split(&phase, step.from, step.to) {
+                *sums.entry((number, step.cause.clone())).or_default() += to - from;
+            }
+        }
+        let shares = sums.into_iter().map(|((number, cause), time_ps)| Share {
+            phase: PHASES[number].0,
+            cause: cause.name(),
+            queue: cause.queue().cloned(),
+            time_ps,
+        });
+        let rows = &traced.tables.segments;
+        let echo = |r: &&lowtide_record::TraceSegmentRow| {
+            r.place == "sender" && r.event == "received" && r.flags.contains('E')
+        };
+        Self {
+            key: traced.key.clone(),
+            flow: flow.flow,
+            group: flow.group.clone(),
+            src: flow.src.clone(),
+            dst: flow.dst.clone(),
+            size_bytes: flow.size_bytes,
+            status: flow.status.clone(),
+            start_ps: flow.start_ps,
+            total_ps: steps.last().map_or(0, |s| s.to - flow.start_ps),
+            shares: shares.collect(),
+            echoes: rows.iter().filter(echo).filter(|r| !r.flags.contains('S')).count(),
+            delayed_acks: rows
+                .iter()
+                .filter(|r| r.event == "sent" && r.trigger == "delayed-ack")
+                .count(),
+            events: events(traced),
+            threshold: traced.threshold.clone(),
+        }
+    }
+
+    /// For people, with at most `most` events.
+    pub fn text(&self, most: usize) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut out, most);
+        out
+    }
+
+    fn write(&self, out: &mut String, most: usize) -> std::fmt::Result {
+        writeln!(
+            out,
+            "flow {} ({}, {} to {}), {}",
+            self.flow, self.group, self.src, self.dst, self.key
+        )?;
+        let size = self.size_bytes.map_or_else(|| "without an end".into(), |b| format!("{b} B"));
+        let what = if self.status == "complete" { "" } else { ", explained up to its last data" };
+        writeln!(
+            out,
+            "{size}, {}{what}: {} ms from {} ms on\n",
+            self.status,
+            ms(self.total_ps),
+            ms(self.start_ps)
+        )?;
+        if self.total_ps == 0 {
+            return writeln!(out, "no data came in");
+        }
+        self.table(out)?;
+        writeln!(
+            out,
+            "\n{} ACKs came with ECE, {} were released by the delayed-ACK timer, {} events:",
+            self.echoes,
+            self.delayed_acks,
+            self.events.len()
+        )?;
+        for event in self.events.iter().take(most) {
+            writeln!(out, "{:>12} ms  {}", ms(event.time_ps), self.line(&event.what))?;
+        }
+        if self.events.len() > most {
+            writeln!(out, "{:>12}     and {} more (--all)", "", self.events.len() - most)?;
+        }
+        Ok(())
+    }
+
+    /// One row per cause, one column per phase.
+    fn table(&self, out: &mut String) -> std::fmt::Result {
+        let used: Vec<(&str, &str)> =
+            PHASES.into_iter().filter(|(p, _)| self.shares.iter().any(|s| s.phase == *p)).collect();
+        let mut causes: Vec<String> = self.shares.iter().map(words).collect();
+        causes.sort_unstable();
+        causes.dedup();
+        let sum = |phase: Option<&str>, cause: Option<&str>| -> u64 {
+            let of = |s: &&Share| {
+                phase.is_none_or(|p| s.phase == p) && cause.is_none_or(|c| words(s) == c)
+            };
+            self.shares.iter().filter(of).map(|s| s.time_ps).sum()
+        };
+        causes.sort_by_key(|c| std::cmp::Reverse(sum(None, Some(c))));
+        let width = causes.iter().map(|c| c.chars().count()).max().unwrap_or(0).max(5);
+        write!(out, "{:width$}", "ms")?;
+        for (_, title) in &used {
+            write!(out, "  {title:>11}")?;
+        }
+        writeln!(out, "  {:>11}  share", "all")?;
+        let rows = causes.iter().map(|c| (c.as_str(), Some(c.as_str())));
+        for (title, cause) in rows.chain([("total", None)]) {
+            write!(out, "{title:width$}")?;
+            for (phase, _) in &used {
+                let time = sum(Some(phase), cause);
+                let cell = if time == 0 { "\u{2013}".to_owned() } else { ms(time) };
+                write!(out, "  {cell:>11}")?;
+            }
+            let all = sum(None, cause);
+            let share = all as f64 / self.total_ps as f64 * 100.0;
+            writeln!(out, "  {:>11}  {share:>4.1} %", ms(all))?;
+        }
+        Ok(())
+    }
+
+    fn line(&self, what: &Happening) -> String {
+        match what {
+            Happening::Mark { segment, queue, queue_packets, queue_bytes, echo, cut } => {
+                let length = self.length(*queue_packets, *queue_bytes);
+                let mut text = format!("{segment} marked CE at {queue} ({length})");
+                if let Some(echo) = echo {
+                    let _ = write!(text, "; echoed by ACK {}", echo.ack);
+                    let _ = match echo.received_ps {
+                        Some(at) => write!(text, " at {} ms", ms(at)),
+                        None => write!(text, ", which did not arrive"),
+                    };
+                }
+                if let Some(cut) = cut {
+                    let _ = write!(text, "; cut {cut}");
+                }
+                text
+            }
+            Happening::Loss { segment, queue, queue_packets, queue_bytes, by, again } => {
+                let why = match *by {
+                    "buffer" => "no room".to_owned(),
+                    _ => "by the marker".to_owned(),
+                };
+                let kb = kilobytes(*queue_bytes);
+                let mut text = format!(
+                    "{segment} dropped at {queue} ({why}, queue {queue_packets} pkt, {kb})"
+                );
+                if let Some(again) = again {
+                    let why = match again.trigger.as_str() {
+                        "segment" => "an ACK",
+                        "rto" => "the retransmission timer",
+                        "loss-probe" => "the loss probe timer",
+                        "reordering" => "the reordering timer",
+                        _ => "a timer",
+                    };
+                    let _ = write!(text, "; sent again at {} ms after {why}", ms(again.time_ps));
+                }
+                text
+            }
+            Happening::Sender { did, cut, ack } => {
+                let on = ack.map_or_else(String::new, |a| format!(" on ACK {a}"));
+                format!("{did}{on}: {cut}")
+            }
+        }
+    }
+
+    /// The queue, beside the threshold where both are in one unit.
+    fn length(&self, packets: u32, bytes: u64) -> String {
+        match &self.threshold {
+            Some(k) if k.contains("pkt") => {
+                let k = k.replace(" pkt", "");
+                let over = k.parse::<u32>().is_ok_and(|k| packets > k);
+                format!("queue {packets} {} K {k}", if over { ">" } else { "against" })
+            }
+            Some(k) => format!("queue {} against K {k}", kilobytes(bytes)),
+            None => format!("queue {packets} pkt, {}", kilobytes(bytes)),
+        }
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Data { seq, end } => write!(f, "seq {seq}:{end}"),
+            Self::Ack { ack } => write!(f, "ACK {ack}"),
+            Self::Control { flags } => write!(f, "segment {flags}"),
+        }
+    }
+}
+
+impl std::fmt::Display for super::events::Cut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cwnd {:.1} -> {:.1} segments", self.cwnd_before, self.cwnd_after)?;
+        if let Some(ssthresh) = self.ssthresh {
+            write!(f, ", ssthresh {ssthresh:.1}")?;
+        }
+        self.alpha.map_or(Ok(()), |a| write!(f, " (alpha {a:.3})"))
+    }
+}
+
+fn ms(ps: u64) -> String {
+    format!("{:.3}", ps as f64 / 1e9)
+}
+
+fn kilobytes(bytes: u64) -> String {
+    format!("{:.1} kB", bytes as f64 / 1e3)
+}
+
+/// From when on the sender was in which phase, by number in [`PHASES`].
+fn phases(traced: &Traced) -> Vec<(u64, usize)> {
+    let number = |name: &str| PHASES.iter().position(|(p, _)| *p == name).unwrap_or(0);
+    let mut out: Vec<(u64, usize)> = vec![(0, 0)];
+    for row in &traced.tables.senders {
+        out.push((row.time_ps, number(&row.phase)));
+    }
+    out.dedup_by_key(|(_, phase)| *phase);
+    out
+}
+
+/// The parts of a stretch of time, each in one phase.
+fn split(phases: &[(u64, usize)], from: u64, to: u64) -> Vec<(usize, u64, u64)> {
+    let first = phases.partition_point(|(at, _)| *at <= from).saturating_sub(1);
+    let mut out = Vec::new();
+    let mut at = from;
+    for (i, (_, phase)) in phases.iter().enumerate().skip(first) {
+        let end = phases.get(i + 1).map_or(u64::MAX, |next| next.0).min(to);
+        if end > at {
+            out.push((*phase, at, end));
+            at = end;
+        }
+        if at >= to {
+            break;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_is_split_where_the_phase_changes() {
+        let phases = [(0, 0), (10, 1), (30, 2)];
+        assert_eq!(split(&phases, 5, 40), [(0, 5, 10), (1, 10, 30), (2, 30, 40)]);
+        assert_eq!(split(&phases, 10, 20), [(1, 10, 20)]);
+        assert_eq!(split(&phases, 30, 31), [(2, 30, 31)]);
+    }
+}

@@ -1,0 +1,365 @@
+//! The four stacked plots of a flow, as the ODCTCP thesis draws them (figures 4.1 to 4.4, 5.1):
+//! time-sequence with its marks, cwnd and ssthresh, SRTT and RTO, throughput and queue.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use lowtide_record::{RunDir, TraceHopRow, TraceSegmentRow, TraceSenderRow};
+use lowtide_units::Duration;
+
+use super::capture::bottleneck;
+use super::{Traced, file_name, threshold};
+use crate::error::LabError;
+use crate::figure::{Axis, Curve, CurveLook, Dot, Drawn, Lane, Stack, thinned};
+use crate::plots::Source;
+
+/// The part of the time that is shown; all of the flow where it is open.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Window {
+    /// From here on, in time of the run.
+    pub from: Option<Duration>,
+    /// Up to here.
+    pub to: Option<Duration>,
+}
+
+/// A flow's plots.
+#[derive(Clone, Debug)]
+pub struct Plot {
+    /// Name for their files, without an ending.
+    pub name: String,
+    /// The picture.
+    pub svg: String,
+    /// The values.
+    pub csv: String,
+}
+
+/// Points of a curve that are drawn.
+const MOST_POINTS: usize = 2400;
+/// Parts of the time over which the throughput is taken.
+const BINS: u64 = 120;
+/// Flows of one run that a report shows.
+const MOST_FLOWS: usize = 4;
+
+/// Draws the plots of a flow.
+///
+/// # Errors
+/// Nothing of the flow lies in the window.
+pub fn plot(traced: &Traced, window: Window) -> Result<Plot, LabError> {
+    let drawn = Drawn::of_stack(&stack(traced, window)?)?;
+    Ok(Plot { name: drawn.id, svg: drawn.svg, csv: drawn.csv })
+}
+
+/// The plots of the flows that were recorded in a directory, for its report.
+pub(crate) fn recorded(dir: &RunDir, source: Source<'_>) -> Result<Vec<Stack>, LabError> {
+    let mut out = Vec::new();
+    for run in source.first_seeds() {
+        let tables = dir.traces(run.key.run)?;
+        let flows: BTreeSet<u32> = tables.segments.iter().map(|r| r.flow).collect();
+        let rows = if flows.is_empty() { Vec::new() } else { dir.flows(run.key.run)? };
+        for flow in rows.into_iter().filter(|f| flows.contains(&f.flow)).take(MOST_FLOWS) {
+            let tables = tables.clone().of_flow(flow.flow);
+            let threshold = threshold(source.manifest);
+            let traced = Traced { key: run.key.clone(), flow, tables, threshold };
+            out.push(stack(&traced, Window::default())?);
+        }
+    }
+    Ok(out)
+}
+
+/// What the curves are taken from.
+struct Frame {
+    from: u64,
+    to: u64,
+    /// Picoseconds per unit of the axis.
+    scale: f64,
+}
+
+impl Frame {
+    fn dot(&self, time: u64, y: f64) -> Dot {
+        Dot::new(time as f64 / self.scale, y)
+    }
+
+    /// A staircase within the window: the value that holds at its left edge comes first.
+    fn staircase(&self, points: impl Iterator<Item = (u64, f64)>) -> Vec<Dot> {
+        let mut out: Vec<Dot> = Vec::new();
+        let mut before = None;
+        for (time, y) in points {
+            if time < self.from {
+                before = Some(y);
+            } else if time <= self.to {
+                out.extend(before.take().map(|y| self.dot(self.from, y)));
+                out.push(self.dot(time, y));
+            }
+        }
+        out.extend(before.map(|y| self.dot(self.from, y)));
+        if let Some(last) = out.last().copied() {
+            out.push(Dot { x: self.to as f64 / self.scale, ..last });
+        }
+        thinned(&out, MOST_POINTS)
+    }
+
+    /// Single points within the window.
+    fn points(&self, points: impl Iterator<Item = (u64, f64)>) -> Vec<Dot> {
+        points
+            .filter(|(time, _)| (self.from..=self.to).contains(time))
+            .map(|(time, y)| self.dot(time, y))
+            .collect()
+    }
+}
+
+fn curve(name: &'static str, style: usize, look: CurveLook, points: Vec<Dot>) -> Curve {
+    Curve { name, style, look, right: false, points }
+}
+
+fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
+    let times = traced.tables.segments.iter().map(|r| r.time_ps);
+    let first = traced.flow.start_ps;
+    let last = times.clone().max().unwrap_or(first);
+    // The start of the run, where that costs little room.
+    let begin = if first < last / 50 { 0 } else { first };
+    let from = window.from.map_or(begin, Duration::as_ps);
+    let to = window.to.map_or(last, Duration::as_ps);
+    if from >= to || !times.into_iter().any(|t| (from..=to).contains(&t)) {
+        let of = |ps: u64| format!("{}", Duration::from_ps(ps));
+        return Err(LabError::Choice {
+            message: format!("flow {} has nothing in that window", traced.flow.flow),
+            help: Some(format!("it lasts from {} to {}", of(first), of(last))),
+        });
+    }
+    let (unit, scale) = match to {
+        0..5_000_000_000 => ("us", 1e6),
+        5_000_000_000..5_000_000_000_000 => ("ms", 1e9),
+        _ => ("s", 1e12),
+    };
+    let frame = Frame { from, to, scale };
+    let (low, high) = (from as f64 / scale, to as f64 / scale);
+    let queue = bottleneck(traced);
+    let mut caption = format!(
+        "Run: {}. As the sending host sees it: data when it is sent, ACKs and ECE when they come in. CE marks \
+         data that a switch marks later, a drop stands where the packet is dropped; marks of which there are many \
+         stand as strokes along the bottom. Throughput: payload \
+         that comes in at the receiver, over {} ms at a time.",
+        traced.key,
+        crate::figure::number(bin(traced, &frame) as f64 / 1e9),
+    );
+    if let Some(hop) = queue {
+        // Writing to a string cannot fail.
+        let _ = write!(caption, " Queue: {}, with the packets of all flows.", hop.name);
+    }
+    let flow = &traced.flow;
+    Ok(Stack {
+        id: format!("flow-{}-{}", flow.flow, file_name(&traced.key.scheme)),
+        title: format!(
+            "{}: flow {} ({}, {} to {})",
+            traced.key.scheme, flow.flow, flow.group, flow.src, flow.dst
+        ),
+        caption,
+        x: precise(Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high)),
+        lanes: vec![
+            sequence(traced, &frame),
+            windows(traced, &frame),
+            round_trips(traced, &frame),
+            throughput(traced, &frame, queue),
+        ],
+    })
+}
+
+/// An axis of which a small part may be shown: as many digits as tell the names apart.
+fn precise(mut axis: Axis) -> Axis {
+    if let [(a, _), (b, _), ..] = axis.ticks[..] {
+        let digits = (-(b - a).log10().floor()).max(0.0) as usize;
+        for (value, name) in &mut axis.ticks {
+            *name = format!("{value:.digits$}");
+        }
+    }
+    axis
+}
+
+/// kB or MB for values up to `most` bytes: the unit's name and bytes per unit.
+fn bytes_unit(most: u64) -> (&'static str, f64) {
+    if most >= 10_000_000 { ("MB", 1e6) } else { ("kB", 1e3) }
+}
+
+fn sequence(traced: &Traced, frame: &Frame) -> Lane {
+    let rows = traced.tables.segments.as_slice();
+    let at_sender = |r: &&TraceSegmentRow| r.place == "sender";
+    let inside = |r: &&TraceSegmentRow| (frame.from..=frame.to).contains(&r.time_ps);
+    let end = |r: &TraceSegmentRow| r.seq_bytes + u64::from(r.len_bytes);
+    let shown = || rows.iter().filter(at_sender).filter(inside);
+    let most = shown().filter(|r| r.event == "sent").map(end).max().unwrap_or(0);
+    let least = shown()
+        .filter_map(|r| {
+            if r.event == "sent" { (r.len_bytes > 0).then_some(r.seq_bytes) } else { r.ack_bytes }
+        })
+        .min()
+        .unwrap_or(0);
+    let (unit, per) = bytes_unit(most);
+    let value = |bytes: u64| bytes as f64 / per;
+    let sent =
+        || rows.iter().filter(|r| r.place == "sender" && r.event == "sent" && r.len_bytes > 0);
+    let acks = || rows.iter().filter(|r| r.place == "sender" && r.event != "sent");
+    let mut highest = 0;
+    let ack_line = acks().filter_map(|r| {
+        highest = highest.max(r.ack_bytes?);
+        Some((r.time_ps, value(highest)))
+    });
+    let ack_line = frame.staircase(ack_line);
+    let of = |r: &TraceSegmentRow| (r.time_ps, value(end(r)));
+    let data = frame.points(sent().filter(|r| !r.retransmission).map(of));
+    let again = frame.points(sent().filter(|r| r.retransmission).map(of));
+    let cwr = frame.points(sent().filter(|r| r.flags.contains('W')).map(of));
+    let ece = acks().filter(|r| r.flags.contains('E') && !r.flags.contains('S'));
+    let ece = frame.points(ece.map(|r| (r.time_ps, value(r.ack_bytes.unwrap_or(0)))));
+    let marked: BTreeSet<u64> = rows
+        .iter()
+        .filter(|r| r.place == "receiver" && r.ecn == "ce" && r.event != "sent")
+        .map(|r| r.packet)
+        .collect();
+    let ce = frame.points(sent().filter(|r| marked.contains(&r.packet)).map(of));
+    let ends: BTreeMap<u64, f64> = sent().map(|r| (r.packet, value(end(r)))).collect();
+    let flow = traced.flow.flow;
+    let drops = traced
+        .tables
+        .hops
+        .iter()
+        .filter(|h| h.flow == flow && h.from_sender && h.verdict.starts_with("dropped"));
+    let drops = frame.points(drops.filter_map(|h| Some((h.time_ps, *ends.get(&h.packet?)?))));
+    let room = (value(most) - value(least)).max(value(1460)) * 0.04;
+    let low = if least == 0 { 0.0 } else { value(least) - room };
+    Lane {
+        title: "Sequence".to_owned(),
+        y: precise(Axis::linear(
+            &format!("Offset ({unit})"),
+            &format!("offset_{}", unit.to_lowercase()),
+            low,
+            value(most) + room,
+        )),
+        right: None,
+        curves: vec![
+            curve("ACK", 2, CurveLook::Steps, ack_line),
+            curve("data", 0, CurveLook::Dots, thinned(&data, MOST_POINTS)),
+            curve("CE", 22, CurveLook::Marks, ce),
+            curve("ECE", 16, CurveLook::Marks, ece),
+            curve("CWR", 3, CurveLook::Marks, cwr),
+            curve("retransmission", 5, CurveLook::Marks, again),
+            curve("drop", 20, CurveLook::Marks, drops),
+        ],
+    }
+}
+
+/// A staircase of what the sender thinks.
+fn thought(
+    traced: &Traced,
+    frame: &Frame,
+    value: impl Fn(&TraceSenderRow) -> Option<f64>,
+) -> Vec<Dot> {
+    let rows = traced.tables.senders.iter().filter(|r| r.cwnd_bytes > 0);
+    frame.staircase(rows.filter_map(|r| Some((r.time_ps, value(r)?))))
+}
+
+fn windows(traced: &Traced, frame: &Frame) -> Lane {
+    let kb = |bytes: u64| bytes as f64 / 1e3;
+    let cwnd = thought(traced, frame, |r| Some(kb(r.cwnd_bytes)));
+    let most = cwnd.iter().map(|d| d.y).fold(0.0, f64::max);
+    // A threshold far above the window would make the window flat.
+    let reach = |y: &f64| *y <= most * 1.5;
+    let ssthresh = thought(traced, frame, |r| r.ssthresh_bytes.map(kb).filter(reach));
+    Lane {
+        title: "Window".to_owned(),
+        y: Axis::from_zero("Window (kB)", "window_kb", cwnd.iter().chain(&ssthresh).map(|d| d.y)),
+        right: None,
+        curves: vec![
+            curve("ssthresh", 3, CurveLook::Thin, ssthresh),
+            curve("cwnd", 0, CurveLook::Steps, cwnd),
+        ],
+    }
+}
+
+fn round_trips(traced: &Traced, frame: &Frame) -> Lane {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let srtt = thought(traced, frame, |r| r.srtt_ns.map(ms));
+    let rto = thought(traced, frame, |r| Some(ms(r.rto_ns)));
+    let values: Vec<f64> = srtt.iter().chain(&rto).map(|d| d.y).collect();
+    Lane {
+        title: "Round trip".to_owned(),
+        y: Axis::fitting("Time (ms)", "time_ms", &values),
+        right: None,
+        curves: vec![
+            curve("RTO", 3, CurveLook::Thin, rto),
+            curve("SRTT", 0, CurveLook::Steps, srtt),
+        ],
+    }
+}
+
+fn throughput(traced: &Traced, frame: &Frame, queue: Option<&TraceHopRow>) -> Lane {
+    let width = bin(traced, frame);
+    let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
+    for row in payloads(traced, frame) {
+        *bins.entry((row.time_ps - frame.from) / width).or_default() += u64::from(row.len_bytes);
+    }
+    let last = (frame.to - frame.from) / width;
+    let mbps = |bytes: u64| bytes as f64 * 8.0 / (width as f64 / 1e6);
+    let rate = (0..last)
+        .map(|i| (frame.from + i * width, mbps(bins.get(&i).copied().unwrap_or_default())));
+    let rate = frame.staircase(rate);
+    let length = queue.map(|hop| lengths(traced, hop.queue)).unwrap_or_default();
+    let length = frame.staircase(length.into_iter());
+    Lane {
+        title: "Throughput and queue".to_owned(),
+        y: Axis::from_zero("Rate (Mbit/s)", "rate_mbps", rate.iter().map(|d| d.y)),
+        right: Some(Axis::from_zero(
+            "Queue (packets)",
+            "queue_packets",
+            length.iter().map(|d| d.y),
+        )),
+        curves: vec![
+            Curve { right: true, ..curve("queue", 1, CurveLook::Steps, length) },
+            curve("throughput", 0, CurveLook::Steps, rate),
+        ],
+    }
+}
+
+/// Data that came in at the receiver.
+fn payloads<'a>(
+    traced: &'a Traced,
+    frame: &Frame,
+) -> impl Iterator<Item = &'a TraceSegmentRow> + use<'a> {
+    let (from, to) = (frame.from, frame.to);
+    traced.tables.segments.iter().filter(move |r| {
+        r.place == "receiver"
+            && r.event == "received"
+            && r.len_bytes > 0
+            && (from..=to).contains(&r.time_ps)
+    })
+}
+
+/// Over how long the throughput is taken, picoseconds: eight segments on average at least.
+fn bin(traced: &Traced, frame: &Frame) -> u64 {
+    let span = frame.to - frame.from;
+    let segments = payloads(traced, frame).count() as u64;
+    (span / BINS).max(span.saturating_mul(8).checked_div(segments).unwrap_or(0)).clamp(1, span)
+}
+
+/// The length of a queue whenever it changes. What a packet found is what the port counted; between
+/// packets it shrinks as they are sent.
+fn lengths(traced: &Traced, queue: u32) -> Vec<(u64, f64)> {
+    let hops: Vec<&TraceHopRow> = traced.tables.hops.iter().filter(|h| h.queue == queue).collect();
+    let mut out = Vec::new();
+    let mut leaving: std::collections::VecDeque<u64> = std::collections::VecDeque::new();
+    let next = hops.iter().skip(1).map(|h| h.time_ps).chain([u64::MAX]);
+    for (hop, next) in hops.iter().zip(next) {
+        let dropped = hop.verdict.starts_with("dropped");
+        let mut length = hop.queue_packets;
+        if !dropped && hop.start_ps > hop.time_ps {
+            length += 1;
+            leaving.push_back(hop.start_ps);
+        }
+        out.push((hop.time_ps, f64::from(length)));
+        while let Some(at) = leaving.front().copied().filter(|at| *at <= next) {
+            leaving.pop_front();
+            length = length.saturating_sub(1);
+            out.push((at, f64::from(length)));
+        }
+    }
+    out
+}

@@ -1,0 +1,90 @@
+//! A run of a directory made again, with a trace of one flow.
+//!
+//! Contract: the specification that is run has the hash that the manifest names, and the digest that
+//! comes out is the manifest's; else nothing comes out.
+
+use lowtide_host::ProbePlan;
+use lowtide_record::{Manifest, ManifestRun, Point, RunDir, RunKey, TraceTables, digest_text};
+use lowtide_scenario::{Plan, RunSpec, Scenario};
+
+use crate::error::LabError;
+
+/// A scheme's name as part of a file's.
+pub(crate) fn file_name(scheme: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    scheme.chars().map(keep).collect()
+}
+
+/// The run of `key` from the written-out scenario of another run of its scheme; `None` when that text
+/// does not lead to it.
+fn derive(text: &str, key: &RunKey, hash: &str) -> Option<RunSpec> {
+    let mut scenario = Scenario::parse(text, "resolved.toml").ok()?;
+    scenario = scenario.with_override("run.first-seed", &key.seed.to_string()).ok()?;
+    for (name, value) in &key.point.0 {
+        scenario = scenario.with_override(name, value).ok()?;
+    }
+    scenario.expand().ok()?.runs.into_iter().find(|run| run.hash == hash)
+}
+
+/// Names of the written-out scenarios from which a run may follow, the likelier one first.
+fn names(scheme: &str, point: usize) -> [String; 2] {
+    let scheme = file_name(scheme);
+    [format!("resolved/{scheme}.{point}.toml"), format!("resolved/{scheme}.toml")]
+}
+
+/// Runs that do not follow from the written-out scenario `shown` of their scheme (a swept key may be
+/// one that others follow from): those that must be written out beside it, with their names.
+pub(crate) fn others<'p>(plan: &'p Plan, shown: &RunSpec) -> Vec<(String, &'p RunSpec)> {
+    let text = shown.resolved_toml();
+    let mut out = Vec::new();
+    for (i, point) in plan.points.iter().enumerate() {
+        let of = |r: &&RunSpec| r.scheme == shown.scheme && r.point == *point;
+        let Some(run) = plan.runs.iter().find(of).filter(|_| *point != shown.point) else {
+            continue;
+        };
+        let key = RunKey {
+            run: 0,
+            scheme: run.scheme.clone(),
+            point: Point(point.clone()),
+            seed: run.seed,
+        };
+        if derive(&text, &key, &run.hash).is_none() {
+            let [own, _] = names(&run.scheme, i);
+            out.push((own, run));
+        }
+    }
+    out
+}
+
+/// The trace of `flow` in `run`.
+pub(super) fn replay(
+    dir: &RunDir,
+    manifest: &Manifest,
+    run: &ManifestRun,
+    flow: u32,
+) -> Result<TraceTables, LabError> {
+    let point = manifest.points.iter().position(|p| *p == run.key.point).unwrap_or_default();
+    let again = |reason: &str| LabError::NotAgain {
+        key: Box::new(run.key.clone()),
+        reason: reason.to_owned(),
+        version: manifest.version.clone(),
+        command: manifest.command.clone(),
+    };
+    let texts: Vec<String> =
+        names(&run.key.scheme, point).iter().filter_map(|name| dir.read(name).ok()).collect();
+    if texts.is_empty() {
+        return Err(again("the directory does not hold its written-out scenario"));
+    }
+    let spec = texts
+        .iter()
+        .find_map(|text| derive(text, &run.key, &run.hash))
+        .ok_or_else(|| again("its written-out scenario means something else by now"))?;
+    let mut setup = spec.setup()?;
+    setup.probes = ProbePlan { trace: vec![flow], ..ProbePlan::default() };
+    let outcome = lowtide_host::run(&setup, &mut |_| false)
+        .map_err(|error| LabError::Run { key: Box::new(run.key.clone()), error })?;
+    if digest_text(outcome.digest) != run.digest {
+        return Err(again("it comes out with another digest"));
+    }
+    Ok(TraceTables::new(&outcome))
+}

@@ -1,0 +1,255 @@
+//! One flow of a run directory: made again or recorded, explained, drawn, captured.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lowtide_lab::flow::{
+    Choice, Explanation, Happening, Vantage, Window, capture, explain, plot, traced,
+};
+use lowtide_lab::{LabError, Options, execute};
+use lowtide_record::{RunDir, TRACE_TABLES};
+use lowtide_scenario::Scenario;
+use lowtide_wire::{Ecn, Flags, packet};
+
+/// Two long flows and ten short ones; what `settings` say comes on top.
+fn run(dir: &Path, settings: &[(&str, &str)], sweep: Option<(&str, [&str; 2])>) -> String {
+    let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");
+    let small = [
+        ("traffic.long.size", "400 kB"),
+        ("traffic.short.size", "20 kB"),
+        ("traffic.short.start", "2 ms"),
+        ("run.seeds", "2"),
+        ("compare.schemes", "sack, dctcp"),
+    ];
+    let all = small.iter().chain(settings);
+    let mut scenario = all.fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
+    if let Some((key, values)) = sweep {
+        scenario = scenario.with_sweep(key, &values.map(str::to_owned)).expect("a key");
+    }
+    let options = Options {
+        dir: dir.to_path_buf(),
+        jobs: 2,
+        afresh: false,
+        source: "schema = 1\n",
+        command: "lowtide run queue-buildup",
+        clock: &|| Duration::ZERO,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+    };
+    execute(&scenario.expand().expect("a right scenario"), &options)
+        .expect("it runs")
+        .results
+        .digest
+}
+
+fn flow(name: &str, scheme: &str) -> Choice {
+    Choice { flow: name.to_owned(), scheme: Some(scheme.to_owned()), ..Choice::default() }
+}
+
+const SMALL_BUFFER: &[(&str, &str)] = &[("switch.buffer", "30 kB")];
+
+#[test]
+fn the_parts_of_the_time_add_up_to_it() {
+    let temp = tempfile::tempdir().unwrap();
+    for (name, settings) in [("deep", &[][..]), ("small", SMALL_BUFFER)] {
+        let dir = temp.path().join(name);
+        run(&dir, settings, None);
+        for number in 0..12 {
+            for traced in
+                traced(&dir, &Choice { scheme: None, ..flow(&number.to_string(), "") }).unwrap()
+            {
+                let told = Explanation::of(&traced);
+                let place = format!("{name}, flow {number}, {}", told.key);
+                assert_eq!(Some(told.total_ps), traced.flow.fct_ps, "{place}");
+                let sum: u64 = told.shares.iter().map(|s| s.time_ps).sum();
+                assert_eq!(sum, told.total_ps, "{place}");
+                let of = |cause: &str| -> u64 {
+                    told.shares.iter().filter(|s| s.cause == cause).map(|s| s.time_ps).sum()
+                };
+                let handshake: u64 =
+                    told.shares.iter().filter(|s| s.phase == "handshake").map(|s| s.time_ps).sum();
+                let took = traced.flow.established_ps.unwrap() - traced.flow.start_ps;
+                assert_eq!(handshake, took, "{place}");
+                // A timer may have fired beside the chain, but the chain waits only for one that did.
+                assert!(traced.flow.rto_count > 0 || of("rto") == 0, "{place}");
+                assert_eq!(told.key.seed, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_happened_to_segments_agrees_with_the_counters() {
+    let temp = tempfile::tempdir().unwrap();
+    run(temp.path(), SMALL_BUFFER, None);
+    let one = |name: &str, scheme: &str| {
+        let traced = traced(temp.path(), &flow(name, scheme)).unwrap().remove(0);
+        (Explanation::of(&traced), traced.flow)
+    };
+    let (told, row) = one("long.1", "sack");
+    let lost = told.events.iter().filter(|e| matches!(e.what, Happening::Loss { .. })).count();
+    assert!(lost > 0 && row.bytes_retrans > 0);
+    for event in &told.events {
+        if let Happening::Loss { by, queue, again, .. } = &event.what {
+            assert_eq!((*by, queue.as_str()), ("buffer", "switch0->receivers.0"));
+            assert!(again.as_ref().unwrap().time_ps > event.time_ps);
+        }
+    }
+    let (told, row) = one("0", "dctcp");
+    let mut marked = 0;
+    let mut cuts = 0;
+    for event in &told.events {
+        match &event.what {
+            Happening::Mark { segment, queue_packets, echo, cut, .. } => {
+                assert!(*queue_packets > 15, "K is 15 pkt there");
+                let echo = echo.as_ref().filter(|_| segment.to_string().starts_with("seq"));
+                if let Some(echo) = echo {
+                    marked += 1448;
+                    assert!(echo.sent_ps > event.time_ps && echo.received_ps > Some(echo.sent_ps));
+                }
+                cuts += u64::from(cut.is_some());
+            }
+            Happening::Sender { did, .. } => cuts += u64::from(did.contains("cut")),
+            Happening::Loss { .. } => {}
+        }
+    }
+    assert_eq!(cuts, row.ecn_reductions);
+    assert!(row.ecn_reductions > 0 && marked / 1448 >= row.marked_bytes / 1448);
+    assert!(told.text(3).contains(&format!("and {} more (--all)", told.events.len() - 3)));
+    let text = told.text(usize::MAX);
+    let line = text.lines().find(|l| l.contains(" marked CE at ")).unwrap();
+    assert!(line.contains("switch0->receivers.0 (queue ") && line.contains(" > K "), "{line}");
+    assert!(text.contains("; echoed by ACK ") && text.contains("; cut cwnd "));
+}
+
+#[test]
+fn recorded_and_made_again_are_the_same() {
+    let temp = tempfile::tempdir().unwrap();
+    let (plain, with) = (temp.path().join("plain"), temp.path().join("with"));
+    let digest = run(&plain, &[], None);
+    assert_eq!(
+        digest,
+        run(&with, &[("probes.trace", "0, short.3")], None),
+        "tracing touches nothing"
+    );
+    assert!(TRACE_TABLES.iter().all(|t| !plain.join(format!("{t}.parquet")).exists()));
+    let refused = RunDir::open(&plain).unwrap().0.table(TRACE_TABLES[0]).unwrap_err();
+    assert!(refused.to_string().contains("--trace"), "{refused}");
+    // Without what a replay needs, only what was recorded is left.
+    fs::remove_dir_all(with.join("resolved")).unwrap();
+    for name in ["0", "5", "short.3"] {
+        let choice = flow(name, "dctcp");
+        let (a, b) = (traced(&plain, &choice).unwrap(), traced(&with, &choice).unwrap());
+        let (a, b) = (&a[0], &b[0]);
+        assert_eq!(a.flow, b.flow);
+        assert_eq!(a.tables.senders.len(), b.tables.senders.len());
+        assert_eq!(a.tables.hops.len(), b.tables.hops.len());
+        assert_eq!(Explanation::of(a), Explanation::of(b));
+        let both = [a, b].map(|t| plot(t, Window::default()).unwrap());
+        assert_eq!(both[0].svg, both[1].svg);
+    }
+    let error = traced(&with, &flow("1", "dctcp")).unwrap_err();
+    assert!(error.to_string().contains("cannot be made again"), "{error}");
+    let report = fs::read_to_string(with.join("report.html")).unwrap();
+    assert!(report.contains("id=\"flow-0-dctcp\"") && report.contains("id=\"flow-5-sack\""));
+    assert!(!fs::read_to_string(plain.join("report.html")).unwrap().contains("id=\"flow-"));
+}
+
+#[test]
+fn any_point_can_be_made_again() {
+    let temp = tempfile::tempdir().unwrap();
+    // The profile decides values that the written-out scenario of another point holds fast.
+    run(temp.path(), &[], Some(("transport.profile", ["rfc", "linux"])));
+    for profile in ["rfc", "linux"] {
+        let point = vec![("transport.profile".to_owned(), profile.to_owned())];
+        let choice = Choice { point, seed: Some(2), ..flow("short.0", "sack") };
+        let told = explain(temp.path(), &choice).unwrap().remove(0);
+        assert_eq!(told.key.point.get("transport.profile"), Some(profile));
+        assert_eq!((told.key.seed, told.flow), (2, 2));
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("out");
+    run(&dir, &[], None);
+    let wrong = |choice: Choice| match traced(&dir, &choice).unwrap_err() {
+        LabError::Choice { message, help } => format!("{message}; {}", help.unwrap_or_default()),
+        other => panic!("{other}"),
+    };
+    assert_eq!(wrong(flow("12", "sack")), "there is no flow 12; there are 12, 0 to 11");
+    assert!(wrong(flow("short", "sack")).starts_with("`short` names 10 flows"));
+    assert_eq!(wrong(flow("0", "dx")), "no scheme `dx` was run; there are sack, dctcp");
+    let seed = Choice { seed: Some(9), ..flow("0", "sack") };
+    assert_eq!(wrong(seed), "no run has the seed 9; there are 1, 2");
+    let point = vec![("a".to_owned(), "b".to_owned())];
+    assert!(wrong(Choice { point, ..flow("0", "sack") }).starts_with("no run is at a = b"));
+    let late = Window { from: Some(lowtide_units::Duration::from_secs(9)), to: None };
+    let one = traced(&dir, &flow("0", "sack")).unwrap().remove(0);
+    assert!(plot(&one, late).unwrap_err().to_string().contains("nothing in that window"));
+    // A scenario that means something else by now is not passed off as the run.
+    let path = dir.join("resolved/sack.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("k = \"20 pkt\"", "k = \"19 pkt\"")).unwrap();
+    let error = traced(&dir, &flow("0", "sack")).unwrap_err();
+    assert!(matches!(error, LabError::NotAgain { .. }), "{error}");
+    let error = traced(temp.path(), &flow("0", "sack")).unwrap_err();
+    assert!(error.to_string().contains("manifest.json"), "{error}");
+}
+
+/// The packets of a capture: stamp in nanoseconds, bytes, original length.
+fn packets(file: &[u8]) -> Vec<(u64, Vec<u8>, u32)> {
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().expect("four"));
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < file.len() {
+        let (kind, len) = (word(at), word(at + 4) as usize);
+        if kind == 6 {
+            let stamp = u64::from(word(at + 12)) << 32 | u64::from(word(at + 16));
+            let kept = word(at + 20) as usize;
+            out.push((stamp, file[at + 28..at + 28 + kept].to_vec(), word(at + 24)));
+        }
+        at += len;
+    }
+    assert_eq!(at, file.len(), "whole blocks");
+    out
+}
+
+#[test]
+fn captures_hold_the_headers_as_they_were() {
+    let temp = tempfile::tempdir().unwrap();
+    run(temp.path(), &[], None);
+    let one = traced(temp.path(), &flow("0", "dctcp")).unwrap().remove(0);
+    let read = |vantage| -> Vec<_> {
+        let mut before = 0;
+        packets(&capture(&one, vantage).unwrap())
+            .into_iter()
+            .map(|(stamp, mut bytes, whole)| {
+                assert!(before <= stamp, "in order");
+                before = stamp;
+                let kept = bytes.len();
+                bytes.resize(whole as usize, 0);
+                let (_, segment, payload) =
+                    packet::parse(&bytes).expect("right down to the checksums");
+                assert_eq!(payload.start, kept, "headers whole, payload cut off");
+                segment
+            })
+            .collect()
+    };
+    let ends = |vantage| read(vantage).into_iter().filter(|s| s.ecn == Ecn::Ce).count();
+    let [sender, receiver, between] =
+        [Vantage::Sender, Vantage::Receiver, Vantage::Bottleneck].map(ends);
+    assert_eq!(sender, 0, "nothing is marked when it is sent");
+    assert!(receiver > 0 && between >= receiver);
+    let at_sender = read(Vantage::Sender);
+    let syn = &at_sender[0];
+    assert!(syn.flags.contains(Flags::SYN | Flags::ECE | Flags::CWR));
+    assert!(syn.options.mss.is_some() && syn.options.sack_permitted);
+    let bytes: u64 = at_sender.iter().map(|s| u64::from(s.payload_len)).sum();
+    assert_eq!(bytes, 400_000);
+    assert!(at_sender.iter().any(|s| s.payload_len == 0 && s.flags.contains(Flags::ECE)));
+    assert!(at_sender.iter().any(|s| s.payload_len > 0 && s.flags.contains(Flags::CWR)));
+}

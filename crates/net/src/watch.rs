@@ -1,0 +1,131 @@
+//! What becomes of the packets of chosen connections at every port, for traces.
+//!
+//! Contract: it looks and changes nothing, neither the run nor its digest; a network that is not
+//! watched pays one branch per hop. A port is watched from the first packet of a chosen connection on
+//! that comes to it; from then on every packet there is noted, because those of others are what the
+//! chosen ones wait for.
+
+use lowtide_units::Instant;
+
+use crate::Occupancy;
+use crate::packet::PacketId;
+use crate::port::{Entered, Refusal};
+
+/// What a port decided about a packet, and which of its parts did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// It took the packet in as it was.
+    Queued,
+    /// The marker set CE.
+    Marked,
+    /// The buffer had no room.
+    DroppedByBuffer,
+    /// The marker dropped it.
+    DroppedByMarker,
+    /// The line lost it, at random.
+    Lost,
+}
+
+/// One packet at one port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passage {
+    /// When it came.
+    pub at: Instant,
+    /// Number of the port.
+    pub port: u32,
+    /// Number of the packet, counted from one over the packets of chosen connections; zero for others.
+    pub packet: u64,
+    /// [`crate::Packet::src_conn`] of it.
+    pub src_conn: u32,
+    /// Its IP bytes.
+    pub size: u32,
+    /// The queue that it found, as the port counts it.
+    pub found: Occupancy,
+    /// What became of it.
+    pub decision: Decision,
+    /// When the line begins to send it; `at` for one that was dropped.
+    pub start: Instant,
+    /// When the line has sent it; `at` for one that was dropped.
+    pub departure: Instant,
+}
+
+/// Who is watched, and what was seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    /// By number of the connection.
+    conns: Vec<bool>,
+    /// By number of the port.
+    ports: Vec<bool>,
+    /// Number and connection of each packet under way, by its place in the pool.
+    under_way: Vec<(u64, u32)>,
+    given: u64,
+    /// The packet that entered the network last.
+    last: u64,
+    passages: Vec<Passage>,
+}
+
+impl Watch {
+    pub(crate) fn new(conns: &[u32], ports: usize) -> Self {
+        let most = conns.iter().max().map_or(0, |c| *c as usize + 1);
+        let mut watch =
+            Self { conns: vec![false; most], ports: vec![false; ports], ..Self::default() };
+        for conn in conns {
+            watch.conns[*conn as usize] = true;
+        }
+        watch
+    }
+
+    /// A packet of `src_conn` enters the network.
+    pub(crate) fn enters(&mut self, id: PacketId, src_conn: u32) {
+        let chosen = self.conns.get(src_conn as usize).is_some_and(|c| *c);
+        self.given += u64::from(chosen);
+        self.last = if chosen { self.given } else { 0 };
+        if id.index() >= self.under_way.len() {
+            self.under_way.resize(id.index() + 1, (0, 0));
+        }
+        self.under_way[id.index()] = (self.last, src_conn);
+    }
+
+    /// A packet has reached its host; its number.
+    pub(crate) fn leaves(&self, id: PacketId) -> u64 {
+        self.under_way.get(id.index()).map_or(0, |u| u.0)
+    }
+
+    /// A packet of `size` bytes came to `port`; `service` is how long the line needs for it.
+    pub(crate) fn passes(
+        &mut self,
+        (at, port): (Instant, u32),
+        (id, size): (PacketId, u32),
+        found: Occupancy,
+        entered: &Entered,
+        service: lowtide_units::Duration,
+    ) {
+        let (packet, src_conn) = self.under_way.get(id.index()).copied().unwrap_or_default();
+        let Some(watched) = self.ports.get_mut(port as usize) else { return };
+        *watched |= packet > 0;
+        if !*watched {
+            return;
+        }
+        let (decision, departure) = match *entered {
+            Entered::Queued { departure, marked: false } => (Decision::Queued, Some(departure)),
+            Entered::Queued { departure, marked: true } => (Decision::Marked, Some(departure)),
+            Entered::Dropped(Refusal::Full) => (Decision::DroppedByBuffer, None),
+            Entered::Dropped(Refusal::Marker) => (Decision::DroppedByMarker, None),
+            Entered::Dropped(Refusal::Lost) => (Decision::Lost, None),
+        };
+        let back = |d: Instant| Instant::from_ps(d.as_ps().saturating_sub(service.as_ps()));
+        let start = departure.map_or(at, back);
+        let departure = departure.unwrap_or(at);
+        let passage =
+            Passage { at, port, packet, src_conn, size, found, decision, start, departure };
+        self.passages.push(passage);
+    }
+
+    pub(crate) const fn last(&self) -> u64 {
+        self.last
+    }
+
+    pub(crate) fn into_passages(self) -> Vec<Passage> {
+        self.passages
+    }
+}

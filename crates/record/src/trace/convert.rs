@@ -1,0 +1,134 @@
+//! From the trace of a run to its tables.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use lowtide_host::{Outcome, SegmentEvent, SegmentRow, SenderRow, TracedFlow};
+use lowtide_net::{Decision, Passage};
+use lowtide_units::Duration;
+use lowtide_wire::{Addresses, Ecn, Flags, SeqNum, packet};
+
+use super::{TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};
+
+impl TraceTables {
+    /// The rows of what was traced in a run; empty when nothing was.
+    pub fn new(outcome: &Outcome) -> Self {
+        let Some(trace) = &outcome.trace else { return Self::default() };
+        let name = |queue: u32| {
+            outcome.queues.get(queue as usize).map_or_else(String::new, |q| q.name.clone())
+        };
+        let flow = |id: u32| trace.flows.iter().find(|f| f.id == id);
+        Self {
+            segments: trace.segments.iter().map(|s| segment_row(s, flow(s.flow))).collect(),
+            hops: trace.passages.iter().map(|p| hop_row(p, name(p.port))).collect(),
+            senders: trace.senders.iter().map(sender_row).collect(),
+        }
+    }
+}
+
+fn segment_row(row: &SegmentRow, flow: Option<&TracedFlow>) -> TraceSegmentRow {
+    let s = &row.segment;
+    let sent = row.event == SegmentEvent::Sent;
+    let acks = s.flags.contains(Flags::ACK);
+    // A block lies near the acknowledgement that it comes with.
+    let near = |at: SeqNum| row.acked.saturating_add_signed(i64::from(at.diff(s.ack)));
+    let blocks = s.options.sack.as_slice().iter();
+    let blocks: Vec<String> = blocks.map(|(a, b)| format!("{}-{}", near(*a), near(*b))).collect();
+    TraceSegmentRow {
+        time_ps: row.at.as_ps(),
+        flow: row.flow,
+        packet: row.packet,
+        place: if row.from_client == sent { "sender" } else { "receiver" }.to_owned(),
+        event: match row.event {
+            SegmentEvent::Sent => "sent",
+            SegmentEvent::Received => "received",
+            SegmentEvent::Refused => "refused",
+        }
+        .to_owned(),
+        trigger: row.trigger.name().to_owned(),
+        cause: (row.cause > 0).then_some(row.cause),
+        seq_bytes: row.stream,
+        len_bytes: s.payload_len,
+        ack_bytes: acks.then_some(row.acked),
+        flags: format!("{:?}", s.flags),
+        ecn: match s.ecn {
+            Ecn::NotEct => "not-ect",
+            Ecn::Ect0 => "ect0",
+            Ecn::Ect1 => "ect1",
+            Ecn::Ce => "ce",
+        }
+        .to_owned(),
+        window: s.window,
+        sack: (!blocks.is_empty()).then(|| blocks.join(" ")),
+        tsval: s.options.timestamps.map(|t| t.value),
+        tsecr: s.options.timestamps.map(|t| t.echo),
+        retransmission: row.retransmission,
+        header: flow.map_or_else(String::new, |flow| header(row, flow)),
+    }
+}
+
+/// The headers as on the wire. Empty where they do not fit, which a connection never sends.
+fn header(row: &SegmentRow, flow: &TracedFlow) -> String {
+    let (src, dst) =
+        if row.from_client { (flow.client, flow.server) } else { (flow.server, flow.client) };
+    let addresses = match (src, dst) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => Addresses::V4 { src, dst },
+        (IpAddr::V6(src), IpAddr::V6(dst)) => Addresses::V6 { src, dst },
+        _ => return String::new(),
+    };
+    let mut bytes = [0; packet::MAX_HEADERS_LEN];
+    let len = packet::emit_headers(&addresses, &row.segment, &mut bytes).unwrap_or(0);
+    bytes.iter().take(len).fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn hop_row(p: &Passage, name: String) -> TraceHopRow {
+    TraceHopRow {
+        time_ps: p.at.as_ps(),
+        queue: p.port,
+        name,
+        flow: p.src_conn / 2,
+        from_sender: p.src_conn.is_multiple_of(2),
+        packet: (p.packet > 0).then_some(p.packet),
+        size_bytes: p.size,
+        verdict: match p.decision {
+            Decision::Queued => "queued",
+            Decision::Marked => "marked",
+            Decision::DroppedByBuffer => "dropped-by-buffer",
+            Decision::DroppedByMarker => "dropped-by-marker",
+            Decision::Lost => "lost",
+        }
+        .to_owned(),
+        queue_packets: p.found.packets,
+        queue_bytes: p.found.bytes,
+        start_ps: p.start.as_ps(),
+        departure_ps: p.departure.as_ps(),
+    }
+}
+
+fn sender_row(row: &SenderRow) -> TraceSenderRow {
+    let events: Vec<&str> = row.events.names().collect();
+    TraceSenderRow {
+        time_ps: row.at.as_ps(),
+        flow: row.flow,
+        trigger: row.trigger.name().to_owned(),
+        cause: (row.cause > 0).then_some(row.cause),
+        events: (!events.is_empty()).then(|| events.join(" ")),
+        state: row.state_name().to_owned(),
+        phase: row.phase.name().to_owned(),
+        cwnd_bytes: row.cwnd,
+        ssthresh_bytes: row.ssthresh,
+        srtt_ns: row.srtt.map(Duration::as_ns),
+        rttvar_ns: row.rttvar.as_ns(),
+        rto_ns: row.rto.as_ns(),
+        in_flight_bytes: row.in_flight,
+        dctcp_alpha_q20: row.alpha_q20,
+        bytes_acked: row.acked,
+        snd_wnd_bytes: row.snd_wnd,
+        mss_bytes: row.mss,
+        limited_by: row.limited_by_name().to_owned(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Traced flows as tables: rows, from what a run left behind, and back from disk.
+//!
+//! Contract: the header of a segment in [`TraceSegmentRow::header`] is what a capture would hold; the
+//! other columns say the same in numbers.
+
+mod convert;
+mod rows;
+
+use std::path::Path;
+
+pub use rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
+
+use crate::error::RecordError;
+use crate::key::RunKey;
+use crate::parquet;
+use crate::table::Row;
+
+/// The names of the tables of traced flows.
+pub const TRACE_TABLES: [&str; 3] =
+    [TraceSegmentRow::TABLE, TraceHopRow::TABLE, TraceSenderRow::TABLE];
+
+/// Everything about the traced flows of one run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct TraceTables {
+    /// Their segments at both ends, in order of time.
+    pub segments: Vec<TraceSegmentRow>,
+    /// Every packet at the ports on their way, in order of time.
+    pub hops: Vec<TraceHopRow>,
+    /// Their senders, in order of time.
+    pub senders: Vec<TraceSenderRow>,
+}
+
+impl TraceTables {
+    /// Nothing was traced.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty() && self.hops.is_empty() && self.senders.is_empty()
+    }
+
+    /// Writes the tables of one run into `place`, unless there is nothing to write.
+    pub(crate) fn write(&self, place: &Path, key: &RunKey) -> Result<(), RecordError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        crate::dir::write_rows(place, key, &self.segments)?;
+        crate::dir::write_rows(place, key, &self.hops)?;
+        crate::dir::write_rows(place, key, &self.senders)
+    }
+
+    /// The rows of `run` from the merged tables in `root`; empty when nothing was traced.
+    pub(crate) fn read(root: &Path, run: u32) -> Result<Self, RecordError> {
+        fn rows<R: Row>(root: &Path, run: u32) -> Result<Vec<R>, RecordError> {
+            let path = root.join(format!("{}.parquet", R::TABLE));
+            if !path.exists() {
+                return Ok(Vec::new());
+            }
+            let rows = parquet::read::<R>(&path, Some(&[run]))?;
+            Ok(rows.into_iter().map(|(_, row)| row).collect())
+        }
+        Ok(Self { segments: rows(root, run)?, hops: rows(root, run)?, senders: rows(root, run)? })
+    }
+
+    /// The same for one flow, as if it alone had been traced: its segments and its sender, and at each
+    /// port on its way all packets from its first one on.
+    #[must_use]
+    pub fn of_flow(mut self, flow: u32) -> Self {
+        self.segments.retain(|r| r.flow == flow);
+        self.senders.retain(|r| r.flow == flow);
+        let mut ports = std::collections::BTreeSet::new();
+        self.hops.retain(|h| {
+            if h.flow == flow && h.packet.is_some() {
+                ports.insert(h.queue);
+            }
+            ports.contains(&h.queue)
+        });
+        self
+    }
+}
