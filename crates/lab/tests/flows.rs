@@ -50,6 +50,9 @@ fn flow(name: &str, scheme: &str) -> Choice {
 
 const SMALL_BUFFER: &[(&str, &str)] = &[("switch.buffer", "30 kB")];
 
+/// DCTCP is marked before the buffer is full.
+const EARLY_MARKS: &[(&str, &str)] = &[("switch.buffer", "60 kB"), ("switch.mark.k", "15 pkt")];
+
 #[test]
 fn the_parts_of_the_time_add_up_to_it() {
     let temp = tempfile::tempdir().unwrap();
@@ -84,11 +87,11 @@ fn the_parts_of_the_time_add_up_to_it() {
 fn what_happened_to_segments_agrees_with_the_counters() {
     let temp = tempfile::tempdir().unwrap();
     run(temp.path(), SMALL_BUFFER, None);
-    let one = |name: &str, scheme: &str| {
-        let traced = traced(temp.path(), &flow(name, scheme)).unwrap().remove(0);
+    let one = |root: &Path, name: &str, scheme: &str| {
+        let traced = traced(root, &flow(name, scheme)).unwrap().remove(0);
         (Explanation::of(&traced), traced.flow)
     };
-    let (told, row) = one("long.1", "sack");
+    let (told, row) = one(temp.path(), "long.1", "sack");
     let lost = told.events.iter().filter(|e| matches!(e.what, Happening::Loss { .. })).count();
     assert!(lost > 0 && row.bytes_retrans > 0);
     for event in &told.events {
@@ -97,7 +100,9 @@ fn what_happened_to_segments_agrees_with_the_counters() {
             assert!(again.as_ref().unwrap().time_ps > event.time_ps);
         }
     }
-    let (told, row) = one("0", "dctcp");
+    let temp = tempfile::tempdir().unwrap();
+    run(temp.path(), EARLY_MARKS, None);
+    let (told, row) = one(temp.path(), "0", "dctcp");
     let mut marked = 0;
     let mut cuts = 0;
     for event in &told.events {

@@ -269,9 +269,9 @@ fn bundles_are_schemes_of_the_file() {
 fn a_bundle_may_bring_its_profile_to_hosts_that_name_none() {
     let text = with(
         "[compare]\nschemes = [\"ecn\", \"old\"]\n\
-         [compare.bundles.old]\nprofile = \"linux\"\nbase = \"ecn\"\n",
+         [compare.bundles.old]\nprofile = \"rfc\"\nbase = \"ecn\"\n",
     )
-    .replace("[hosts.receivers]", "[hosts.receivers]\nprofile = \"rfc\"");
+    .replace("[hosts.receivers]", "[hosts.receivers]\nprofile = \"linux\"");
     let plan = plan(&text);
     let (ecn, old) = (plan.runs[0].setup().unwrap(), plan.runs[1].setup().unwrap());
     let receiver = ecn.hosts.len() - 1;

@@ -208,12 +208,18 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_band() {
-        let band = |rest: &str| claim(rest).unwrap().claims[0].band();
-        assert_eq!(band("kind = \"ratio\"\nreported = 4.0"), [3.0, 5.0]);
-        assert_eq!(band("kind = \"simulation\"\nreported = 100.0"), [85.0, 115.0]);
-        assert_eq!(band("kind = \"testbed\"\nreported = 100.0"), [70.0, 130.0]);
-        assert_eq!(band("kind = \"difference\"\nreported = -1.0\nband = 0.5"), [-1.5, -0.5]);
-        assert_eq!(band("kind = \"ordering\"\nat-most = 2.0"), [f64::NEG_INFINITY, 2.0]);
+        let band = |rest: &str| claim(rest).unwrap().claims[0].band().map(Some);
+        assert_eq!(band("kind = \"ratio\"\nreported = 4.0"), [Some(3.0), Some(5.0)]);
+        assert_eq!(band("kind = \"simulation\"\nreported = 100.0"), [Some(85.0), Some(115.0)]);
+        assert_eq!(band("kind = \"testbed\"\nreported = 100.0"), [Some(70.0), Some(130.0)]);
+        assert_eq!(
+            band("kind = \"difference\"\nreported = -1.0\nband = 0.5"),
+            [Some(-1.5), Some(-0.5)]
+        );
+        assert_eq!(
+            band("kind = \"ordering\"\nat-most = 2.0"),
+            [Some(f64::NEG_INFINITY), Some(2.0)]
+        );
     }
 
     #[test]

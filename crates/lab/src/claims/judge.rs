@@ -70,44 +70,13 @@ pub(crate) fn judge(
     values: &[Option<f64>],
     trials: Option<&[Option<f64>]>,
 ) -> Judged {
-    let mut band = claim.band();
-    let over = OverSeeds::new(values);
-    let mut own = None;
-    let (measured, ci95, verdict) = match trials {
-        Some(trials) => {
-            let total = |v: &[Option<f64>]| v.iter().copied().sum::<Option<f64>>();
-            match total(values).zip(total(trials)).filter(|(_, n)| *n > 0.0) {
-                Some((k, n)) => {
-                    let interval = binomial(k, n);
-                    (Some(k / n), Some(interval), rate(claim, k / n, interval))
-                }
-                None => (None, None, Verdict::Undecided),
-            }
-        }
-        None => {
-            if let (Kind::Difference, Some([low, high])) = (claim.kind, over.ci95) {
-                let (middle, half) = ((band[0] + band[1]) / 2.0, (high - low) / 2.0);
-                band = [band[0].min(middle - half), band[1].max(middle + half)];
-            }
-            let alone = over.ci95.is_none() && !over.seed_independent;
-            let interval = over.ci95.or_else(|| over.mean.map(|m| [m, m]));
-            let verdict = match interval {
-                None => {
-                    own = Some(format!("{} of {} seeds have a value", over.values, over.seeds));
-                    Verdict::Undecided
-                }
-                Some(_) if alone => {
-                    own = Some("one seed has no interval".to_owned());
-                    Verdict::Undecided
-                }
-                Some(i) => place(i, band, claim.direction()),
-            };
-            (over.mean, over.ci95, verdict)
-        }
+    let Found { measured, ci95, band, verdict, why } = match trials {
+        Some(trials) => share(claim, values, trials),
+        None => value(claim, &OverSeeds::new(values)),
     };
     let reason = match verdict {
         Verdict::Reproduced => None,
-        _ => own.or_else(|| claim.reason.clone()),
+        _ => why.map(str::to_owned).or_else(|| claim.reason.clone()),
     };
     Judged {
         id: format!("{row}/{}", claim.id),
@@ -123,6 +92,51 @@ pub(crate) fn judge(
         verdict,
         reason,
         calibrated: claim.calibrated,
+    }
+}
+
+struct Found {
+    measured: Option<f64>,
+    ci95: Option<[f64; 2]>,
+    band: [f64; 2],
+    verdict: Verdict,
+    /// Why it cannot be judged.
+    why: Option<&'static str>,
+}
+
+fn value(claim: &Claim, over: &OverSeeds) -> Found {
+    let mut band = claim.band();
+    if let (Kind::Difference, Some([low, high])) = (claim.kind, over.ci95) {
+        let (middle, half) = (f64::midpoint(band[0], band[1]), (high - low) / 2.0);
+        band = [band[0].min(middle - half), band[1].max(middle + half)];
+    }
+    let interval =
+        over.ci95.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
+    let (verdict, why) = match interval {
+        Some(interval) => (place(interval, band, claim.direction()), None),
+        None if over.mean.is_some() => (Verdict::Undecided, Some("one seed has no interval")),
+        None => (Verdict::Undecided, Some("not every seed has a value")),
+    };
+    Found { measured: over.mean, ci95: over.ci95, band, verdict, why }
+}
+
+/// A share of events, over all seeds together.
+fn share(claim: &Claim, events: &[Option<f64>], trials: &[Option<f64>]) -> Found {
+    let total = |v: &[Option<f64>]| v.iter().copied().sum::<Option<f64>>();
+    let band = claim.band();
+    match total(events).zip(total(trials)).filter(|(_, n)| *n > 0.0) {
+        Some((k, n)) => {
+            let interval = binomial(k, n);
+            let verdict = rate(claim, k / n, interval);
+            Found { measured: Some(k / n), ci95: Some(interval), band, verdict, why: None }
+        }
+        None => Found {
+            measured: None,
+            ci95: None,
+            band,
+            verdict: Verdict::Undecided,
+            why: Some("it could never have happened"),
+        },
     }
 }
 
@@ -194,7 +208,7 @@ mod tests {
         let ratio = claim("kind = \"ratio\"\nreported = 4.0");
         let judged = judge("p-fig1", &ratio, &[Some(4.0), None], None);
         assert_eq!(judged.verdict, Verdict::Undecided);
-        assert_eq!(judged.reason.as_deref(), Some("1 of 2 seeds have a value"));
+        assert_eq!(judged.reason.as_deref(), Some("not every seed has a value"));
         assert_eq!(judged.id, "p-fig1/a");
     }
 

@@ -5,6 +5,7 @@
 //! leave one scheme and one point of the sweep. A seed without rows has no value.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use lowtide_record::{Frame, FrameValues, RunDir, read_frame};
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
@@ -35,7 +36,8 @@ pub enum Measure {
 #[serde(deny_unknown_fields)]
 pub struct Metric {
     /// Its name, as `fct_ms.mean`.
-    pub metric: String,
+    #[serde(rename = "metric")]
+    pub name: String,
     /// The traffic group.
     #[serde(default)]
     pub group: Option<String>,
@@ -66,7 +68,7 @@ pub struct Rows {
     pub table: String,
     /// The column; of `count` any.
     pub column: String,
-    /// The rows that count: a value, or from and to (exclusive), with units as in scenarios.
+    /// The rows that count: a value, or from and to, with units as in scenarios.
     #[serde(default)]
     pub r#where: BTreeMap<String, Filter>,
     /// Of a table over time: only rows at whole multiples of this, as a paper samples.
@@ -96,12 +98,12 @@ pub enum Filter {
     Flag(bool),
     /// A number in the column's unit.
     Number(f64),
-    /// From and to (exclusive).
+    /// From and to.
     Range {
         /// Not before.
         #[serde(default)]
         from: Option<Box<Filter>>,
-        /// Before.
+        /// Not after.
         #[serde(default)]
         to: Option<Box<Filter>>,
     },
@@ -196,7 +198,7 @@ impl Measure {
         match self {
             Self::Metric(metric) => metric.values(of),
             Self::Rows(rows) => rows.values(of),
-            Self::Ratio(pair) => two(pair, |a, b| (b != 0.0).then(|| a / b)),
+            Self::Ratio(pair) => two(pair, |a, b| (b.abs() > 0.0).then(|| a / b)),
             Self::Difference(pair) => two(pair, |a, b| Some(a - b)),
             Self::Sum(parts) => {
                 let mut sum = vec![Some(0.0); of.seeds.len()];
@@ -216,12 +218,12 @@ impl Metric {
         let known: Vec<&str> = match (&self.group, &self.queue) {
             (Some(_), None) => GROUP.iter().map(|m| m.name).collect(),
             (None, Some(_)) => QUEUE.iter().map(|m| m.name).collect(),
-            _ => return Err(format!("`{}` is of a `group` or of a `queue`", self.metric)),
+            _ => return Err(format!("`{}` is of a `group` or of a `queue`", self.name)),
         };
-        if known.contains(&self.metric.as_str()) {
+        if known.contains(&self.name.as_str()) {
             return Ok(());
         }
-        Err(format!("there is no metric `{}`; there are {}", self.metric, known.join(", ")))
+        Err(format!("there is no metric `{}`; there are {}", self.name, known.join(", ")))
     }
 
     fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
@@ -234,22 +236,22 @@ impl Metric {
             let mut found = runs.iter().filter(|r| r.key.seed == *seed);
             let run = match (found.next(), found.next()) {
                 (Some(run), None) => run,
-                (None, _) => return Err(format!("no run is what `{}` is of", self.metric)),
-                _ => return Err(format!("`{}` needs a scheme and a point", self.metric)),
+                (None, _) => return Err(format!("no run is what `{}` is of", self.name)),
+                _ => return Err(format!("`{}` needs a scheme and a point", self.name)),
             };
             match (&self.group, &self.queue) {
                 (Some(name), _) => {
                     let group = run.group(name).ok_or_else(|| {
                         missing("group", name, run.groups.iter().map(|g| g.name.as_str()))
                     })?;
-                    Ok(GROUP.iter().find(|m| m.name == self.metric).and_then(|m| m.of(group)))
+                    Ok(GROUP.iter().find(|m| m.name == self.name).and_then(|m| m.of(group)))
                 }
                 (None, name) => {
                     let name = name.as_deref().unwrap_or_default();
                     let queue = run.queue(name).ok_or_else(|| {
                         missing("queue", name, run.queues.iter().map(|q| q.name.as_str()))
                     })?;
-                    Ok(QUEUE.iter().find(|m| m.name == self.metric).and_then(|m| m.of(queue)))
+                    Ok(QUEUE.iter().find(|m| m.name == self.name).and_then(|m| m.of(queue)))
                 }
             }
         };
@@ -325,11 +327,10 @@ impl Rows {
                     }
                 }
                 FrameValues::Numbers(numbers) => {
-                    let (from, to) =
-                        filter.range(&column.unit).map_err(|e| format!("`{name}`: {e}"))?;
+                    let picked =
+                        filter.picked(&column.unit).map_err(|e| format!("`{name}`: {e}"))?;
                     for (keep, number) in keep.iter_mut().zip(numbers) {
-                        *keep &= number
-                            .is_some_and(|n| from <= n && (n < to || n == from && from == to));
+                        *keep &= number.is_some_and(|n| picked.contains(&n));
                     }
                 }
             }
@@ -340,7 +341,7 @@ impl Rows {
                 return Err(format!("the column `{TIME}` holds no numbers"));
             };
             for (keep, time) in keep.iter_mut().zip(times) {
-                *keep &= time.is_some_and(|t| t % step == 0.0);
+                *keep &= time.is_some_and(|t| (t % step).abs() < 0.5);
             }
         }
         Ok(keep)
@@ -348,16 +349,16 @@ impl Rows {
 }
 
 impl Filter {
-    /// From and to, in the column's unit; both the same for one value.
-    fn range(&self, unit: &str) -> Result<(f64, f64), String> {
+    /// What it picks, in the column's unit.
+    fn picked(&self, unit: &str) -> Result<RangeInclusive<f64>, String> {
         match self {
             Self::Range { from, to } => {
                 let end = |end: &Option<Box<Self>>, none| {
                     end.as_ref().map_or(Ok(none), |e| e.number(unit))
                 };
-                Ok((end(from, f64::NEG_INFINITY)?, end(to, f64::INFINITY)?))
+                Ok(end(from, f64::NEG_INFINITY)?..=end(to, f64::INFINITY)?)
             }
-            one => one.number(unit).map(|n| (n, n)),
+            one => one.number(unit).map(|n| n..=n),
         }
     }
 
