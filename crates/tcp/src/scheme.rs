@@ -78,7 +78,11 @@ pub static SCHEMES: &[Scheme] = &[
             set("feedback", "rfc3168", "no ECN, so it has nothing to decode"),
             set("delay-option", "true", "DX §V-B"),
             set("delay-echo", "mean", "DX §V-A"),
-            set("window-floor", "1", "DX eq. 1 has none; a segment is the least that can be sent"),
+            set(
+                "window-floor",
+                "2",
+                "DX eq. 1 has none; one segment would wait for the delayed-ACK timer",
+            ),
             set("freeze-growth", "off", "DX eq. 1: each round trip decides anew"),
             set("sack", "true", "RFC 2018"),
         ],

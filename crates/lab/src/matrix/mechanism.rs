@@ -206,7 +206,8 @@ pub(crate) fn of_starvation(
         Mechanism::CutsLess
     } else if winner.marked.zip(loser.marked).is_some_and(|(w, l)| l > w * t.mechanism.alike) {
         Mechanism::MarkedMore
-    } else if loser.rto_count > winner.rto_count {
+    } else if loser.rto_count > winner.rto_count || loser.signals.data_segments == 0 {
+        // A side that sends nothing after the warm-up waits for a timer that is longer than the run.
         Mechanism::Timeouts
     } else if unmarked(winner) && unmarked(loser) && cell.queue.drops > 0 {
         Mechanism::OutgrowsAfterLoss

@@ -137,6 +137,7 @@ mod tests {
             ece: Some(0.2),
             signals: SignalFacts {
                 cc: Some("dctcp".into()),
+                data_segments: 9000,
                 cwr_segments: 900,
                 marked_bytes: 1_000_000,
                 ece_acks: 3000,
