@@ -143,6 +143,8 @@ pub enum Reduce {
     Jain,
     /// Standard deviation of the differences from row to row: of a counter, how uneven its rate is.
     StepSd,
+    /// The largest rise from row to row.
+    MaxRise,
 }
 
 impl<'de> Deserialize<'de> for Measure {
@@ -398,7 +400,8 @@ impl Reduce {
             Self::Last => last,
             Self::Jain => sum * sum / (n * values.iter().map(|v| v * v).sum::<f64>()),
             Self::Sd => deviation(&values),
-            Self::StepSd => deviation(&values.windows(2).map(|w| w[1] - w[0]).collect::<Vec<_>>()),
+            Self::StepSd => deviation(&steps(&values)),
+            Self::MaxRise => steps(&values).into_iter().fold(0.0, f64::max),
             Self::Count => n,
             Self::Min
             | Self::Max
@@ -421,6 +424,10 @@ impl Reduce {
             }
         })
     }
+}
+
+fn steps(values: &[f64]) -> Vec<f64> {
+    values.windows(2).map(|w| w[1] - w[0]).collect()
 }
 
 /// Standard deviation (n - 1); zero for less than two values.

@@ -115,4 +115,6 @@ fn a_metric_is_one_of_the_summary() {
 fn an_even_rate_has_no_step_deviation() {
     assert_eq!(Reduce::StepSd.of(vec![0.0, 5.0, 10.0, 15.0]), Some(0.0));
     assert_eq!(Reduce::StepSd.of(vec![0.0, 4.0, 10.0]), Some(2.0_f64.sqrt()));
+    assert_eq!(Reduce::MaxRise.of(vec![5.0, 7.0, 1.0, 2.0]), Some(2.0));
+    assert_eq!(Reduce::MaxRise.of(vec![5.0, 4.0]), Some(0.0));
 }
