@@ -1,7 +1,7 @@
 //! The four stacked plots of a flow, as the ODCTCP thesis draws them (figures 4.1 to 4.4, 5.1):
 //! time-sequence with its marks, cwnd and ssthresh, SRTT and RTO, throughput and queue.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use lowtide_record::{RunDir, TraceHopRow, TraceSegmentRow, TraceSenderRow};
@@ -340,19 +340,39 @@ fn bin(traced: &Traced, frame: &Frame) -> u64 {
     (span / BINS).max(span.saturating_mul(8).checked_div(segments).unwrap_or(0)).clamp(1, span)
 }
 
+fn taken_in(hop: &TraceHopRow) -> bool {
+    !hop.verdict.starts_with("dropped") && hop.verdict != "lost"
+}
+
+/// Whether the port counts the packet on its line: some packet found that one more than waited.
+fn counts_in_service(hops: &[&TraceHopRow]) -> bool {
+    let mut there: VecDeque<&TraceHopRow> = VecDeque::new();
+    hops.iter().any(|hop| {
+        while there.front().is_some_and(|h| h.departure_ps <= hop.time_ps) {
+            there.pop_front();
+        }
+        let on_line = there.front().is_some_and(|h| h.start_ps <= hop.time_ps);
+        let all = there.len();
+        if taken_in(hop) {
+            there.push_back(hop);
+        }
+        on_line && hop.queue_packets as usize == all
+    })
+}
+
 /// The length of a queue whenever it changes. What a packet found is what the port counted; between
 /// packets it shrinks as they are sent.
 fn lengths(traced: &Traced, queue: u32) -> Vec<(u64, f64)> {
     let hops: Vec<&TraceHopRow> = traced.tables.hops.iter().filter(|h| h.queue == queue).collect();
     let mut out = Vec::new();
-    let mut leaving: std::collections::VecDeque<u64> = std::collections::VecDeque::new();
+    let mut leaving: VecDeque<u64> = VecDeque::new();
+    let in_service = counts_in_service(&hops);
     let next = hops.iter().skip(1).map(|h| h.time_ps).chain([u64::MAX]);
     for (hop, next) in hops.iter().zip(next) {
-        let dropped = hop.verdict.starts_with("dropped");
         let mut length = hop.queue_packets;
-        if !dropped && hop.start_ps > hop.time_ps {
+        if taken_in(hop) && (in_service || hop.start_ps > hop.time_ps) {
             length += 1;
-            leaving.push_back(hop.start_ps);
+            leaving.push_back(if in_service { hop.departure_ps } else { hop.start_ps });
         }
         out.push((hop.time_ps, f64::from(length)));
         while let Some(at) = leaving.front().copied().filter(|at| *at <= next) {
@@ -362,4 +382,42 @@ fn lengths(traced: &Traced, queue: u32) -> Vec<(u64, f64)> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hop(time_ps: u64, queue_packets: u32, start_ps: u64, departure_ps: u64) -> TraceHopRow {
+        TraceHopRow {
+            time_ps,
+            queue: 0,
+            name: String::new(),
+            flow: 0,
+            from_sender: true,
+            packet: None,
+            size_bytes: 1500,
+            verdict: "queued".to_owned(),
+            queue_packets,
+            queue_bytes: u64::from(queue_packets) * 1500,
+            start_ps,
+            departure_ps,
+        }
+    }
+
+    #[test]
+    fn a_port_that_counts_the_packet_on_its_line_is_known_by_what_packets_found() {
+        let (a, b, c) = ([0, 0], [1, 10], [2, 20]);
+        let hops = |found: [u32; 3]| {
+            [
+                hop(a[0], found[0], a[1], 10),
+                hop(b[0], found[1], b[1], 20),
+                hop(c[0], found[2], c[1], 30),
+            ]
+        };
+        let counted = |found| counts_in_service(&hops(found).iter().collect::<Vec<_>>());
+        assert!(counted([0, 1, 2]));
+        assert!(!counted([0, 0, 1]));
+        assert!(!counted([0, 0, 0]), "nobody waited: it cannot be told, and does not matter");
+    }
 }
