@@ -56,7 +56,7 @@ fn hop(c: &mut Criterion) {
                 net.on_port_event(now, entity.index(), &mut sched)
             {
                 packet.segment.ecn = Ecn::Ect0;
-                black_box(net.send(now, packet, &mut sched));
+                black_box(net.send(now, &packet, &mut sched));
             }
         };
         (0..hosts * 1_000).for_each(|_| step());
