@@ -116,7 +116,8 @@ impl World<'_> {
     }
 
     /// The host takes a packet off the NIC, stamps it, and aggregates it if it does that.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet comes this way")]
+    #[inline(always)]
     fn take(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
         let (HostId(host), came) = (delivery.host, delivery.came);
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
@@ -167,7 +168,8 @@ impl World<'_> {
     }
 
     /// TCP gets a segment.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet comes this way")]
+    #[inline(always)]
     fn give(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         self.counts.segments += 1;
@@ -258,7 +260,8 @@ fn send_stamped(
     net.send(now, &packet, sched).map(|_| stamp)
 }
 
-#[inline]
+#[expect(clippy::inline_always, reason = "every packet comes this way")]
+#[inline(always)]
 fn stamp(
     net: &Network,
     (clock, calibration): (&mut Clock, &mut Calibration),

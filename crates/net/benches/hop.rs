@@ -47,7 +47,7 @@ fn hop(c: &mut Criterion) {
                 let size = 1_500 - rng.below(10) as u32;
                 let src = HostId(host);
                 let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0 };
-                net.send(start, packet, &mut sched);
+                net.send(start, &packet, &mut sched);
             }
         }
         let mut step = move || {

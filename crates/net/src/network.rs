@@ -216,11 +216,13 @@ impl Network {
         sched: &mut Scheduler,
     ) -> Option<Instant> {
         let found = if self.watch.is_some() { Some(self.found(now, port)) } else { None };
+        let this = &mut self.ports[port as usize];
         let head = self.pool.head(id);
         let size = head.size;
-        let entered = self.ports[port as usize].enter(now, head);
-        if let Some(found) = found {
-            self.note_passage((now, port), (id, size), found, &entered);
+        let entered = this.enter(now, head);
+        if let (Some(watch), Some(found)) = (&mut self.watch, found) {
+            let service = this.line().serialization(size);
+            watch.passes((now, port), (id, size), found, &entered, service);
         }
         let Entered::Queued { departure, marked } = entered else {
             self.pool.discard(id);
@@ -229,7 +231,6 @@ impl Network {
         if marked {
             self.pool.set_ce(id);
         }
-        let this = &mut self.ports[port as usize];
         let mut arrival = departure + this.line().delay;
         if let Far::Host(host) = this.far()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
@@ -248,21 +249,6 @@ impl Network {
     #[cold]
     fn found(&mut self, now: Instant, port: u32) -> Occupancy {
         self.ports[port as usize].queue(now)
-    }
-
-    /// Tells the watch what became of a packet.
-    #[cold]
-    fn note_passage(
-        &mut self,
-        (now, port): (Instant, u32),
-        (id, size): (PacketId, u32),
-        found: Occupancy,
-        entered: &Entered,
-    ) {
-        let service = self.ports[port as usize].line().serialization(size);
-        if let Some(watch) = &mut self.watch {
-            watch.passes((now, port), (id, size), found, entered, service);
-        }
     }
 
     /// Brings hops and statistics up to `at`. Call it when the run has ended, before reading them.
