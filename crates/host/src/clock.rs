@@ -99,6 +99,8 @@ pub struct Received {
 pub struct Clock {
     /// Shows virtual time: the shortest way to a reading.
     ideal: bool,
+    /// And its stamps are of the line and right: the shortest way to a stamp.
+    exact: bool,
     /// Ahead by this many picoseconds at the start.
     offset: u64,
     drift: Parts,
@@ -117,13 +119,16 @@ impl Clock {
         let drift = Parts::from_ppb(spec.drift.as_ppb().saturating_add(more));
         let granularity = spec.granularity.max(Duration::from_ns(1));
         let tick = Duration::from_ns(1);
+        let ideal = offset == Duration::ZERO && drift == Parts::ZERO && granularity == tick;
+        let noise = Noise::new(&spec.noise, Seed::derive(run_seed, "host", host, "stamps"));
         Self {
-            ideal: offset == Duration::ZERO && drift == Parts::ZERO && granularity == tick,
+            ideal,
+            exact: ideal && spec.place == Place::Hardware && noise.is_none(),
             offset: offset.as_ps(),
             drift,
             granularity,
             place: spec.place,
-            noise: Noise::new(&spec.noise, Seed::derive(run_seed, "host", host, "stamps")),
+            noise,
         }
     }
 
@@ -150,6 +155,11 @@ impl Clock {
     /// The stamp of a packet that is sent; ask once for each, in the order in which they leave.
     #[inline]
     pub fn on_send(&mut self, sent: Sent) -> HostStamp {
+        if self.exact { self.read(sent.left) } else { self.stamp_sent(sent) }
+    }
+
+    #[inline(never)]
+    fn stamp_sent(&mut self, sent: Sent) -> HostStamp {
         let at = match self.place {
             Place::Hardware => sent.left,
             Place::Driver => sent.handed,
@@ -167,6 +177,11 @@ impl Clock {
     /// The stamp of a packet that is received; ask once for each, in order.
     #[inline]
     pub fn on_receive(&mut self, received: Received) -> HostStamp {
+        if self.exact { self.read(received.came) } else { self.stamp_received(received) }
+    }
+
+    #[inline(never)]
+    fn stamp_received(&mut self, received: Received) -> HostStamp {
         let at = match self.place {
             Place::Hardware => received.came,
             Place::Driver => received.taken,

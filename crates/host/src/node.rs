@@ -95,6 +95,7 @@ impl Node {
 }
 
 /// A packet around a segment.
+#[inline]
 pub(crate) fn packet(src: u32, dst: u32, segment: Segment, src_conn: u32, dst_conn: u32) -> Packet {
     Packet {
         segment,

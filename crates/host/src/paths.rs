@@ -7,7 +7,6 @@ use lowtide_net::{Delivery, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{Arrival, ConnId};
 use lowtide_units::{HostStamp, Instant};
-use lowtide_wire::Segment;
 
 use crate::app::Side;
 use crate::bucket::Waiting;
@@ -30,14 +29,13 @@ impl World<'_> {
         while let Some(transmit) = conn.poll_transmit(now) {
             let mut stamp = None;
             for i in 0..transmit.segments {
-                let mut segment: Segment = transmit.segment(i);
+                let (from, to) = (side.index(), side.peer().index());
+                let mut packet = packet(handle.host, peer.host, transmit.segment(i), from, to);
                 // What no wire says, for those who ask for it by name.
-                segment.rx.delack_timeout = Some(transmit.delack_timeout);
+                packet.segment.rx.delack_timeout = Some(transmit.delack_timeout);
                 if let Some(signals) = &mut signals {
-                    signals.sent(&segment);
+                    signals.sent(&packet.segment);
                 }
-                let packet =
-                    packet(handle.host, peer.host, segment, side.index(), side.peer().index());
                 if let Some(pacer) = &mut node.pacer {
                     let ends = (i + 1 == transmit.segments).then_some(transmit.id);
                     if let Some(at) = pacer.push(now, Waiting { packet, made: now, ends }) {
@@ -46,9 +44,9 @@ impl World<'_> {
                     continue;
                 }
                 let stamps = (&mut node.clock, &mut node.calibration);
-                stamp = send(&mut self.net, stamps, now, now, packet, sched).or(stamp);
+                stamp = send(&mut self.net, stamps, (now, now), &packet, sched).or(stamp);
                 if let Some(tracer) = &mut self.tracer {
-                    tracer.sent(now, side, &segment, self.net.watched_packet());
+                    tracer.sent(now, side, &packet.segment, self.net.watched_packet());
                 }
             }
             if let Some(stamp) = stamp {
@@ -63,7 +61,7 @@ impl World<'_> {
         let Some(pacer) = &mut node.pacer else { return };
         while let Some(Waiting { packet, made, ends }) = pacer.pop(now) {
             let stamps = (&mut node.clock, &mut node.calibration);
-            let stamp = send(&mut self.net, stamps, now, made, packet, sched);
+            let stamp = send(&mut self.net, stamps, (made, now), &packet, sched);
             if let Some(tracer) = &mut self.tracer {
                 let side = Side::from_index(packet.src_conn);
                 tracer.sent(now, side, &packet.segment, self.net.watched_packet());
@@ -82,7 +80,7 @@ impl World<'_> {
     }
 
     /// A packet has come off the line.
-    pub(crate) fn deliver(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
+    pub(crate) fn deliver(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
         let HostId(host) = delivery.host;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         node.note_delivery(now, &delivery.packet.segment);
@@ -107,7 +105,7 @@ impl World<'_> {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let Some(moderator) = &mut node.moderator else { return };
         let mut batch = mem::take(moderator.batch(now));
-        for delivery in &batch {
+        for delivery in &mut batch {
             self.take(now, delivery, sched);
         }
         batch.clear();
@@ -118,15 +116,18 @@ impl World<'_> {
     }
 
     /// The host takes a packet off the NIC, stamps it, and aggregates it if it does that.
-    fn take(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
-        let Delivery { host: HostId(host), mut packet, came, .. } = *delivery;
+    #[expect(clippy::inline_always, reason = "every packet comes this way")]
+    #[inline(always)]
+    fn take(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
+        let (HostId(host), came) = (delivery.host, delivery.came);
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let stamp = node.clock.on_receive(Received { came, taken: now, given: now });
-        let on_line = || self.net.serialization(HostId(host), packet.size).unwrap_or_default();
-        packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
-        let side = Side::from_index(packet.dst_conn);
+        let size = delivery.packet.size;
+        let on_line = || self.net.serialization(HostId(host), size).unwrap_or_default();
+        delivery.packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
+        let side = Side::from_index(delivery.packet.dst_conn);
         if let Some(tracer) = &mut self.tracer {
-            tracer.received(now, side, &packet.segment, delivery.watched);
+            tracer.received(now, side, &delivery.packet.segment, delivery.watched);
         }
         if self.delays.watches(side) {
             let conn = self.handles.get(side.index() as usize).and_then(|h| h.conn);
@@ -134,11 +135,11 @@ impl World<'_> {
             self.delays.on_data(side, delivery, conn.as_deref());
         }
         let Some(aggregator) = &mut node.aggregator else {
-            self.give(now, host, &packet, sched);
+            self.give(now, host, &delivery.packet, sched);
             return;
         };
         let mut ready = mem::take(&mut self.ready);
-        aggregator.push(now, packet, &mut ready);
+        aggregator.push(now, delivery.packet, &mut ready);
         if let Some(at) = aggregator.arm() {
             sched.at(at, Entity::new(FLUSH, host));
         }
@@ -157,6 +158,7 @@ impl World<'_> {
         self.give_all(now, host, ready, sched);
     }
 
+    #[inline(never)]
     fn give_all(&mut self, now: Instant, host: u32, mut ready: Vec<Packet>, sched: &mut Scheduler) {
         for packet in &ready {
             self.give(now, host, packet, sched);
@@ -166,6 +168,8 @@ impl World<'_> {
     }
 
     /// TCP gets a segment.
+    #[expect(clippy::inline_always, reason = "every packet comes this way")]
+    #[inline(always)]
     fn give(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         self.counts.segments += 1;
@@ -208,12 +212,13 @@ impl World<'_> {
     }
 
     /// RST and TIME-WAIT ACKs go back where the packet came from.
+    #[cold]
     fn send_replies(&mut self, now: Instant, host: u32, cause: &Packet, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         while let Some((_, segment)) = node.endpoint.poll_reply() {
             let reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
             let Some(pacer) = &mut node.pacer else {
-                self.net.send(now, reply, sched);
+                self.net.send(now, &reply, sched);
                 continue;
             };
             if let Some(at) = pacer.push(now, Waiting { packet: reply, made: now, ends: None }) {
@@ -223,27 +228,46 @@ impl World<'_> {
     }
 }
 
-/// A packet that TCP made at `made` goes to the NIC. Returns its stamp, which it carries where it has a
-/// place for it (DX); `None` when the NIC had no room.
+/// A packet that TCP made at `made` goes to the NIC at `now`. Returns its stamp, which it carries where
+/// it has a place for it (DX); `None` when the NIC had no room.
+#[inline]
 fn send(
     net: &mut Network,
-    (clock, calibration): (&mut Clock, &mut Calibration),
-    now: Instant,
-    made: Instant,
+    stamps: (&mut Clock, &mut Calibration),
+    (made, now): (Instant, Instant),
+    packet: &Packet,
+    sched: &mut Scheduler,
+) -> Option<HostStamp> {
+    if packet.segment.options.delay().is_some() {
+        return send_stamped(net, stamps, (made, now), *packet, sched);
+    }
+    let left = net.send(now, packet, sched)?;
+    Some(stamp(net, stamps, Sent { made, handed: now, left }, packet))
+}
+
+/// The stamp is in the packet, so it is taken before the packet is gone.
+#[inline(never)]
+fn send_stamped(
+    net: &mut Network,
+    stamps: (&mut Clock, &mut Calibration),
+    (made, now): (Instant, Instant),
     mut packet: Packet,
     sched: &mut Scheduler,
 ) -> Option<HostStamp> {
-    let (host, size) = (packet.src, packet.size);
-    let mut stamp = |net: &Network, left| {
-        let stamp = clock.on_send(Sent { made, handed: now, left });
-        calibration.sent(stamp, || net.serialization(host, size).unwrap_or_default())
-    };
-    if packet.segment.options.delay().is_none() {
-        let left = net.send(now, packet, sched)?;
-        return Some(stamp(net, left));
-    }
-    // The stamp is in the packet, so it is taken before the packet is gone.
-    let stamp = stamp(net, net.would_leave(now, host, size)?);
+    let left = net.would_leave(now, packet.src, packet.size)?;
+    let stamp = stamp(net, stamps, Sent { made, handed: now, left }, &packet);
     packet.segment.stamp_departure(stamp);
-    net.send(now, packet, sched).map(|_| stamp)
+    net.send(now, &packet, sched).map(|_| stamp)
+}
+
+#[expect(clippy::inline_always, reason = "every packet comes this way")]
+#[inline(always)]
+fn stamp(
+    net: &Network,
+    (clock, calibration): (&mut Clock, &mut Calibration),
+    sent: Sent,
+    packet: &Packet,
+) -> HostStamp {
+    let stamp = clock.on_send(sent);
+    calibration.sent(stamp, || net.serialization(packet.src, packet.size).unwrap_or_default())
 }

@@ -56,8 +56,8 @@ impl lowtide_sim::World for World<'_> {
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
         match entity.kind() {
             Network::PORT_KIND => {
-                if let Some(delivery) = self.net.on_port_event(now, entity.index(), sched) {
-                    self.deliver(now, &delivery, sched);
+                if let Some(mut delivery) = self.net.on_port_event(now, entity.index(), sched) {
+                    self.deliver(now, &mut delivery, sched);
                 }
             }
             TIMER => self.timer(now, Side::from_index(entity.index()), sched),
@@ -122,6 +122,9 @@ impl<'a> World<'a> {
         let handles = setup.flows.iter().flat_map(|f| [handle(f.src), handle(f.dst)]).collect();
         let sampler = Sampler::new(setup, &net);
         let delays = Delays::new(setup.probes.delays, &sampler.flows);
+        if setup.probes.delays {
+            net.measure_waits();
+        }
         let tracer = Tracer::new(setup, &mut net);
         let unfinished = flows.iter().filter(|f| !f.is_over()).count();
         Ok(Self {
@@ -226,14 +229,15 @@ impl<'a> World<'a> {
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         let Some(conn) = node.endpoint.conn(id) else { return };
         if conn.poll_timeout().is_some_and(|at| at <= now) {
-            let before = conn.info().counters;
+            let before = conn.rto_count();
+            let counters = self.tracer.is_some().then(|| conn.info().counters);
             conn.handle_timeout(now);
-            let after = conn.info().counters;
-            if after.rto_count > before.rto_count {
-                node.note_timeout(now, side.index());
+            let timed_out = conn.rto_count() > before;
+            if let Some((tracer, counters)) = self.tracer.as_mut().zip(counters) {
+                tracer.timer(side, &counters, &conn.info().counters);
             }
-            if let Some(tracer) = &mut self.tracer {
-                tracer.timer(side, &before, &after);
+            if timed_out {
+                node.note_timeout(now, side.index());
             }
             self.serve(now, side, id, sched);
         } else {

@@ -47,7 +47,7 @@ fn hop(c: &mut Criterion) {
                 let size = 1_500 - rng.below(10) as u32;
                 let src = HostId(host);
                 let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0 };
-                net.send(start, packet, &mut sched);
+                net.send(start, &packet, &mut sched);
             }
         }
         let mut step = move || {
@@ -56,7 +56,7 @@ fn hop(c: &mut Criterion) {
                 net.on_port_event(now, entity.index(), &mut sched)
             {
                 packet.segment.ecn = Ecn::Ect0;
-                black_box(net.send(now, packet, &mut sched));
+                black_box(net.send(now, &packet, &mut sched));
             }
         };
         (0..hosts * 1_000).for_each(|_| step());

@@ -11,7 +11,7 @@ use crate::port::{Entered, Far, Port};
 use crate::route::Routes;
 use crate::scheduler::Arrived;
 use crate::watch::{Passage, Watch};
-use crate::{Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, PortView};
+use crate::{Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, Occupancy, PortView};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
 ///
@@ -29,6 +29,8 @@ pub struct Network {
     host_jitter: Duration,
     /// For traces; most runs have none.
     watch: Option<Box<Watch>>,
+    /// Each packet knows how long it has waited.
+    waits: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -53,8 +55,9 @@ pub struct Delivery {
     pub packet: Packet,
     /// When its last bit came off the line: earlier than its event by the jitter of the host.
     pub came: Instant,
-    /// How long it waited in queues of switches, in whole nanoseconds for each. For whoever compares a
-    /// measurement with the truth: no host can know it.
+    /// How long it waited in queues of switches, in whole nanoseconds for each; zero unless
+    /// [`Network::measure_waits`] asked. For whoever compares a measurement with the truth: no host can
+    /// know it.
     pub waited: Duration,
     /// Its number, when it is watched ([`Network::watch`]); else zero.
     pub watched: u64,
@@ -97,6 +100,7 @@ impl Network {
             lateness: lateness.collect(),
             host_jitter,
             watch: None,
+            waits: false,
         })
     }
 
@@ -104,6 +108,11 @@ impl Network {
     /// ([`Packet::src_conn`]), at every port. Looking changes neither the run nor its digest.
     pub fn watch(&mut self, conns: &[u32]) {
         self.watch = Some(Box::new(Watch::new(conns, self.ports.len())));
+    }
+
+    /// From now on notes how long packets wait, for [`Delivery::waited`].
+    pub fn measure_waits(&mut self) {
+        self.waits = true;
     }
 
     /// The number of the packet that was sent last; zero if nobody watches it.
@@ -121,7 +130,12 @@ impl Network {
     /// Returns when it will have left the host, or `None` if it was dropped there. A packet from or to
     /// a host that does not exist, or to its own host, is a mistake of the caller (a debug build says
     /// so) and is dropped.
-    pub fn send(&mut self, now: Instant, packet: Packet, sched: &mut Scheduler) -> Option<Instant> {
+    pub fn send(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        sched: &mut Scheduler,
+    ) -> Option<Instant> {
         let known = self.routes.nic(packet.dst).is_some() && packet.src != packet.dst;
         debug_assert!(known, "{:?} sends to {:?}", packet.src, packet.dst);
         let port = self.routes.nic(packet.src).filter(|_| known)?;
@@ -155,6 +169,7 @@ impl Network {
     ///
     /// Returns it when it has reached its host, or `None` when it went on from a switch (or was
     /// dropped there).
+    #[inline]
     pub fn on_port_event(
         &mut self,
         now: Instant,
@@ -175,14 +190,22 @@ impl Network {
             }
             Far::Switch(switch) => {
                 let next = self.routes.port(switch, self.pool.head(id).dst);
-                if let Some(departure) = self.enqueue(now, next, id, sched) {
-                    let size = self.pool.head(id).size;
-                    let on_line = self.ports[next as usize].line().serialization(size);
-                    self.pool.wait(id, departure.saturating_since(now + on_line));
+                let departure = self.enqueue(now, next, id, sched);
+                if self.waits
+                    && let Some(departure) = departure
+                {
+                    self.note_wait(now, next, id, departure);
                 }
                 None
             }
         }
+    }
+
+    /// The packet came to `port` and will have left at `departure`: the rest of that time it waits.
+    #[cold]
+    fn note_wait(&mut self, now: Instant, port: u32, id: PacketId, departure: Instant) {
+        let on_line = self.ports[port as usize].line().serialization(self.pool.head(id).size);
+        self.pool.wait(id, departure.saturating_since(now + on_line));
     }
 
     fn enqueue(
@@ -192,10 +215,10 @@ impl Network {
         id: PacketId,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
+        let found = if self.watch.is_some() { Some(self.found(now, port)) } else { None };
         let this = &mut self.ports[port as usize];
         let head = self.pool.head(id);
         let size = head.size;
-        let found = self.watch.as_ref().map(|_| this.queue(now));
         let entered = this.enter(now, head);
         if let (Some(watch), Some(found)) = (&mut self.watch, found) {
             let service = this.line().serialization(size);
@@ -220,6 +243,12 @@ impl Network {
             sched.at(arrival, Entity::new(Self::PORT_KIND, port));
         }
         Some(departure)
+    }
+
+    /// The queue that a packet finds which is watched.
+    #[cold]
+    fn found(&mut self, now: Instant, port: u32) -> Occupancy {
+        self.ports[port as usize].queue(now)
     }
 
     /// Brings hops and statistics up to `at`. Call it when the run has ended, before reading them.

@@ -56,7 +56,7 @@ pub(crate) struct Head {
     pub(crate) identity: u64,
     pub(crate) dst: HostId,
     pub(crate) size: u32,
-    /// Nanoseconds in queues of switches so far.
+    /// Nanoseconds in queues of switches so far; zero where nobody asks.
     pub(crate) waited: u32,
     pub(crate) ecn: Ecn,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     #[inline]
-    pub(crate) fn put(&mut self, packet: Packet) -> PacketId {
+    pub(crate) fn put(&mut self, packet: &Packet) -> PacketId {
         let head = Head {
             identity: packet.identity(),
             dst: packet.dst,
@@ -81,12 +81,12 @@ impl Pool {
         };
         if let Some(id) = self.free.pop() {
             self.heads[id.0 as usize] = head;
-            self.packets[id.0 as usize] = packet;
+            self.packets[id.0 as usize] = *packet;
             return id;
         }
         let id = PacketId(self.heads.len() as u32);
         self.heads.push(head);
-        self.packets.push(packet);
+        self.packets.push(*packet);
         id
     }
     #[inline]
@@ -133,15 +133,15 @@ pub(crate) mod tests {
     #[test]
     fn places_are_used_again() {
         let mut pool = Pool::default();
-        let a = pool.put(any());
-        let b = pool.put(Packet { size: 40, ..any() });
+        let a = pool.put(&any());
+        let b = pool.put(&Packet { size: 40, ..any() });
         pool.set_ce(b);
         assert_eq!(pool.head(b).ecn, Ecn::Ce);
         let mut want = Packet { size: 40, ..any() };
         want.segment.ecn = Ecn::Ce;
         assert_eq!(pool.take(b), want);
         assert_eq!(pool.len(), 1);
-        let c = pool.put(any());
+        let c = pool.put(&any());
         assert_eq!(c, b);
         assert_eq!(pool.head(c).ecn, Ecn::Ect0);
         assert_eq!(pool.take(a), any());

@@ -132,7 +132,8 @@ impl Port {
         self.counters.pass(at, self.fifo.in_system());
     }
     /// A packet arrives: memory, then marker. [`Port::commit`] must follow if it is let in.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every hop, called from one place")]
+    #[inline(always)]
     pub(crate) fn enter(&mut self, now: Instant, head: &Head) -> Entered {
         if self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
             return self.lose(now, head);
@@ -166,6 +167,7 @@ impl Port {
     }
     /// A packet is lost before it meets the queue.
     #[cold]
+    #[inline(never)]
     fn lose(&mut self, now: Instant, head: &Head) -> Entered {
         self.retire(now);
         self.counters.lost();

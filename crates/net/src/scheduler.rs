@@ -158,7 +158,7 @@ mod tests {
     /// A hundred packets, number `i` of `i` bytes, into a ring that has turned `turn` times.
     fn filled(turn: usize) -> (Fifo, Vec<PacketId>) {
         let mut pool = Pool::default();
-        let ids: Vec<PacketId> = (0..100).map(|_| pool.put(any())).collect();
+        let ids: Vec<PacketId> = (0..100).map(|_| pool.put(&any())).collect();
         let mut fifo = Fifo::default();
         for &id in &ids[..turn] {
             assert!(fifo.push(id, 1, at(0), at(0)));

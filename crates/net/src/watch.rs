@@ -92,6 +92,8 @@ impl Watch {
     }
 
     /// A packet of `size` bytes came to `port`; `service` is how long the line needs for it.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn passes(
         &mut self,
         (at, port): (Instant, u32),

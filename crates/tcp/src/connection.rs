@@ -142,8 +142,8 @@ impl Connection {
     /// The next thing to put on the wire; `None` when there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         let released = self.rcv.released_by_timer();
-        let mut transmit = self.next_transmit(now).or_else(|| self.keep_alive_probe(now));
-        if let Some(transmit) = transmit.as_mut().filter(|_| released) {
+        let mut transmit = self.next_transmit(now);
+        if released && let Some(transmit) = &mut transmit {
             transmit.delack_timeout = !self.rcv.released_by_timer();
         }
         self.note_waiting(now);
@@ -242,6 +242,11 @@ impl Connection {
             self.reset = Some(self.snd.seq(self.snd.nxt));
         }
         self.end(CloseReason::Aborted);
+    }
+
+    /// Retransmission timeouts so far: [`crate::Counters::rto_count`] without the rest.
+    pub const fn rto_count(&self) -> u64 {
+        self.counters.rto_count
     }
 
     /// State.

@@ -75,7 +75,10 @@ impl Connection {
                 Plan::Probe => self.window_probe(now),
             });
         }
-        self.rcv.must_ack_now().then(|| self.pure_ack(now))
+        if self.rcv.must_ack_now() {
+            return Some(self.pure_ack(now));
+        }
+        self.keep_alive_probe(now)
     }
 
     fn plan(&mut self, now: Instant) -> Option<Plan> {
@@ -368,11 +371,19 @@ impl Connection {
             None => {}
         }
         seg.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
-        if let Some(delay) = &mut self.delay {
-            seg.options.set_delay(delay.stamps());
+        if self.delay.is_some() {
+            self.put_stamps(&mut seg);
         }
         self.rcv.on_ack_sent(now);
         seg
+    }
+
+    /// The delay option. Apart from the rest: most connections have none.
+    #[inline(never)]
+    fn put_stamps(&mut self, seg: &mut Segment) {
+        if let Some(delay) = &mut self.delay {
+            seg.options.set_delay(delay.stamps());
+        }
     }
 
     fn pure_ack(&mut self, now: Instant) -> Transmit {
@@ -440,12 +451,14 @@ impl Connection {
         self.control(header)
     }
 
+    #[inline]
     pub(crate) fn control(&mut self, header: Segment) -> Transmit {
         // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
         let at = self.snd.nxt.min(self.snd.end);
         self.transmit(header, at..at, 1)
     }
 
+    #[inline]
     fn transmit(&mut self, header: Segment, stream: Range<u64>, segments: u32) -> Transmit {
         let mss = self.snd.mss;
         Transmit {

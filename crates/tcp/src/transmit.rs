@@ -34,11 +34,18 @@ impl Transmit {
     /// The `i`-th segment as it goes on the wire, `i < segments`, as a NIC that segments makes it:
     /// CWR (RFC 3168 §6.1.2), unless it is part of a counter, and the echo of the delay option on the
     /// first only, FIN and PSH on the last only.
+    #[inline]
     pub fn segment(&self, i: u32) -> Segment {
         let mut seg = self.header;
-        if self.segments <= 1 {
-            return seg;
+        if self.segments > 1 {
+            self.cut(i, &mut seg);
         }
+        seg
+    }
+
+    /// Makes the header that of the `i`-th segment.
+    #[inline(never)]
+    fn cut(&self, i: u32, seg: &mut Segment) {
         let at = u64::from(i) * u64::from(self.mss);
         seg.seq = seg.seq.add(at);
         let left = u64::from(self.header.payload_len).saturating_sub(at);
@@ -54,7 +61,6 @@ impl Transmit {
         if i + 1 < self.segments {
             seg.flags = seg.flags.without(Flags::FIN | Flags::PSH);
         }
-        seg
     }
 
     /// Stream offsets of the `i`-th segment's payload.

@@ -62,7 +62,7 @@ fn looking_the_order_of_ties_and_the_warm_up_do_not_show() {
         }
         while let Some((now, entity)) = sched.pop() {
             if entity.kind() == 1 {
-                net.send(now, sends[entity.index() as usize].1, &mut sched);
+                net.send(now, &sends[entity.index() as usize].1, &mut sched);
             } else {
                 net.on_port_event(now, entity.index(), &mut sched);
             }

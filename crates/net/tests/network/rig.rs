@@ -23,7 +23,7 @@ impl World for Rig {
         if entity.kind() == SEND_KIND {
             let packet = self.sends[index as usize];
             let foretold = self.net.would_leave(now, packet.src, packet.size);
-            let left = self.net.send(now, packet, sched);
+            let left = self.net.send(now, &packet, sched);
             assert!(left.is_none() || left == foretold, "{left:?}, not {foretold:?}");
             self.left[index as usize] = left;
         } else {

@@ -135,7 +135,7 @@ fn a_sampled_queue_is_that_of_its_instant() {
     let mut net = build(&funnel(PortSpec { count_in_service: true, ..PortSpec::NIC }));
     let mut sched = Scheduler::new(Seed(0));
     for i in 0..3 {
-        net.send(ps(0), packet(0, 1, 100, i), &mut sched);
+        net.send(ps(0), &packet(0, 1, 100, i), &mut sched);
     }
     while let Some((now, entity)) = sched.pop_before(ps(1_000)) {
         net.on_port_event(now, entity.index(), &mut sched);
