@@ -18,6 +18,7 @@ static SCENARIOS: &[Embedded] = &[
     Embedded { name: "first-light", text: include_str!("../../../scenarios/first-light.toml") },
     Embedded { name: "matrix", text: include_str!("../../../scenarios/matrix.toml") },
     Embedded { name: "queue-buildup", text: include_str!("../../../scenarios/queue-buildup.toml") },
+    Embedded { name: "schemes-10g", text: include_str!("../../../scenarios/schemes-10g.toml") },
     Embedded { name: "share", text: include_str!("../../../scenarios/share.toml") },
     Embedded { name: "two-flows-1g", text: include_str!("../../../scenarios/two-flows-1g.toml") },
 ];

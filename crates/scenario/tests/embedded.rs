@@ -15,6 +15,7 @@ fn every_embedded_scenario_expands_under_its_name() {
             "first-light",
             "matrix",
             "queue-buildup",
+            "schemes-10g",
             "share",
             "two-flows-1g"
         ]
