@@ -40,10 +40,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
         let (schema, version) = ("lowtide.reproduce/1", env!("CARGO_PKG_VERSION"));
         return out.json(&Answer { schema, version, quick: args.quick, claims });
     }
+    // What was fitted to is no test of anything.
+    let counting = || claims.iter().filter(|c| !c.calibrated);
     let counts =
         [Verdict::Reproduced, Verdict::Direction, Verdict::Undecided, Verdict::NotReproduced]
-            .map(|v| format!("{} {}", claims.iter().filter(|c| c.verdict == v).count(), v.name()));
-    out.text(&format!("{} claims: {}", claims.len(), counts.join(", ")))
+            .map(|v| format!("{} {}", counting().filter(|c| c.verdict == v).count(), v.name()));
+    let fitted = claims.iter().filter(|c| c.calibrated).count();
+    let apart = if fitted > 0 { format!("; {fitted} fitted, not counted") } else { String::new() };
+    out.text(&format!("{} claims: {}{apart}", counting().count(), counts.join(", ")))
 }
 
 /// The experiments that were typed; all of them where nothing was.
@@ -93,6 +97,9 @@ fn show(row: &Row, claims: &[Judged], dir: &Path, out: Output) -> Result<(), Fai
             band(claim.band),
             claim.source,
         ))?;
+        if claim.calibrated {
+            out.text(&format!("{:18}fitted after a look at the result: it does not count", ""))?;
+        }
         if let Some(reason) = &claim.reason {
             out.text(&format!("{:18}{reason}", ""))?;
         }

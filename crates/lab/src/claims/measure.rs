@@ -76,9 +76,9 @@ pub struct Rows {
     pub every: Option<String>,
     /// What becomes of them.
     pub reduce: Reduce,
-    /// Factor into the claim's unit.
+    /// How much of the column makes one of the claim's unit: 1448 for segments of so many bytes.
     #[serde(default = "one")]
-    pub scale: f64,
+    pub per: f64,
 }
 
 /// The column of the time in tables over time.
@@ -300,7 +300,7 @@ impl Rows {
                 run = Some(runs[i]);
                 found.extend(values[i]);
             }
-            Ok(self.reduce.of(found).map(|v| v * self.scale))
+            Ok(self.reduce.of(found).map(|v| v / self.per))
         };
         seeds.iter().map(value).collect()
     }
