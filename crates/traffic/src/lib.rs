@@ -1,10 +1,12 @@
-//! Flows: how many, how large, from where to where, when, and how
+//! Flows and queries: how many, how large, from where to where, when, and how
 //! they are written. Knows no transport.
 
+mod asker;
 mod deal;
 mod flow;
 mod source;
 pub mod workload;
 
+pub use asker::{Asker, Asks};
 pub use flow::{Flow, FlowId};
 pub use source::Source;
