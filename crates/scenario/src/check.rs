@@ -6,13 +6,14 @@ use lowtide_tcp::{Config, CwrRule, EcnMode, EcnWish, ack, cc, feedback};
 use lowtide_traffic::Flow;
 use lowtide_units::Instant;
 
+use crate::complaints::Complaints;
 use crate::flows;
 use crate::model::{HostGroup, Model, TopologyKind, TrafficGroup};
 use crate::network;
 use crate::pipes::Line;
-use crate::ports::show;
-use crate::reader::{Complaints, Setting};
+use crate::settings::Setting;
 use crate::tree::At;
+use crate::value::show;
 
 /// Checks one point under one scheme; `configs` has one configuration per host group.
 pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::complaints::Complaints;
 use crate::error::suggest;
 use crate::range::HostRange;
-use crate::reader::Complaints;
 use crate::tree::At;
 
 /// A group of hosts: its name and where it lies.

@@ -4,9 +4,11 @@ use lowtide_net::{aqm, topology};
 use lowtide_tcp::{profile, scheme};
 use lowtide_traffic::workload;
 
-use crate::pipes::BOTTLENECK;
 use crate::tree::Node;
 use crate::value::Names;
+
+/// The line between the switches of a dumbbell, as `on` of a pipe calls it.
+pub(crate) const BOTTLENECK: &str = "bottleneck";
 
 /// The names that the file itself makes, in its order.
 #[derive(Clone, Debug, Default)]

@@ -7,13 +7,12 @@
 
 mod case;
 mod check;
+mod complaints;
 mod embedded;
 mod emit;
 mod error;
 mod estimate;
 mod flows;
-mod host_keys;
-mod host_tables;
 mod hosts;
 mod keys;
 mod known;
@@ -21,16 +20,18 @@ mod model;
 mod network;
 mod pipes;
 mod plan;
-mod ports;
 mod range;
 mod reader;
 mod reference;
 mod run;
 mod scenario;
 mod schema;
+mod settings;
 mod stack;
 mod sweep;
+mod tables;
 mod target;
+mod text;
 mod tree;
 mod value;
 

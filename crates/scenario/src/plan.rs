@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use crate::case::Case;
 use crate::check;
+use crate::complaints::Complaints;
 use crate::emit;
 use crate::error::{ScenarioError, ScenarioErrors};
 use crate::estimate::Estimate;
 use crate::known::Known;
 use crate::model::{Model, Named};
-use crate::reader::Complaints;
 use crate::run::RunSpec;
 use crate::stack;
 use crate::sweep;
+use crate::tables;
 use crate::tree::{Node, Source};
 
 /// Every run of a scenario.
@@ -104,7 +105,7 @@ pub(crate) fn expand(name: &str, root: &Node, sources: &[Source]) -> Result<Plan
     for point in &points {
         let tree = sweep::at_point(root, point);
         let named = point.iter().map(|(axis, i)| (axis.key.clone(), axis.values[*i].0.clone()));
-        if let Some(model) = Model::read(&tree, &known, &mut complaints) {
+        if let Some(model) = tables::read(&tree, &known, &mut complaints) {
             models.push((named.collect(), model));
         }
         if complaints.len() > MOST_ERRORS {

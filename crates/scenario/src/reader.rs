@@ -1,77 +1,16 @@
 //! Reads one table of the file: typed values, defaults, and every complaint in one list.
 
-use std::sync::Arc;
-
 use lowtide_net::Count;
-use lowtide_tcp::switches::{self, Side};
-use lowtide_tcp::{Config, Kind, ValueError};
 use lowtide_traffic::workload::{self, ParamKind, ParamValue};
 use lowtide_units::{Bytes, Duration, Parts, Rate};
 
-use crate::error::{ScenarioError, nearest, suggest};
-use crate::keys::{Fallback, Key, SIDES, Section};
+use crate::complaints::Complaints;
+use crate::error::suggest;
+use crate::keys::{Fallback, Key, Section};
 use crate::known::Known;
-use crate::tree::{At, Data, Node, Source};
+use crate::settings::{self, SIDES, Setting};
+use crate::tree::{At, Data, Node};
 use crate::value::Val;
-
-/// Collects what is wrong.
-#[derive(Debug)]
-pub(crate) struct Complaints<'a> {
-    sources: &'a [Source],
-    found: Vec<ScenarioError>,
-}
-
-/// One switch of the transport as the file sets it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Setting {
-    /// `window-floor`, `dctcp.shift-g`.
-    pub(crate) name: String,
-    /// The value as people write it.
-    pub(crate) text: String,
-    /// Where.
-    pub(crate) at: At,
-    /// By an override or a sweep.
-    pub(crate) pinned: bool,
-}
-
-impl<'a> Complaints<'a> {
-    pub(crate) fn new(sources: &'a [Source]) -> Self {
-        Self { sources, found: Vec::new() }
-    }
-    /// Something is wrong at `at`.
-    pub(crate) fn add(&mut self, at: At, message: impl Into<String>, help: Option<String>) {
-        self.found.push(error_at(self.sources, at, message, help));
-    }
-    /// Nothing is wrong so far.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.found.is_empty()
-    }
-    /// How many complaints there are.
-    pub(crate) fn len(&self) -> usize {
-        self.found.len()
-    }
-    pub(crate) fn into_found(self) -> Vec<ScenarioError> {
-        self.found
-    }
-}
-
-/// An error about one place of the sources.
-pub(crate) fn error_at(
-    sources: &[Source],
-    at: At,
-    message: impl Into<String>,
-    help: Option<String>,
-) -> ScenarioError {
-    let source = &sources[at.source];
-    ScenarioError {
-        message: message.into(),
-        help,
-        // The root and what nobody wrote stand nowhere.
-        span: (at.start < at.end).then(|| at.range()),
-        file: source.name.clone(),
-        text: Arc::clone(&source.text),
-    }
-}
 
 /// A table being read.
 pub(crate) struct Reader<'a, 'c, 's> {
@@ -120,15 +59,17 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
             } else {
                 format!("in [{}]", self.path)
             };
-            let help = if section.switches { switch_help(&self.path, &entry.key) } else { None };
+            let help =
+                if section.switches { settings::switch_help(&self.path, &entry.key) } else { None };
             let help = help.or_else(|| suggest(&entry.key, &names));
             self.complaints.add(entry.key_at, format!("no key `{}` {place}", entry.key), help);
         }
         self
     }
 
-    /// The table `name` within this one, which is a `section` of its own.
-    pub(crate) fn below(&mut self, section: &'static Section, name: &str) -> Reader<'a, '_, 's> {
+    /// The table of `section` within this one.
+    pub(crate) fn below(&mut self, section: &'static Section) -> Reader<'a, '_, 's> {
+        let name = section.name();
         let entry = self.table.and_then(|t| t.entry(name));
         let path = format!("{}.{name}", self.path);
         let at = entry.map_or(self.at, |e| e.key_at);
@@ -282,111 +223,6 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
 
     /// The switches of the tables `sender`, `receiver` and `connection`.
     pub(crate) fn settings(&mut self) -> Vec<Setting> {
-        let mut out = Vec::new();
-        for (side_name, side) in SIDES.into_iter().zip(SIDE_OF) {
-            let Some(entry) = self.table.and_then(|t| t.entry(side_name)) else { continue };
-            let path = format!("{}.{side_name}", self.path);
-            if !matches!(entry.node.data, Data::Table(_)) {
-                let message = format!("`{path}` is {} where a table is wanted", entry.node.kind());
-                self.complaints.add(entry.node.at, message, None);
-                continue;
-            }
-            read_switches(&entry.node, "", &path, side, self.complaints, &mut out);
-        }
-        out
+        self.table.map_or_else(Vec::new, |t| settings::read(t, &self.path, self.complaints))
     }
-}
-
-/// The side of each of [`SIDES`].
-pub(crate) const SIDE_OF: [Side; 3] = [Side::Sender, Side::Receiver, Side::Connection];
-
-/// The table in which switches of a side are written.
-pub(crate) const fn side_name(side: Side) -> &'static str {
-    match side {
-        Side::Sender => SIDES[0],
-        Side::Receiver => SIDES[1],
-        Side::Connection => SIDES[2],
-    }
-}
-
-/// Reads a table of switches; a table within is the parameters of a registered file.
-fn read_switches(
-    table: &Node,
-    prefix: &str,
-    path: &str,
-    side: Side,
-    complaints: &mut Complaints<'_>,
-    out: &mut Vec<Setting>,
-) {
-    for entry in table.entries() {
-        let name = format!("{prefix}{}", entry.key);
-        if matches!(entry.node.data, Data::Table(_)) && prefix.is_empty() {
-            read_switches(&entry.node, &format!("{name}."), path, side, complaints, out);
-            continue;
-        }
-        if let Err((message, help)) = check_switch_name(&name, side, path) {
-            complaints.add(entry.key_at, message, help);
-            continue;
-        }
-        let Some(text) = entry.node.scalar() else {
-            let message = format!("`{name}` is {} where one value is wanted", entry.node.kind());
-            complaints.add(entry.node.at, message, None);
-            continue;
-        };
-        if let Err((error, help)) = check_switch_value(&name, &text) {
-            complaints.add(entry.node.at, format!("`{name}`: {error}"), help);
-            continue;
-        }
-        out.push(Setting { name, text, at: entry.node.at, pinned: entry.node.pinned });
-    }
-}
-
-/// Whether a switch of that name belongs to that side; else the message and help.
-pub(crate) fn check_switch_name(
-    name: &str,
-    side: Side,
-    path: &str,
-) -> Result<switches::Setting, (String, Option<String>)> {
-    match switches::find(name) {
-        Some(found) if found.side() == side => Ok(found),
-        Some(found) => {
-            let owner = side_name(found.side());
-            let message = format!("`{name}` is a {owner} switch, not a {} one", side_name(side));
-            let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
-            Err((message, Some(format!("write it in [{parent}.{owner}]"))))
-        }
-        None => {
-            let names: Vec<String> = switches::all()
-                .iter()
-                .filter(|s| s.side() == side)
-                .map(switches::Setting::name)
-                .collect();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let message = format!("no {} switch `{name}`", side_name(side));
-            Err((message, suggest(name, &names)))
-        }
-    }
-}
-
-/// Whether a switch takes a value; else why not, and help.
-fn check_switch_value(name: &str, text: &str) -> Result<(), (ValueError, Option<String>)> {
-    match switches::set_text(&mut Config::default(), name, text) {
-        Err(switches::SwitchError::Value { error, accepts, .. }) => {
-            let names = match switches::find(name).map(|s| s.kind()) {
-                Some(Kind::Name { allowed, .. } | Kind::NameOrCount { allowed, .. }) => allowed(),
-                _ => Vec::new(),
-            };
-            let near = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
-            // Most errors say it themselves.
-            let said = error.to_string().contains(&accepts);
-            Err((error, near.or_else(|| (!said).then(|| format!("it takes {accepts}")))))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Help for a switch that was written beside its table.
-fn switch_help(path: &str, name: &str) -> Option<String> {
-    let side = side_name(switches::find(name)?.side());
-    Some(format!("`{name}` is a {side} switch; write it in [{path}.{side}]"))
 }

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::complaints::error_at;
 use crate::embedded;
 use crate::error::{ScenarioError, ScenarioErrors, suggest};
 use crate::keys::SWEEP;
 use crate::known::Known;
 use crate::plan::{self, Plan};
-use crate::reader::error_at;
 use crate::sweep;
 use crate::target::{self, Target};
 use crate::tree::{self, At, Data, Entry, Node, Source};

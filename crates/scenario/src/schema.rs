@@ -8,9 +8,10 @@ use lowtide_tcp::Kind;
 use lowtide_tcp::switches::{self, Side};
 use serde_json::{Map, Value, json};
 
-use crate::keys::{Fallback, Key, SECTIONS, SIDES, SWEEP, SWEEP_DOC, Section};
+use crate::keys::{Fallback, Key, SWEEP, SWEEP_DOC, Section};
 use crate::known::Known;
-use crate::reader::SIDE_OF;
+use crate::settings::{SIDE_OF, SIDES};
+use crate::tables::ROOT;
 use crate::value::{Names, Ty};
 
 /// A number and a unit, whichever.
@@ -24,7 +25,7 @@ const NAME: &str = "^[A-Za-z][A-Za-z0-9_-]*$";
 
 /// The schema, in the dialect of 2020-12.
 pub fn json_schema() -> Value {
-    let mut root = section(&SECTIONS[0]);
+    let mut root = section(&ROOT);
     let head = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "lowtide scenario",
@@ -68,20 +69,9 @@ fn below(parent: &Section, child: &str) -> Value {
     if child == SWEEP {
         return sweep();
     }
-    let mut path = parent.path.to_vec();
-    let depth = path.len();
-    let find = |path: &[&str]| SECTIONS.iter().find(|s| s.path == path);
-    let Some(own) = SECTIONS.iter().find(|s| {
-        s.path.len() > depth && s.path.starts_with(parent.path) && s.path[depth] == child
-    }) else {
-        return json!({});
-    };
-    path.push(own.path[depth]);
-    if let Some(own) = find(&path) {
-        return section(own);
-    }
-    path.push("*");
-    match find(&path) {
+    let depth = parent.path.len();
+    match parent.tables.iter().find(|s| s.path[depth] == child) {
+        Some(own) if own.path.len() == depth + 1 => section(own),
         Some(named) => json!({
             "type": "object",
             "patternProperties": { NAME: section(named) },

@@ -6,10 +6,10 @@
 //! names one, so that it keeps it whatever is compared.
 
 use lowtide_tcp::switches::{self, SwitchError};
-use lowtide_tcp::{Config, Param, Params, Value, ack, cc, feedback, profile, scheme};
+use lowtide_tcp::{Config, Params, Value, profile, scheme};
 
 use crate::model::{HostGroup, Model, Named};
-use crate::reader::Setting;
+use crate::settings::{Setting, owners};
 use crate::tree::At;
 
 /// Why a configuration could not be made, and where that was asked for.
@@ -76,14 +76,5 @@ fn written_out(config: &Config) -> Params {
             }
         }
     }
-    out
-}
-
-/// The registered files that a configuration chooses, with their parameters.
-pub(crate) fn owners(config: &Config) -> Vec<(&'static str, &'static [Param])> {
-    let mut out = Vec::new();
-    out.extend(cc::find(config.cc).map(|e| (e.name, e.params)));
-    out.extend(feedback::find(config.feedback).map(|e| (e.name, e.params)));
-    out.extend(ack::find(config.ack).map(|e| (e.name, e.params)));
     out
 }

@@ -6,10 +6,10 @@ use lowtide_net::Count;
 use lowtide_tcp::{Kind, Value};
 use lowtide_units::{Bytes, Duration, Rate};
 
+use crate::complaints::Complaints;
 use crate::error::suggest;
 use crate::keys::SWEEP;
 use crate::known::Known;
-use crate::reader::Complaints;
 use crate::target::{self, Target};
 use crate::tree::{At, Data, Node};
 use crate::value::{MOST, Ty, Val};

@@ -3,9 +3,10 @@
 use lowtide_tcp::switches;
 
 use crate::error::suggest;
-use crate::keys::{Key, SECTIONS, SIDES, SWEEP, Section};
+use crate::keys::{Key, SWEEP, Section};
 use crate::known::Known;
-use crate::reader::{SIDE_OF, check_switch_name};
+use crate::settings::{SIDE_OF, SIDES, check_switch_name};
+use crate::tables::ROOT;
 
 /// What a dotted path leads to.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,7 @@ pub(crate) fn find(path: &str, known: &Known) -> Result<Target, Unknown> {
         );
         return Err(("a sweep cannot be set as a key".to_owned(), Some(help)));
     }
-    follow(&SECTIONS[0], &parts, 0, known, path)
+    follow(&ROOT, &parts, 0, known, path)
 }
 
 fn follow(
@@ -56,11 +57,10 @@ fn follow(
     if last && let Some(key) = section.key(part) {
         return Ok(Target::Key(key));
     }
-    let deeper = SECTIONS.iter().find(|s| {
-        s.path.len() == depth + 1
-            && s.path.starts_with(section.path)
-            && (s.path[depth] == *part || s.path[depth] == "*")
-    });
+    let deeper = section
+        .tables
+        .iter()
+        .find(|s| s.path.len() == depth + 1 && (s.path[depth] == *part || s.path[depth] == "*"));
     // `hosts` and `compare.bundles` are no tables of their own, only the way to named ones.
     let names: Option<&[String]> = match (section.path, *part) {
         ([], "hosts") => Some(&known.hosts),
@@ -99,7 +99,7 @@ fn follow_named(
     }
     let mut pattern = section.path.to_vec();
     pattern.extend([parts[depth - 1], "*"]);
-    match SECTIONS.iter().find(|s| s.path == pattern) {
+    match section.tables.iter().find(|s| s.path == pattern) {
         Some(deeper) => follow(deeper, parts, depth + 1, known, path),
         None => Err((format!("no key `{path}`"), None)),
     }

@@ -91,6 +91,14 @@ pub(crate) enum Val {
     Names(Vec<(String, At)>),
 }
 
+/// A length as people write it.
+pub(crate) fn show(count: Count) -> String {
+    match count {
+        Count::Packets(n) => format!("{n} pkt"),
+        Count::Bytes(n) => n.to_string(),
+    }
+}
+
 /// Why a value was refused: the message, help where there is some, and a narrower place.
 #[derive(Debug)]
 pub(crate) struct Refused {
@@ -107,10 +115,10 @@ impl std::fmt::Display for Val {
             Self::Bool(b) => write!(f, "{b}"),
             Self::Count(n) => write!(f, "{n}"),
             Self::Time(t) => write!(f, "{t}"),
-            Self::Size(b) | Self::Length(Count::Bytes(b)) => write!(f, "{b}"),
+            Self::Size(b) => write!(f, "{b}"),
+            Self::Length(count) => f.write_str(&show(*count)),
             Self::Rate(r) => write!(f, "{r}"),
             Self::Parts(p) => write!(f, "{p}"),
-            Self::Length(Count::Packets(n)) => write!(f, "{n} pkt"),
             Self::Word(w) => f.write_str(w),
             Self::Names(names) => {
                 let names: Vec<&str> = names.iter().map(|(n, _)| n.as_str()).collect();

@@ -1,18 +1,85 @@
-//! What a host is made of besides its transport: from `[hosts.NAME.clock]` and `[hosts.NAME.nic]` to
-//! specifications, and back to text.
+//! `[hosts.NAME.clock]`: the clock that stamps packets.
 
 use lowtide_host::clock::Place;
-use lowtide_host::{AggregationSpec, BucketSpec, ClockSpec, NicSpec, NoiseSpec, STACK_DEVIATION};
-use lowtide_units::{Bytes, Duration};
+use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION};
+use lowtide_units::{Duration, Parts};
 
-use crate::emit::Text;
-use crate::keys::section;
+use crate::keys::Fallback::{Is, Unset};
+use crate::keys::{Section, key};
 use crate::reader::Reader;
+use crate::text::Text;
+use crate::value::{Names, Ty};
+
+/// The most that a clock may drift: a hundred times what quartz does.
+const DRIFT: Ty = Ty::Parts { min: Parts::from_percent(-1), max: Parts::from_percent(1) };
+
+/// `[hosts.NAME.clock]`.
+pub(super) static CLOCK: Section = Section {
+    path: &["hosts", "*", "clock"],
+    doc: "The clock that stamps packets, for schemes that measure delay. It moves no timer. The default is perfect.",
+    keys: &[
+        key(
+            "offset",
+            Ty::Time { positive: false },
+            Is("0 s"),
+            "How far the clock is ahead at the start of the run.",
+        ),
+        key(
+            "offset-spread",
+            Ty::Time { positive: false },
+            Is("0 s"),
+            "Each host's clock is ahead by up to this much more, uniformly.",
+        ),
+        key(
+            "drift",
+            DRIFT,
+            Is("0 ppm"),
+            "How much faster the clock runs; `40 ppm` are 40 ns in a millisecond (DX §III).",
+        ),
+        key(
+            "drift-spread",
+            Ty::Parts { min: Parts::ZERO, max: Parts::from_percent(1) },
+            Is("0 ppm"),
+            "Each host's drift is up to this much more or less, uniformly.",
+        ),
+        key(
+            "granularity",
+            Ty::Time { positive: true },
+            Is("1 ns"),
+            "The tick of the clock: readings are rounded down to it. Stamps are in nanoseconds.",
+        ),
+        key(
+            "stamps",
+            Ty::Name(Names::Fixed(&["hardware", "driver", "kernel"])),
+            Is("hardware"),
+            "Where packets are stamped: `hardware` at the line; `driver` when a packet goes to the NIC or is taken from it; `kernel` in TCP.",
+        ),
+        key(
+            "noise",
+            Ty::Name(Names::Fixed(&["none", "uniform", "normal", "exponential", "stack", "dma"])),
+            Unset("`stack` for `stamps = \"kernel\"`, else `none`"),
+            "By how much stamps are wrong: `uniform` and `normal` around zero, `exponential` early when sending and late when receiving, `stack` 3.5 us and an exponential (DX fig. 3), `dma` a NIC that stamps when its DMA is complete (DX §III).",
+        ),
+        key(
+            "noise-deviation",
+            Ty::Time { positive: false },
+            Unset("`40.35 us` for `stack`, else `0 s`"),
+            "Standard deviation of that error; `none` and `dma` take none.",
+        ),
+        key(
+            "calibrate",
+            Ty::Bool,
+            Is("false"),
+            "Put stamps that are closer than the line allows apart by the time that the later packet takes on it (DX §III, fig. 5).",
+        ),
+    ],
+    tables: &[],
+    switches: false,
+};
 
 /// Reads the clock of the group that `group` reads.
-pub(crate) fn clock(group: &mut Reader<'_, '_, '_>) -> ClockSpec {
-    let Some(found) = section(&["hosts", "*", "clock"]) else { return ClockSpec::IDEAL };
-    let mut r = group.below(found, "clock");
+pub(super) fn read(group: &mut Reader<'_, '_, '_>) -> ClockSpec {
+    let mut r = group.below(&CLOCK);
     let place = match r.text("stamps").as_deref() {
         Some("driver") => Place::Driver,
         Some("kernel") => Place::Kernel,
@@ -59,56 +126,8 @@ fn noise(r: &mut Reader<'_, '_, '_>, default: &str) -> NoiseSpec {
     }
 }
 
-/// What is written out where there is no bucket, and where nothing is aggregated: the defaults.
-const DEFAULT_BURST: Bytes = Bytes::new(1_538);
-const DEFAULT_AGGREGATE: Bytes = Bytes::new(64_000);
-
-/// The most payload of an aggregate: an IP packet has 65535 B, and headers are among them.
-const MOST_AGGREGATE: Bytes = Bytes::new(65_000);
-
-/// Reads what stands between TCP and line of the group that `group` reads.
-pub(crate) fn nic(group: &mut Reader<'_, '_, '_>) -> NicSpec {
-    let Some(found) = section(&["hosts", "*", "nic"]) else { return NicSpec::default() };
-    let mut r = group.below(found, "nic");
-    let (rate, burst) = (r.rate("bucket-rate"), r.size("bucket-burst").unwrap_or_default());
-    let poll = r.time("bucket-poll").unwrap_or_default();
-    let bucket = rate.map(|rate| BucketSpec { rate, burst, poll });
-    let interval = r.time("aggregate");
-    let most = r.size("aggregate-size").unwrap_or_default();
-    let aggregation = interval.map(|interval| AggregationSpec { interval, most });
-    if let Some(BucketSpec { rate, .. }) = bucket
-        && rate.bytes_in(poll) > burst
-    {
-        let needed = rate.bytes_in(poll);
-        let message =
-            format!("{needed} of tokens come between two polls, but the bucket holds {burst}");
-        let help = format!("write `bucket-burst = \"{needed}\"`, or poll more often");
-        r.complain("bucket-poll", message, Some(help));
-    }
-    if most > MOST_AGGREGATE {
-        let message = format!("an IP packet has no room for {most} of payload");
-        r.complain("aggregate-size", message, Some(format!("{MOST_AGGREGATE} is the most")));
-    }
-    NicSpec { bucket, moderation: r.time("moderation").unwrap_or_default(), aggregation }
-}
-
-/// Writes `[hosts.NAME.nic]` out.
-pub(crate) fn write_nic(out: &mut Text, name: &str, nic: &NicSpec) {
-    out.table(&format!("hosts.{name}.nic"));
-    let off = || "off".to_owned();
-    out.text("bucket-rate", nic.bucket.map_or_else(off, |b| b.rate.to_string()));
-    let bucket = nic.bucket.map_or((DEFAULT_BURST, Duration::ZERO), |b| (b.burst, b.poll));
-    out.text("bucket-burst", bucket.0);
-    out.text("bucket-poll", bucket.1);
-    let moderates = nic.moderation > Duration::ZERO;
-    out.text("moderation", if moderates { nic.moderation.to_string() } else { off() });
-    let aggregation = nic.aggregation;
-    out.text("aggregate", aggregation.map_or_else(off, |a| a.interval.to_string()));
-    out.text("aggregate-size", aggregation.map_or(DEFAULT_AGGREGATE, |a| a.most));
-}
-
 /// Writes `[hosts.NAME.clock]` out.
-pub(crate) fn write_clock(out: &mut Text, name: &str, clock: &ClockSpec) {
+pub(super) fn write(out: &mut Text, name: &str, clock: &ClockSpec) {
     out.table(&format!("hosts.{name}.clock"));
     out.text("offset", clock.offset);
     out.text("offset-spread", clock.offset_spread);

@@ -1,17 +1,17 @@
-//! Buffers and markers: how a table says them, and how they are written out.
+//! A marker (AQM): the tables `mark`, wherever they stand.
 
 use lowtide_net::aqm::phantom::GAMMA;
-use lowtide_net::{BufferSpec, Count, MarkSpec, NotEct};
+use lowtide_net::{Count, MarkSpec, NotEct};
 
-use crate::emit::Text;
 use crate::keys::Fallback::{Is, Unset};
 use crate::keys::{Key, SHARE, key};
 use crate::reader::Reader;
+use crate::text::Text;
 use crate::tree::At;
-use crate::value::{Names, Ty};
+use crate::value::{Names, Ty, show};
 
 /// The keys of a marker, wherever it stands.
-pub(crate) static MARK_KEYS: &[Key] = &[
+pub(super) static KEYS: &[Key] = &[
     key(
         "kind",
         Ty::Name(Names::Markers),
@@ -38,16 +38,8 @@ pub(crate) static MARK_KEYS: &[Key] = &[
     ),
 ];
 
-/// What `buffer` says.
-pub(crate) fn buffer(r: &mut Reader<'_, '_, '_>) -> BufferSpec {
-    match r.length("buffer") {
-        Some(count) => BufferSpec::Static(count),
-        None => BufferSpec::Unlimited,
-    }
-}
-
 /// Reads the table of a marker; also where its threshold is written.
-pub(crate) fn mark(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
+pub(super) fn read(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
     let kind = r.text("kind").unwrap_or_default();
     let (k, gamma) = (r.length("k"), r.parts("gamma").unwrap_or(GAMMA));
     let drop = r.text("not-ect").as_deref() == Some("drop");
@@ -80,16 +72,8 @@ pub(crate) fn mark(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
     (mark, r.at("k"))
 }
 
-/// Writes `buffer` out.
-pub(crate) fn write_buffer(out: &mut Text, buffer: &BufferSpec) {
-    match buffer {
-        BufferSpec::Unlimited => out.text("buffer", "unlimited"),
-        BufferSpec::Static(count) => out.text("buffer", show(*count)),
-    }
-}
-
 /// Writes the keys of a marker out.
-pub(crate) fn write_mark(out: &mut Text, mark: &MarkSpec) {
+pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
     let drop = |not_ect| if not_ect == NotEct::Drop { "drop" } else { "ignore" };
     match *mark {
         MarkSpec::None => out.text("kind", "droptail"),
@@ -104,13 +88,5 @@ pub(crate) fn write_mark(out: &mut Text, mark: &MarkSpec) {
             out.text("gamma", gamma);
             out.text("not-ect", drop(not_ect));
         }
-    }
-}
-
-/// A length as people write it.
-pub(crate) fn show(count: Count) -> String {
-    match count {
-        Count::Packets(n) => format!("{n} pkt"),
-        Count::Bytes(n) => n.to_string(),
     }
 }

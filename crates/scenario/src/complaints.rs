@@ -1,0 +1,52 @@
+//! What is wrong with a file, found in one go and told together.
+
+use std::sync::Arc;
+
+use crate::error::ScenarioError;
+use crate::tree::{At, Source};
+
+/// Collects what is wrong.
+#[derive(Debug)]
+pub(crate) struct Complaints<'a> {
+    sources: &'a [Source],
+    found: Vec<ScenarioError>,
+}
+
+impl<'a> Complaints<'a> {
+    pub(crate) fn new(sources: &'a [Source]) -> Self {
+        Self { sources, found: Vec::new() }
+    }
+    /// Something is wrong at `at`.
+    pub(crate) fn add(&mut self, at: At, message: impl Into<String>, help: Option<String>) {
+        self.found.push(error_at(self.sources, at, message, help));
+    }
+    /// Nothing is wrong so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+    /// How many complaints there are.
+    pub(crate) fn len(&self) -> usize {
+        self.found.len()
+    }
+    pub(crate) fn into_found(self) -> Vec<ScenarioError> {
+        self.found
+    }
+}
+
+/// An error about one place of the sources.
+pub(crate) fn error_at(
+    sources: &[Source],
+    at: At,
+    message: impl Into<String>,
+    help: Option<String>,
+) -> ScenarioError {
+    let source = &sources[at.source];
+    ScenarioError {
+        message: message.into(),
+        help,
+        // The root and what nobody wrote stand nowhere.
+        span: (at.start < at.end).then(|| at.range()),
+        file: source.name.clone(),
+        text: Arc::clone(&source.text),
+    }
+}

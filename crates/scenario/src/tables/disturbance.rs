@@ -1,0 +1,58 @@
+//! `[disturbance]`: what the seed moves.
+
+use lowtide_host::Disturbance;
+
+use super::file::File;
+use crate::keys::Fallback::Is;
+use crate::keys::{Section, key};
+use crate::text::Text;
+use crate::value::Ty;
+
+/// `[disturbance]`.
+pub(crate) static DISTURBANCE: Section = Section {
+    path: &["disturbance"],
+    doc: "What the seed moves. Without any of it identical hosts lock in phase and all seeds agree.",
+    keys: &[
+        key(
+            "start-jitter",
+            Ty::Time { positive: false },
+            Is("10 us"),
+            "Each flow starts up to this much later, uniformly; about as long as a request takes in a host.",
+        ),
+        key(
+            "host-jitter",
+            Ty::Time { positive: false },
+            Is("1 us"),
+            "Each packet waits up to this much before a host handles it, uniformly; order is kept.",
+        ),
+        key(
+            "ports",
+            Ty::Bool,
+            Is("true"),
+            "Initial sequence numbers and ephemeral ports are drawn.",
+        ),
+        key("ties", Ty::Bool, Is("true"), "The order of events at the same picosecond is drawn."),
+    ],
+    tables: &[],
+    switches: false,
+};
+
+/// Reads it.
+pub(super) fn read(file: &mut File<'_, '_, '_>) -> Disturbance {
+    let mut r = file.table(&DISTURBANCE);
+    Disturbance {
+        start_jitter: r.time("start-jitter").unwrap_or_default(),
+        host_jitter: r.time("host-jitter").unwrap_or_default(),
+        ports: r.bool("ports"),
+        ties: r.bool("ties"),
+    }
+}
+
+/// Writes it out.
+pub(super) fn write(out: &mut Text, disturbance: &Disturbance) {
+    out.table("disturbance");
+    out.text("start-jitter", disturbance.start_jitter);
+    out.text("host-jitter", disturbance.host_jitter);
+    out.bare("ports", disturbance.ports);
+    out.bare("ties", disturbance.ties);
+}

@@ -1,0 +1,196 @@
+//! The tables of a scenario file, one file each: its keys, how it is read, how it is written out.
+//!
+//! Contract: [`ROOT`] and the tables in it are the only list of keys. A new key goes into the file of its
+//! table; a new table is a file with its `Section`, `read` and `write`, a field of [`Model`], and three
+//! lines here: its place in [`ROOT`], in [`read`] and in [`write`]. Nothing else lists tables.
+
+mod buffer;
+mod clock;
+mod compare;
+mod disturbance;
+mod file;
+mod hosts;
+mod mark;
+mod nic;
+mod pipe;
+mod probes;
+mod run;
+mod switch;
+mod topology;
+mod traffic;
+mod transport;
+
+use lowtide_tcp::Config;
+
+use crate::complaints::Complaints;
+use crate::keys::Fallback::{Required, Unset};
+use crate::keys::{Section, key};
+use crate::known::Known;
+use crate::model::Model;
+use crate::text::Text;
+use crate::tree::Node;
+use crate::value::Ty;
+use file::File;
+
+/// The top of the file, and every table, in the order in which they are written out.
+pub(crate) static ROOT: Section = Section {
+    path: &[],
+    doc: "The head of the file.",
+    keys: &[
+        key("schema", Ty::Count { min: 1, max: 1 }, Required, "Version of this format: 1."),
+        key("title", Ty::Text, Required, "One line that says what is shown."),
+        key("description", Ty::Text, Unset("nothing"), "One more line."),
+    ],
+    tables: &[
+        &run::RUN,
+        &topology::TOPOLOGY,
+        &switch::SWITCH,
+        &pipe::PIPE,
+        &transport::TRANSPORT,
+        &hosts::HOSTS,
+        &traffic::TRAFFIC,
+        &disturbance::DISTURBANCE,
+        &probes::PROBES,
+        &compare::COMPARE,
+    ],
+    switches: false,
+};
+
+/// Every table, each before those that stand in it.
+pub(crate) fn sections() -> Vec<&'static Section> {
+    fn add(section: &'static Section, out: &mut Vec<&'static Section>) {
+        out.push(section);
+        section.tables.iter().for_each(|table| add(table, out));
+    }
+    let mut out = Vec::new();
+    add(&ROOT, &mut out);
+    out
+}
+
+/// Reads a whole tree. All complaints are found in one go: what is wrong has something in its place, so
+/// that later tables and checks find more. `None` when there are any.
+pub(crate) fn read(root: &Node, known: &Known, complaints: &mut Complaints<'_>) -> Option<Model> {
+    let file = &mut File { root, known, complaints };
+    let (title, description) = head(file);
+    let run = run::read(file);
+    let topology = topology::read(file);
+    let switch = switch::read(file);
+    let pipes = pipe::read(file, topology.kind);
+    let transport = transport::read(file);
+    let hosts = hosts::read(file, topology.kind);
+    let traffic = traffic::read(file, &hosts);
+    let disturbance = disturbance::read(file);
+    let probes = probes::read(file);
+    let compare = compare::read(file);
+    let bundles = compare::bundles(file);
+    file.complaints.is_empty().then_some(Model {
+        title,
+        description,
+        run,
+        topology,
+        switch,
+        pipes,
+        transport,
+        hosts,
+        traffic,
+        disturbance,
+        probes,
+        compare,
+        bundles,
+    })
+}
+
+fn head(file: &mut File<'_, '_, '_>) -> (String, Option<String>) {
+    let mut r = file.table(&ROOT);
+    r.count("schema");
+    (r.text("title").unwrap_or_default(), r.text("description"))
+}
+
+/// Writes the top of the file.
+pub(crate) fn write_head(out: &mut Text, model: &Model) {
+    out.bare("schema", 1);
+    out.text("title", &model.title);
+    out.some("description", model.description.as_ref());
+}
+
+/// Writes every table out, for one seed and one scheme; `configs` has one configuration per host group.
+pub(crate) fn write(out: &mut Text, model: &Model, configs: &[Config], scheme: &str, seed: u64) {
+    run::write(out, &model.run, seed);
+    topology::write(out, &model.topology);
+    switch::write(out, &model.switch.port);
+    model.pipes.iter().for_each(|pipe| pipe::write(out, pipe));
+    let compared = !model.compare.is_empty() || model.transport.scheme.is_some();
+    transport::write(out, &model.transport, compared.then_some(scheme));
+    for (group, config) in model.hosts.iter().zip(configs) {
+        hosts::write(out, group, config, model.topology.kind);
+    }
+    // A bundle that gives this run its name stays known.
+    let used = |name: &str| {
+        let mut own = model.hosts.iter().filter_map(|g| g.stack.scheme.as_ref());
+        name == scheme || own.any(|s| s.name == name)
+    };
+    model.bundles.iter().filter(|b| used(&b.name)).for_each(|b| compare::write(out, b));
+    model.traffic.iter().for_each(|group| traffic::write(out, group, model));
+    disturbance::write(out, &model.disturbance);
+    probes::write(out, &model.probes, &model.traffic);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Fallback::Is;
+    use crate::tree;
+    use crate::value::Names;
+    use lowtide_traffic::workload;
+
+    #[test]
+    fn every_default_is_a_value_of_its_key() {
+        let known = |names: Names| Known::default().list(names);
+        let mut seen = 0;
+        for section in sections() {
+            for key in section.all_keys() {
+                if let Is(text) = key.default {
+                    let node = tree::parse_value(0, 0, text);
+                    let value = key.ty.read(&node, &known);
+                    assert!(value.is_ok(), "{:?} {}: {value:?}", section.path, key.name);
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 10);
+    }
+
+    #[test]
+    fn no_key_stands_twice_and_each_says_what_it_means() {
+        for section in sections() {
+            let mut names: Vec<_> = section.all_keys().iter().map(|k| k.name).collect();
+            names.extend(section.children());
+            names.sort_unstable();
+            let all = names.len();
+            names.dedup();
+            assert_eq!(all, names.len(), "{:?}", section.path);
+            assert!(section.doc.ends_with('.'));
+            assert!(section.all_keys().iter().all(|k| k.doc.ends_with('.')), "{:?}", section.path);
+        }
+    }
+
+    #[test]
+    fn a_key_means_the_same_in_every_workload() {
+        let params = || workload::REGISTRY.iter().flat_map(|e| e.params);
+        for one in params() {
+            for other in params().filter(|p| p.name == one.name) {
+                assert_eq!(
+                    (one.kind, one.default, one.doc),
+                    (other.kind, other.default, other.doc)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn tables_within_tables_are_found() {
+        assert_eq!(switch::SWITCH.children(), ["mark"]);
+        assert_eq!(compare::COMPARE.children(), ["bundles"]);
+        assert!(ROOT.children().contains(&"sweep"));
+    }
+}

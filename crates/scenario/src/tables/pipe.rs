@@ -1,0 +1,137 @@
+//! `[pipe.NAME]`: lines that differ from what `[topology]` and `[switch]` say of all, as dummynet has them.
+
+use super::file::File;
+use super::{buffer, mark};
+use crate::keys::Fallback::{Is, Required, Unset};
+use crate::keys::{SHARE, Section, key};
+use crate::known::BOTTLENECK;
+use crate::model::{Pipe, TopologyKind};
+use crate::reader::Reader;
+use crate::text::Text;
+use crate::value::{Names, Ty};
+
+/// `[pipe.NAME]`.
+pub(crate) static PIPE: Section = Section {
+    path: &["pipe", "*"],
+    doc: "A line that differs from the others: what is written here replaces what `[topology]` and `[switch]` say.",
+    keys: &[
+        key(
+            "on",
+            Ty::NameList(Names::Lines),
+            Required,
+            "`bottleneck`, or host groups: the line of each of their hosts.",
+        ),
+        key(
+            "direction",
+            Ty::Name(Names::Fixed(&["both", "up", "down", "right", "left"])),
+            Is("both"),
+            "`up` from the hosts or `down` to them, on the bottleneck `right` or `left`; else `both`.",
+        ),
+        key("rate", Ty::Rate, Unset("as the line"), "Rate."),
+        key("delay", Ty::Time { positive: false }, Unset("as the line"), "Propagation delay."),
+        key(
+            "buffer",
+            Ty::LengthOrUnlimited,
+            Unset("as the port; that of a host has no limit"),
+            "What the port may hold.",
+        ),
+        key(
+            "count-in-service",
+            Ty::Bool,
+            Unset("as the port"),
+            "Whether the packet on the line counts as queued.",
+        ),
+        key(
+            "loss",
+            SHARE,
+            Is("0 %"),
+            "The share of packets that are lost at random, each on its own, before they meet the queue.",
+        ),
+    ],
+    tables: &[&MARK],
+    switches: false,
+};
+
+/// `[pipe.NAME.mark]`.
+static MARK: Section = Section {
+    path: &["pipe", "*", "mark"],
+    doc: "The marker of the pipe; without this table that of the port, of which a host has none.",
+    keys: mark::KEYS,
+    tables: &[],
+    switches: false,
+};
+
+/// Reads all pipes, of which there may be none.
+pub(super) fn read(file: &mut File<'_, '_, '_>, kind: TopologyKind) -> Vec<Pipe> {
+    if file.root.get(&["pipe"]).is_none() {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for named in file.groups(&PIPE, "forth") {
+        out.push(one(named.name, &mut file.reader(&PIPE, &[], named), kind));
+    }
+    out
+}
+
+/// Reads one pipe and complains of a direction that its lines do not have.
+fn one(name: &str, r: &mut Reader<'_, '_, '_>, kind: TopologyKind) -> Pipe {
+    let on: Vec<String> =
+        r.names("on").unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+    let direction = r.text("direction").unwrap_or_else(|| "both".to_owned());
+    let middle = on.iter().any(|n| n == BOTTLENECK);
+    let hosts = on.iter().any(|n| n != BOTTLENECK);
+    if middle && kind == TopologyKind::Star {
+        let help = "name a host group, or write `kind = \"dumbbell\"` in [topology]".to_owned();
+        r.complain("on", "a star has no bottleneck between switches", Some(help));
+    }
+    let (odd, help) = match direction.as_str() {
+        "up" | "down" => (middle, "the bottleneck goes `right` and `left`"),
+        "right" | "left" => (hosts, "the line of a host goes `up` and `down`"),
+        _ => (false, ""),
+    };
+    if odd {
+        let message = format!("there is no `{direction}` on every line of this pipe");
+        r.complain("direction", message, Some(help.to_owned()));
+    }
+    let buffer = r.has("buffer").then(|| buffer::read(r));
+    let (mark, k_at) = if r.has("mark") {
+        let (mark, at) = mark::read(&mut r.below(&MARK));
+        (Some(mark), at)
+    } else {
+        (None, r.at("buffer"))
+    };
+    Pipe {
+        name: name.to_owned(),
+        on,
+        direction,
+        rate: r.rate("rate"),
+        delay: r.time("delay"),
+        buffer,
+        count_in_service: r.has("count-in-service").then(|| r.bool("count-in-service")),
+        loss: r.parts("loss").unwrap_or_default(),
+        mark,
+        on_at: r.at("on"),
+        buffer_at: r.at("buffer"),
+        k_at,
+    }
+}
+
+/// Writes one out.
+pub(super) fn write(out: &mut Text, pipe: &Pipe) {
+    out.table(&format!("pipe.{}", pipe.name));
+    out.list("on", pipe.on.iter().map(String::as_str));
+    out.text("direction", &pipe.direction);
+    out.some("rate", pipe.rate);
+    out.some("delay", pipe.delay);
+    if let Some(buffer) = &pipe.buffer {
+        buffer::write(out, buffer);
+    }
+    if let Some(counts) = pipe.count_in_service {
+        out.bare("count-in-service", counts);
+    }
+    out.text("loss", pipe.loss);
+    if let Some(mark) = &pipe.mark {
+        out.table(&format!("pipe.{}.mark", pipe.name));
+        mark::write(out, mark);
+    }
+}

@@ -1,0 +1,78 @@
+//! `[probes]`: what is sampled.
+
+use super::file::File;
+use crate::keys::Fallback::{Is, Unset};
+use crate::keys::{Section, key};
+use crate::model::{Probes, TrafficGroup};
+use crate::text::Text;
+use crate::value::{MOST, Names, Ty};
+
+/// `[probes]`.
+pub(crate) static PROBES: Section = Section {
+    path: &["probes"],
+    doc: "What is sampled. It never changes the run.",
+    keys: &[
+        key("interval", Ty::TimeOrOff, Is("1 ms"), "Time between samples."),
+        key(
+            "groups",
+            Ty::NameList(Names::Traffic),
+            Unset("all of them"),
+            "Traffic groups whose senders are sampled.",
+        ),
+        key(
+            "flows-per-group",
+            Ty::Count { min: 0, max: MOST },
+            Is("2"),
+            "How many flows of each group, the first ones.",
+        ),
+        key("queues", Ty::Bool, Is("true"), "Sample the queues of the switches too."),
+        key(
+            "delays",
+            Ty::Bool,
+            Is("false"),
+            "Set each queueing delay that these flows compute from host stamps beside the true one (table `delays`).",
+        ),
+        key(
+            "trace",
+            Ty::Flows,
+            Unset("none"),
+            "Flows of which every segment, every change of the sender and every packet on the way is recorded.",
+        ),
+    ],
+    tables: &[],
+    switches: false,
+};
+
+/// Reads it.
+pub(super) fn read(file: &mut File<'_, '_, '_>) -> Probes {
+    let known = file.known;
+    let index = |name: &str| known.traffic.iter().position(|n| n == name).map(|i| i as u16);
+    let mut r = file.table(&PROBES);
+    let groups = match r.names("groups") {
+        Some(names) => names.iter().filter_map(|(name, _)| index(name)).collect(),
+        None => (0..known.traffic.len()).map(|i| i as u16).collect(),
+    };
+    Probes {
+        interval: r.time("interval"),
+        groups,
+        flows_per_group: r.count("flows-per-group") as u32,
+        queues: r.bool("queues"),
+        delays: r.bool("delays"),
+        trace: r.names("trace").unwrap_or_default(),
+    }
+}
+
+/// Writes it out.
+pub(super) fn write(out: &mut Text, probes: &Probes, traffic: &[TrafficGroup]) {
+    out.table("probes");
+    match probes.interval {
+        Some(interval) => out.text("interval", interval),
+        None => out.text("interval", "off"),
+    }
+    let name = |i: &u16| traffic.get(usize::from(*i)).map(|g| g.name.as_str());
+    out.list("groups", probes.groups.iter().filter_map(name));
+    out.bare("flows-per-group", probes.flows_per_group);
+    out.bare("queues", probes.queues);
+    out.bare("delays", probes.delays);
+    out.list("trace", probes.trace.iter().map(|(text, _)| text.as_str()));
+}

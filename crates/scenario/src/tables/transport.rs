@@ -1,0 +1,60 @@
+//! `[transport]`: how the TCP of every host behaves where its group does not say otherwise; and what any
+//! table may say of a transport.
+
+use super::file::File;
+use crate::keys::Fallback::{Is, Unset};
+use crate::keys::{Section, key};
+use crate::model::{Named, Stack};
+use crate::reader::Reader;
+use crate::text::Text;
+use crate::value::{Names, Ty};
+
+/// `[transport]`.
+pub(crate) static TRANSPORT: Section = Section {
+    path: &["transport"],
+    doc: "How the TCP of every host behaves, where its group does not say otherwise.",
+    keys: &[
+        key(
+            "profile",
+            Ty::Name(Names::Profiles),
+            Is("rfc"),
+            "The stack that all switches are taken from first.",
+        ),
+        key(
+            "scheme",
+            Ty::Name(Names::Schemes),
+            Unset("the profile as it is"),
+            "A bundle of switches on top; not together with `compare.schemes`.",
+        ),
+    ],
+    tables: &[],
+    switches: true,
+};
+
+/// Reads it.
+pub(super) fn read(file: &mut File<'_, '_, '_>) -> Stack {
+    stack(&mut file.table(&TRANSPORT))
+}
+
+/// What a table says of a transport.
+pub(super) fn stack(r: &mut Reader<'_, '_, '_>) -> Stack {
+    Stack { profile: named(r, "profile"), scheme: named(r, "scheme"), settings: r.settings() }
+}
+
+/// A name with its place.
+pub(super) fn named(r: &mut Reader<'_, '_, '_>, key: &str) -> Option<Named> {
+    let at = r.at(key);
+    r.text(key).map(|name| Named { name, at })
+}
+
+/// Writes the names only: the switches of every group are written out in its own table and win.
+pub(super) fn write(out: &mut Text, transport: &Stack, scheme: Option<&str>) {
+    out.table("transport");
+    write_named(out, "profile", transport.profile.as_ref());
+    out.some("scheme", scheme);
+}
+
+/// Writes a name out where there is one.
+pub(super) fn write_named(out: &mut Text, key: &str, named: Option<&Named>) {
+    out.some(key, named.map(|named| &named.name));
+}

@@ -1,0 +1,34 @@
+//! A scenario as text: lines of TOML.
+
+use std::fmt::Write as _;
+
+/// Lines of TOML.
+#[derive(Default)]
+pub(crate) struct Text(pub(crate) String);
+
+impl Text {
+    pub(crate) fn line(&mut self, line: &str) {
+        self.0.push_str(line);
+        self.0.push('\n');
+    }
+    pub(crate) fn table(&mut self, name: &str) {
+        self.line(&format!("\n[{name}]"));
+    }
+    pub(crate) fn bare(&mut self, key: &str, value: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+    pub(crate) fn text(&mut self, key: &str, value: impl std::fmt::Display) {
+        self.bare(key, toml::Value::String(value.to_string()));
+    }
+    /// A key that may be absent.
+    pub(crate) fn some(&mut self, key: &str, value: Option<impl std::fmt::Display>) {
+        if let Some(value) = value {
+            self.text(key, value);
+        }
+    }
+    pub(crate) fn list<'a>(&mut self, key: &str, items: impl Iterator<Item = &'a str>) {
+        let items: Vec<_> = items.map(|i| toml::Value::String(i.to_owned())).collect();
+        self.bare(key, toml::Value::Array(items));
+    }
+}
