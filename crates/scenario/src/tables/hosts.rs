@@ -6,6 +6,7 @@ use super::file::File;
 use super::{clock, nic, transport};
 use crate::keys::Fallback::{Required, Unset};
 use crate::keys::{Section, key};
+use crate::known::BOTTLENECK;
 use crate::model::{HostGroup, TopologyKind};
 use crate::range::HostRange;
 use crate::settings;
@@ -45,6 +46,13 @@ pub(crate) static HOSTS: Section = Section {
 pub(super) fn read(file: &mut File<'_, '_, '_>, kind: TopologyKind) -> Vec<HostGroup> {
     let mut out: Vec<HostGroup> = Vec::new();
     for named in file.groups(&HOSTS, "senders") {
+        let piped = file.root.get(&["pipe"]).is_some();
+        if named.name == BOTTLENECK && kind == TopologyKind::Dumbbell && piped {
+            let message =
+                format!("in `on` of a pipe `{BOTTLENECK}` is the line between the switches");
+            let help = "give the group another name".to_owned();
+            file.complaints.add(named.at, message, Some(help));
+        }
         let mut r = file.reader(&HOSTS, &[], named);
         let count = r.count("count") as u32;
         let side = r.text("side");
