@@ -4,6 +4,7 @@
 //! tables in that directory; the number of threads changes nothing. An interval needs several seeds,
 //! and a flow that did not complete never leaves a statistic in silence.
 
+pub mod advice;
 pub mod bench;
 pub mod claims;
 mod error;
@@ -21,6 +22,7 @@ mod session;
 mod settings;
 mod signals;
 mod summary;
+pub mod theory;
 
 pub use error::LabError;
 pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen, Times};

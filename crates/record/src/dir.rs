@@ -3,13 +3,18 @@
 //! Contract: `manifest.json` says `interrupted` from the first moment and `complete` only after every
 //! other file is there. A run under `partial/` is whole: its directory is renamed into place. Results
 //! of another scenario or version are never mixed in. Only files that this crate wrote are removed.
+//!
+//! Several processes may fill one directory, on one machine or over a shared file system, without a
+//! lock: each writes under names of its own and renames what is whole. Two that complete it at once
+//! write the same bytes; the one that comes too late finds the directory complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::convert::RunTables;
 use crate::error::RecordError;
-use crate::files::{self, make_directory, remove_directory, rename, temporary, write_whole};
+use crate::files::{self, is_temporary, make_directory, remove_directory, rename, temporary};
+use crate::files::{write_new, write_whole};
 use crate::key::{Point, RunKey};
 use crate::manifest::{Manifest, ManifestRun, SCHEMA, Status};
 use crate::parquet::{self, ByRun, TableWriter};
@@ -73,15 +78,28 @@ impl RunDir {
                     wanted: manifest.identity(),
                 });
             }
-        } else if fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some()) {
+        } else if fs::read_dir(root)
+            .is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(|e| !is_temporary(&e.path()))))
+            && !root.join(MANIFEST).exists()
+        {
             return Err(RecordError::NotResults { path: root.to_path_buf() });
         }
+        let begun = Manifest { status: Status::Interrupted, ..manifest.clone() };
         if afresh {
-            before = None;
             remove_directory(&root.join(PARTIAL))?;
+            dir.write_manifest(&begun)?;
+            return Ok((dir, None));
         }
-        if before.as_ref().is_none_or(|m| m.status != Status::Complete) {
-            dir.write_manifest(&Manifest { status: Status::Interrupted, ..manifest.clone() })?;
+        let path = root.join(MANIFEST);
+        match &before {
+            None if !write_new(&path, &json(&path, &begun)?)? => {
+                return Self::begin(root, manifest, false);
+            }
+            // What says so already is left alone: another process may complete it this moment.
+            Some(found) if found.status == Status::Interrupted && !found.plans_as(&begun) => {
+                dir.write_manifest(&begun)?;
+            }
+            _ => {}
         }
         Ok((dir, before))
     }
@@ -136,7 +154,6 @@ impl RunDir {
         let key = &run.key;
         let place = self.partial(key, &run.hash);
         let growing = temporary(&place);
-        remove_directory(&growing)?;
         make_directory(&growing)?;
         write_rows(&growing, key, std::slice::from_ref(&tables.run))?;
         write_rows(&growing, key, &tables.flows)?;
@@ -148,8 +165,20 @@ impl RunDir {
         write_rows(&growing, key, &tables.queue_samples)?;
         tables.trace.write(&growing, key)?;
         write_json(&growing.join(RUN_FILE), run)?;
+        // Another process may have done the same run; equal hashes are equal runs.
+        if self.kept(key, &run.hash).is_some() {
+            return remove_directory(&growing);
+        }
         remove_directory(&place)?;
-        rename(&growing, &place)
+        match rename(&growing, &place) {
+            Err(_) if self.kept(key, &run.hash).is_some() => remove_directory(&growing),
+            renamed => renamed,
+        }
+    }
+
+    /// Whether a run is there, without reading it.
+    pub fn has(&self, key: &RunKey, hash: &str) -> bool {
+        self.partial(key, hash).join(RUN_FILE).exists()
     }
 
     /// A run that another session finished, without its series; `None` when it is not there or not
@@ -168,7 +197,7 @@ impl RunDir {
     fn partial_runs(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return Vec::new() };
         let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
-        paths.filter(|p| p.extension().is_none() && p.join(RUN_FILE).exists()).collect()
+        paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).collect()
     }
 
     /// Merges the kept runs, which must all be there, into the tables, in the order of `runs`.
@@ -284,7 +313,23 @@ impl RunDir {
         let manifest = Manifest { status: Status::Complete, files: entries?, ..manifest };
         self.write_manifest(&manifest)?;
         remove_directory(&self.root.join(PARTIAL))?;
+        self.remove_left_over();
         Ok(manifest)
+    }
+
+    /// Removes what processes that were killed left half written. One that is still completing the same
+    /// directory loses a file, and finds the directory complete.
+    fn remove_left_over(&self) {
+        let figures = self.root.join("figures");
+        for place in [&self.root, &figures] {
+            let Ok(entries) = fs::read_dir(place) else { continue };
+            for path in entries.filter_map(|e| e.ok().map(|e| e.path())) {
+                if is_temporary(&path) {
+                    // A file that stays is in nobody's way.
+                    let _ = fs::remove_file(path);
+                }
+            }
+        }
     }
 
     /// Reads the manifest, whatever its status.
@@ -343,9 +388,13 @@ pub(crate) fn write_rows<R: Row>(
 }
 
 fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
+    write_whole(path, &json(path, value)?)
+}
+
+fn json<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, RecordError> {
     let mut text = serde_json::to_string_pretty(value).map_err(|e| RecordError::json(path, &e))?;
     text.push('\n');
-    write_whole(path, text.as_bytes())
+    Ok(text.into_bytes())
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, RecordError> {
