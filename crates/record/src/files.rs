@@ -80,9 +80,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
 /// Removes a file; one that is not there is fine.
 pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
     match fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => {
-            Err(RecordError::io("remove", path)(e))
-        }
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(RecordError::io("remove", path)(e)),
         _ => Ok(()),
     }
 }
@@ -90,9 +88,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
 /// Removes a directory with all that is in it; one that is not there is fine.
 pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
     match fs::remove_dir_all(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => {
-            Err(RecordError::io("remove", path)(e))
-        }
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(RecordError::io("remove", path)(e)),
         _ => Ok(()),
     }
 }
