@@ -7,12 +7,14 @@
 pub mod advice;
 pub mod bench;
 pub mod claims;
+pub mod compare;
 mod error;
 mod facts;
 mod figure;
 pub mod flow;
 mod interval;
 pub mod matrix;
+mod paths;
 mod plots;
 mod present;
 mod report;
@@ -23,15 +25,18 @@ mod settings;
 mod signals;
 mod summary;
 pub mod theory;
+mod times;
 
 pub use error::LabError;
-pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen, Times};
+pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen};
 pub use interval::OverSeeds;
 pub use results::{Envelope, Results};
 pub use schedule::Progress;
-pub use session::{Finished, Options, default_dir, execute, load, report, simulate};
+pub use session::{Finished, Options, Task, Tasked, default_dir};
+pub use session::{execute, execute_task, load, report, simulate};
 pub use signals::SignalFacts;
 pub use summary::SummaryRow;
+pub use times::{ClassFacts, SIZE_CLASSES, Slowdown, Times};
 
 /// Version of the tool.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

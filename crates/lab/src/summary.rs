@@ -35,12 +35,25 @@ pub struct SummaryRow {
     pub seed_independent: bool,
 }
 
+/// Which way a metric gets worse.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Worse {
+    /// When it grows.
+    More,
+    /// When it shrinks.
+    Less,
+    /// It says how, not how well: any change may be unwelcome.
+    Either,
+}
+
 /// A metric and how it is read off one run.
 pub(crate) struct Metric<F> {
     /// Its path inside the facts.
     pub(crate) name: &'static str,
     /// Its unit.
     pub(crate) unit: &'static str,
+    /// Which way is worse.
+    pub(crate) worse: Worse,
     read: fn(&F) -> Option<f64>,
 }
 
@@ -52,40 +65,40 @@ impl<F> Metric<F> {
 }
 
 macro_rules! metrics {
-    ($($name:literal, $unit:literal, $read:expr;)*) => {
-        &[$(Metric { name: $name, unit: $unit, read: $read }),*]
+    ($($name:literal, $unit:literal, $worse:ident, $read:expr;)*) => {
+        &[$(Metric { name: $name, unit: $unit, worse: Worse::$worse, read: $read }),*]
     };
 }
 
 /// What there is of a traffic group.
 pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
-    "fct_ms.mean", "ms", |g| g.fct_ms.mean;
-    "fct_ms.p50", "ms", |g| g.fct_ms.p50;
-    "fct_ms.p99", "ms", |g| g.fct_ms.p99;
-    "fct_ms.max", "ms", |g| g.fct_ms.max;
-    "goodput_mbps", "Mbit/s", |g| g.goodput_mbps;
-    "jain", "", |g| g.jain;
-    "rto_count", "", |g| Some(g.rto_count as f64);
-    "retx_bytes", "bytes", |g| Some(g.retx_bytes as f64);
-    "marked_fraction", "", |g| g.marked_fraction;
-    "unfinished", "flows", |g| Some(g.unfinished as f64);
-    "failed", "flows", |g| Some(g.failed as f64);
+    "fct_ms.mean", "ms", More, |g| g.fct_ms.mean;
+    "fct_ms.p50", "ms", More, |g| g.fct_ms.p50;
+    "fct_ms.p99", "ms", More, |g| g.fct_ms.p99;
+    "fct_ms.max", "ms", More, |g| g.fct_ms.max;
+    "goodput_mbps", "Mbit/s", Less, |g| g.goodput_mbps;
+    "jain", "", Less, |g| g.jain;
+    "rto_count", "", More, |g| Some(g.rto_count as f64);
+    "retx_bytes", "bytes", More, |g| Some(g.retx_bytes as f64);
+    "marked_fraction", "", Either, |g| g.marked_fraction;
+    "unfinished", "flows", More, |g| Some(g.unfinished as f64);
+    "failed", "flows", More, |g| Some(g.failed as f64);
 };
 
 /// What there is of a queue.
 pub(crate) const QUEUE: &[Metric<QueueFacts>] = metrics! {
-    "mean_packets", "packets", |q| q.mean_packets;
-    "p50_packets", "packets", |q| q.p50_packets.map(f64::from);
-    "p99_packets", "packets", |q| q.p99_packets.map(f64::from);
-    "p999_packets", "packets", |q| q.p999_packets.map(f64::from);
-    "max_packets", "packets", |q| q.max_packets.map(f64::from);
-    "seen.p1_packets", "packets", |q| q.seen.p1_packets.map(f64::from);
-    "seen.p50_packets", "packets", |q| q.seen.p50_packets.map(f64::from);
-    "seen.p99_packets", "packets", |q| q.seen.p99_packets.map(f64::from);
-    "seen.p999_packets", "packets", |q| q.seen.p999_packets.map(f64::from);
-    "marks", "packets", |q| Some(q.marks as f64);
-    "drops", "packets", |q| Some(q.drops as f64);
-    "utilisation", "", |q| q.utilisation;
+    "mean_packets", "packets", More, |q| q.mean_packets;
+    "p50_packets", "packets", More, |q| q.p50_packets.map(f64::from);
+    "p99_packets", "packets", More, |q| q.p99_packets.map(f64::from);
+    "p999_packets", "packets", More, |q| q.p999_packets.map(f64::from);
+    "max_packets", "packets", More, |q| q.max_packets.map(f64::from);
+    "seen.p1_packets", "packets", More, |q| q.seen.p1_packets.map(f64::from);
+    "seen.p50_packets", "packets", More, |q| q.seen.p50_packets.map(f64::from);
+    "seen.p99_packets", "packets", More, |q| q.seen.p99_packets.map(f64::from);
+    "seen.p999_packets", "packets", More, |q| q.seen.p999_packets.map(f64::from);
+    "marks", "packets", Either, |q| Some(q.marks as f64);
+    "drops", "packets", More, |q| Some(q.drops as f64);
+    "utilisation", "", Less, |q| q.utilisation;
 };
 
 /// Groups `runs`, which are in the order of the plan, by scheme and point, and summarises each.

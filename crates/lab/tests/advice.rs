@@ -18,7 +18,8 @@ fn question(flows: u32) -> Question {
 
 fn check(question: &Question, seeds: u64) -> (Advice, Check) {
     let advice = advise(question).expect("an answer");
-    let scenario = scenario(question, &advice).and_then(|s| Ok(s.seeds(seeds)?)).expect("a network");
+    let scenario =
+        scenario(question, &advice).and_then(|s| Ok(s.seeds(seeds)?)).expect("a network");
     let plan = scenario.expand().expect("a right scenario");
     let check = measure(question, &advice, &plan, 2).expect("it runs");
     (advice, check)

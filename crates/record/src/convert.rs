@@ -154,6 +154,8 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         delivered_ps: f.delivered_at.map(Instant::as_ps),
         fct_ps: since(f.start),
         transfer_ps: f.established.and_then(since),
+        // It follows from the network, which whoever analyses the run looks at.
+        ideal_ps: None,
         delivered_bytes: f.delivered,
         delivered_after_warmup_bytes: f.delivered_after_warmup,
         bytes_retrans: f.retx_bytes,

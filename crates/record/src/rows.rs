@@ -39,6 +39,7 @@ table! {
     delivered_ps: Option<u64>, "ps", "When the last byte reached the receiving application.";
     fct_ps: Option<u64>, "ps", "From the application's open to its last byte delivered.";
     transfer_ps: Option<u64>, "ps", "The same without the handshake.";
+    ideal_ps: Option<u64>, "ps", "What fct_ps would be alone on the path, without queues and windows; null without a size.";
     delivered_bytes: u64, "bytes", "Bytes that reached the receiving application.";
     delivered_after_warmup_bytes: u64, "bytes", "Of these, bytes that came after the warm-up.";
     bytes_retrans: u64, "bytes", "Payload bytes sent more than once.";

@@ -70,8 +70,10 @@ pub struct Checked {
 pub fn scenario(question: &Question, advice: &Advice) -> Result<Scenario, LabError> {
     let rate = question.rate;
     // Several senders meet in the switch at the rate of the line; a single one must be faster than it.
-    let host_rate = if question.flows > 1 { rate.as_bps() } else { rate.as_bps().saturating_mul(2) };
-    let sending = |bytes: u64, bps: u64| u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(bps);
+    let host_rate =
+        if question.flows > 1 { rate.as_bps() } else { rate.as_bps().saturating_mul(2) };
+    let sending =
+        |bytes: u64, bps: u64| u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(bps);
     let one_way = |bytes: u64| sending(bytes, host_rate) * 2 + sending(bytes, rate.as_bps());
     let fixed = one_way(u64::from(question.wire_bytes())) + one_way(ACK_WIRE_BYTES);
     let rest = u128::from(question.rtt.as_ps()).checked_sub(fixed).filter(|r| *r > 0);
@@ -153,27 +155,34 @@ fn rows(advice: &Advice, runs: &[RunFacts]) -> Vec<Checked> {
     let p = advice.predicted.as_ref();
     let number = |v: Option<u32>| v.map(f64::from);
     type Read<'a> = &'a dyn Fn(&QueueFacts) -> Option<f64>;
-    let row = |quantity, measured_as, unit: &'static str, predicted: Option<f64>, read: Read<'_>| {
-        let values: Vec<Option<f64>> = bottlenecks(runs).map(|q| q.and_then(read)).collect();
-        let over = OverSeeds::new(&values);
-        let differs = predicted.zip(over.mean).is_some_and(|(p, m)| {
-            let off = (m - p).abs();
-            if unit.is_empty() { off > NEAR_USE } else { off > (NEAR.0 * p.abs()).max(NEAR.1) }
-        });
-        Checked {
-            quantity,
-            measured_as,
-            unit,
-            predicted,
-            measured: over.mean,
-            ci95: over.ci95,
-            differs,
-        }
-    };
+    let row =
+        |quantity, measured_as, unit: &'static str, predicted: Option<f64>, read: Read<'_>| {
+            let values: Vec<Option<f64>> = bottlenecks(runs).map(|q| q.and_then(read)).collect();
+            let over = OverSeeds::new(&values);
+            let differs = predicted.zip(over.mean).is_some_and(|(p, m)| {
+                let off = (m - p).abs();
+                if unit.is_empty() { off > NEAR_USE } else { off > (NEAR.0 * p.abs()).max(NEAR.1) }
+            });
+            Checked {
+                quantity,
+                measured_as,
+                unit,
+                predicted,
+                measured: over.mean,
+                ci95: over.ci95,
+                differs,
+            }
+        };
     let high = |q: &QueueFacts| number(q.seen.p99_packets);
     let low = |q: &QueueFacts| number(q.seen.p1_packets);
     vec![
-        row("queue_max", "99 % of what packets find", "packets", p.map(|p| p.queue_max_packets), &high),
+        row(
+            "queue_max",
+            "99 % of what packets find",
+            "packets",
+            p.map(|p| p.queue_max_packets),
+            &high,
+        ),
         row(
             "queue_min",
             "1 % of what packets find",
@@ -222,9 +231,12 @@ fn remarks(question: &Question, advice: &Advice, rows: &[Checked]) -> Vec<String
         });
     }
     if let Some((p, m)) = both("queue_max") {
-        let crowded = 2.0 * f64::from(question.flows) > advice.path_packets + advice.k_packets as f64;
+        let crowded =
+            2.0 * f64::from(question.flows) > advice.path_packets + advice.k_packets as f64;
         out.push(if m > p && crowded {
-            format!("the queue reaches {m:.0} packets, not {p:.0}: windows do not fall below 2 segments")
+            format!(
+                "the queue reaches {m:.0} packets, not {p:.0}: windows do not fall below 2 segments"
+            )
         } else {
             format!("the queue reaches {m:.0} packets, not K + N = {p:.0}")
         });
@@ -233,7 +245,11 @@ fn remarks(question: &Question, advice: &Advice, rows: &[Checked]) -> Vec<String
         out.push(format!("the queue falls to {m:.0} packets, not {p:.0}"));
     }
     if let Some((p, m)) = both("utilisation") {
-        out.push(format!("the line is used for {:.1} % of the time, not {:.1} %", m * 100.0, p * 100.0));
+        out.push(format!(
+            "the line is used for {:.1} % of the time, not {:.1} %",
+            m * 100.0,
+            p * 100.0
+        ));
     }
     if question.bursts > 0 {
         out.push(
