@@ -7,6 +7,7 @@
 use lowtide_record::{FlowRow, QueueRow, RunKey, RunTables};
 use serde::Serialize;
 
+use crate::queries::{self, QueryFacts};
 use crate::signals::SignalFacts;
 use crate::times::{ClassFacts, Slowdown, Times, classes};
 
@@ -24,6 +25,8 @@ pub struct RunFacts {
     pub ended_ms: f64,
     /// The traffic groups, in the order in which they have their first flow.
     pub groups: Vec<GroupFacts>,
+    /// The queries of traffic groups that ask, after the warm-up.
+    pub queries: Vec<QueryFacts>,
     /// The queues at switches.
     pub queues: Vec<QueueFacts>,
     /// Packets serialised by any output queue.
@@ -129,6 +132,7 @@ impl RunFacts {
             reason: run.reason.clone(),
             ended_ms: ms(run.ended_ps),
             groups: names.iter().map(group).collect(),
+            queries: queries::facts(&tables.queries, run.ended_ps),
             queues: tables
                 .queues
                 .iter()
@@ -144,6 +148,11 @@ impl RunFacts {
         self.groups.iter().find(|g| g.name == name)
     }
 
+    /// The queries of a group.
+    pub fn queries(&self, name: &str) -> Option<&QueryFacts> {
+        self.queries.iter().find(|q| q.name == name)
+    }
+
     /// The facts of a queue.
     pub fn queue(&self, name: &str) -> Option<&QueueFacts> {
         self.queues.iter().find(|q| q.name == name)
@@ -151,6 +160,11 @@ impl RunFacts {
 }
 
 impl GroupFacts {
+    /// The flows in one range of sizes, by its name.
+    pub fn class(&self, name: &str) -> Option<&ClassFacts> {
+        self.classes.iter().find(|c| c.name() == name)
+    }
+
     fn new(name: &str, flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Self {
         let count = |status: &str| {
             flows.iter().filter(|f| f.status == status && f.size_bytes.is_some()).count()

@@ -90,7 +90,8 @@ impl Path<'_> {
             hop.line(answer).delay.saturating_add(hop.sending(answer, bytes))
         };
         self.0.iter().fold(Duration::ZERO, |sum, hop| {
-            sum.saturating_add(crossing(hop, false, forth)).saturating_add(crossing(hop, true, back))
+            sum.saturating_add(crossing(hop, false, forth))
+                .saturating_add(crossing(hop, true, back))
         })
     }
 
@@ -118,9 +119,10 @@ impl Path<'_> {
                 })
             })
         });
-        let flight = self.0.iter().fold(Duration::ZERO, |sum, hop| {
-            sum.saturating_add(hop.line(false).delay)
-        });
+        let flight = self
+            .0
+            .iter()
+            .fold(Duration::ZERO, |sum, hop| sum.saturating_add(hop.line(false).delay));
         self.both_ways(SYN_BYTES, SYN_BYTES)
             .saturating_add(flight)
             .saturating_add(slowest.max().unwrap_or(Duration::ZERO))

@@ -7,7 +7,7 @@
 use lowtide_record::QueryRow;
 use serde::Serialize;
 
-use crate::times::{Times, Timed};
+use crate::times::{Timed, Times};
 
 /// The queries of one traffic group in one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]

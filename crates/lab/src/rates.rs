@@ -40,7 +40,10 @@ impl Rates {
             let steps = bytes.windows(2).zip(times.windows(2));
             steps.map(|(b, t)| (b[1] - b[0]) * 8e6 / (t[1] - t[0]) as f64).collect()
         };
-        Self { flows: numbers.iter().map(rate).collect(), ends: times.into_iter().skip(1).collect() }
+        Self {
+            flows: numbers.iter().map(rate).collect(),
+            ends: times.into_iter().skip(1).collect(),
+        }
     }
 
     /// How long after `from` every flow has come within `share` of the mean rate and stays there until the

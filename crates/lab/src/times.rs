@@ -140,7 +140,10 @@ struct Bounds {
 impl Bounds {
     /// `scaled` makes a value of a time. What did not end takes at least as long as it was there, and what
     /// failed takes for ever.
-    fn new<T>(all: impl Iterator<Item = (T, Timed)>, scaled: impl Fn(&T, u64) -> Option<u64>) -> Self {
+    fn new<T>(
+        all: impl Iterator<Item = (T, Timed)>,
+        scaled: impl Fn(&T, u64) -> Option<u64>,
+    ) -> Self {
         let (mut least, mut most) = (Vec::new(), Vec::new());
         for (of, timed) in all {
             let known = timed.took_ps.and_then(|t| scaled(&of, t));
@@ -175,10 +178,7 @@ impl Bounds {
 }
 
 /// The flows that have a size.
-fn sized<'a>(
-    flows: &'a [&FlowRow],
-    ended_ps: u64,
-) -> impl Iterator<Item = (&'a FlowRow, Timed)> {
+fn sized<'a>(flows: &'a [&FlowRow], ended_ps: u64) -> impl Iterator<Item = (&'a FlowRow, Timed)> {
     let with = flows.iter().copied().filter(|f| f.size_bytes.is_some());
     with.map(move |flow| (flow, Timed::of_flow(flow, ended_ps)))
 }
@@ -236,6 +236,7 @@ pub(crate) mod tests {
         FlowRow {
             flow: 0,
             group: "short".into(),
+            role: "flow".into(),
             src: String::new(),
             dst: String::new(),
             sport: 0,

@@ -89,7 +89,8 @@ pub(crate) fn nic(group: &mut Reader<'_, '_, '_>) -> NicSpec {
         let message = format!("an IP packet has no room for {most} of payload");
         r.complain("aggregate-size", message, Some(format!("{MOST_AGGREGATE} is the most")));
     }
-    NicSpec { bucket, moderation: r.time("moderation").unwrap_or_default(), aggregation }
+    let moderation = r.time("moderation").unwrap_or_default();
+    NicSpec { bucket, moderation, aggregation, ..NicSpec::default() }
 }
 
 /// Writes `[hosts.NAME.nic]` out.

@@ -126,7 +126,7 @@ fn show(a: &Finished, b: &Finished, found: &Comparison, out: Output) -> Result<(
         vec![
             r.scheme.clone(),
             if r.point.is_empty() { "–".to_owned() } else { r.point.to_string() },
-            of.to_owned(),
+            r.class.as_ref().map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
             r.metric.to_owned(),
             number(r.a),
             number(r.b),

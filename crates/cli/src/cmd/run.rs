@@ -184,10 +184,7 @@ fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failur
                     .iter()
                     .map(|scheme| {
                         rows.iter().find(|r| {
-                            r.group.as_deref() == Some(group)
-                                && r.scheme == *scheme
-                                && r.point.0 == *point
-                                && r.metric == metric
+                            r.is_of(group, metric) && r.scheme == *scheme && r.point.0 == *point
                         })
                     })
                     .collect();

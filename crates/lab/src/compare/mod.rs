@@ -14,13 +14,20 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::interval::OverSeeds;
+use crate::queries::QueryFacts;
 use crate::results::Results;
-use crate::summary::{GROUP, Metric, QUEUE, Worse};
+use crate::summary::{CLASS, GROUP, Metric, QUERY, QUEUE, Worse, group_metrics};
+use crate::times::ClassFacts;
 
 use pair::{Pairs, pairs};
 
 /// Metrics of a traffic group where none is named.
 const USUAL_GROUP: [&str; 3] = ["fct_ms.mean", "fct_ms.p99", "goodput_mbps"];
+/// Metrics of the flows in a range of sizes where none is named.
+const USUAL_CLASS: [&str; 2] = ["slowdown.mean", "slowdown.p99"];
+/// Metrics of queries where none is named.
+const USUAL_QUERY: [&str; 4] =
+    ["qct_ms.mean", "qct_ms.p99", "timeout_fraction", "deadline_fraction"];
 /// Metrics of a queue where none is named.
 const USUAL_QUEUE: [&str; 4] = ["mean_packets", "p99_packets", "drops", "utilisation"];
 /// Stands for every metric.
@@ -66,6 +73,9 @@ pub struct Compared {
     /// The traffic group it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// The range of flow sizes that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// The queue it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
@@ -140,6 +150,21 @@ pub fn compare(a: &Results, b: &Results, wanted: &Wanted) -> Result<Comparison, 
                 let row = row(pairs, metric, wanted, &value);
                 rows.extend(row.map(|r| Compared { group: Some(name.clone()), ..r }));
             }
+            for class in group.classes.iter().map(ClassFacts::name) {
+                for metric in chosen(CLASS, &wanted.metrics, &USUAL_CLASS) {
+                    let value = |run: &RunFacts| metric.of(run.group(name)?.class(&class)?);
+                    let row = row(pairs, metric, wanted, &value);
+                    let (group, class) = (Some(name.clone()), Some(class.clone()));
+                    rows.extend(row.map(|r| Compared { group, class, ..r }));
+                }
+            }
+        }
+        for QueryFacts { name, .. } in &first.queries {
+            for metric in chosen(QUERY, &wanted.metrics, &USUAL_QUERY) {
+                let value = |run: &RunFacts| metric.of(run.queries(name)?);
+                let row = row(pairs, metric, wanted, &value);
+                rows.extend(row.map(|r| Compared { group: Some(name.clone()), ..r }));
+            }
         }
         for name in queues.iter().filter(|name| first.queue(name).is_some()) {
             for metric in chosen(QUEUE, &wanted.metrics, &USUAL_QUEUE) {
@@ -160,7 +185,7 @@ pub fn compare(a: &Results, b: &Results, wanted: &Wanted) -> Result<Comparison, 
 }
 
 fn check_metrics(names: &[String]) -> Result<(), LabError> {
-    let known = || GROUP.iter().map(|m| m.name).chain(QUEUE.iter().map(|m| m.name));
+    let known = || group_metrics().into_iter().chain(QUEUE.iter().map(|m| m.name));
     match names.iter().find(|n| *n != ALL && known().all(|k| k != *n)) {
         None => Ok(()),
         Some(name) => Err(LabError::Question {
@@ -232,6 +257,7 @@ fn row<F>(
         scheme: key.key.scheme.clone(),
         point: key.key.point.clone(),
         group: None,
+        class: None,
         queue: None,
         metric: metric.name,
         unit: metric.unit,

@@ -17,6 +17,7 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
         reason: "time".to_owned(),
         ended_ms: 1.0,
         groups: Vec::new(),
+        queries: Vec::new(),
         queues: vec![QueueFacts {
             name: "port".to_owned(),
             mean_packets: Some(packets),

@@ -59,12 +59,8 @@ pub(crate) fn figures(source: Source<'_>) -> Vec<Figure> {
 }
 
 fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
-    let rows: Vec<&SummaryRow> = source
-        .results
-        .summary
-        .iter()
-        .filter(|r| r.group.as_ref() == Some(&measure.group) && r.metric == measure.metric)
-        .collect();
+    let rows: Vec<&SummaryRow> =
+        source.results.summary.iter().filter(|r| r.is_of(&measure.group, measure.metric)).collect();
     let (points, schemes) = (&source.manifest.points, &source.manifest.schemes);
     if points.len() * schemes.len() < 2 {
         return Vec::new();
@@ -78,11 +74,8 @@ fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
     let column =
         format!("{}_{}", measure.title.to_lowercase().replace(' ', "_"), unit_column(measure.unit));
     let y = Axis::fitting(&label, &column, &values);
-    let id = format!(
-        "{}-{}",
-        measure.title.to_lowercase().replace(' ', "-"),
-        file_name(&measure.group)
-    );
+    let id =
+        format!("{}-{}", measure.title.to_lowercase().replace(' ', "-"), file_name(&measure.group));
     let title = format!("{} of group {}", measure.title, measure.group);
     let told = caption(source, &rows);
     let figure = |id: &str, title: String, more: &str, legend, panels| Figure {

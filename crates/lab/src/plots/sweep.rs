@@ -135,17 +135,22 @@ mod tests {
     fn every_swept_key_goes_along_an_axis_the_longest_first() {
         let points: Vec<Point> = ["5 pkt", "10 pkt", "20 pkt"]
             .iter()
-            .flat_map(|k| ["1 ms", "2 ms"].map(|d| point(&[("a.delay", d), ("k", k), ("one", "x")])))
+            .flat_map(|k| {
+                ["1 ms", "2 ms"].map(|d| point(&[("a.delay", d), ("k", k), ("one", "x")]))
+            })
             .collect();
         let found = sweeps(&points);
         let keys: Vec<&str> = found.iter().map(|s| s.key.as_str()).collect();
         assert_eq!(keys, ["k", "a.delay"], "`one` has one value");
         assert!(found[0].ordered);
         assert_eq!(found[0].values[2], (20.0, "20 pkt".to_owned()));
-        assert_eq!(found[0].slices, [
-            point(&[("a.delay", "1 ms"), ("one", "x")]),
-            point(&[("a.delay", "2 ms"), ("one", "x")]),
-        ]);
+        assert_eq!(
+            found[0].slices,
+            [
+                point(&[("a.delay", "1 ms"), ("one", "x")]),
+                point(&[("a.delay", "2 ms"), ("one", "x")]),
+            ]
+        );
         assert_eq!(found[0].name(1), "delay = 2 ms, one = x");
         assert_eq!(found[1].slices.len(), 3);
         assert_eq!(sweeps(&[Point::default()]), []);
