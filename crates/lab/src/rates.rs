@@ -125,7 +125,7 @@ mod tests {
         let found = rates(&[&[900, 510, 900, 520, 490, 505], &[100, 490, 100, 480, 510, 495]]);
         assert_eq!(found.converged(0, 0.05), Some(4 * MS));
         assert_eq!(found.converged(3 * MS, 0.05), Some(MS));
-        assert_eq!(found.converged(0, 0.01), Some(6 * MS), "only the last interval");
+        assert_eq!(found.converged(0, 0.015), Some(6 * MS), "only the last interval");
         assert_eq!(found.converged(0, 0.001), None);
         assert_eq!(rates(&[&[1, 1, 1]]).converged(0, 0.5), None, "one flow shares with nobody");
     }

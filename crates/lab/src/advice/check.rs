@@ -216,10 +216,14 @@ fn remarks(question: &Question, advice: &Advice, rows: &[Checked]) -> Vec<String
         of(quantity).filter(|r| r.differs).and_then(|r| r.predicted.zip(r.measured))
     };
     if let Some((p, m)) = both("amplitude") {
+        let few = advice.predicted.map(|p| p.critical_window_packets).filter(|w| *w < 4.0);
+        let few = few.map_or_else(String::new, |w| {
+            format!("; windows of about {w:.1} segments cannot be cut below 2 either")
+        });
         out.push(if m < p {
             format!(
                 "the queue swings {m:.0} packets, not {p:.0}: the analysis has all flows in phase, and \
-                 {} flows fall out of step (DCTCP §3.3 says so of its N = 40)",
+                 {} flows fall out of step (DCTCP §3.3 says so of its N = 40){few}",
                 question.flows
             )
         } else {
