@@ -83,7 +83,7 @@ pub struct Task {
 #[derive(Debug)]
 pub enum Tasked {
     /// It found all runs finished, and completed the directory.
-    Complete(Finished),
+    Complete(Box<Finished>),
     /// Other tasks are not done yet; the last one completes the directory.
     Waiting {
         /// Runs that are finished, whoever did them.
@@ -124,13 +124,13 @@ pub fn execute_task(plan: &Plan, options: &Options<'_>, task: Task) -> Result<Ta
             ) {
                 // Another task completed the directory, and took what this one was reading.
                 Err(_) if dir.manifest().is_ok_and(|m| completed(&m)) => {}
-                done => return done.map(Tasked::Complete),
+                done => return done.map(Box::new).map(Tasked::Complete),
             }
         } else if !dir.manifest().is_ok_and(|m| completed(&m)) {
             return Ok(Tasked::Waiting { finished, total });
         }
     }
-    load(&options.dir).map(Tasked::Complete)
+    load(&options.dir).map(Box::new).map(Tasked::Complete)
 }
 
 /// The runs of the plan that are there already.

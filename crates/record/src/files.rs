@@ -1,7 +1,7 @@
 //! Files that are there whole or not at all: written under a temporary name, then renamed.
 
 use std::fs::{self, File};
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -28,13 +28,21 @@ const GROWING: &str = "tmp";
 /// A name under which `path` is written before it is renamed. Nobody else has it: several processes, on
 /// several machines, may write to one directory.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
-    // The keys of a `RandomState` differ from process to process; only the name depends on them.
-    static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
+    static PROCESS: LazyLock<u64> = LazyLock::new(process);
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     name.push(format!(".{:016x}-{count}.{GROWING}", *PROCESS));
     path.with_file_name(name)
+}
+
+/// A number that no other process has.
+#[expect(
+    clippy::disallowed_types,
+    reason = "its keys differ from process to process, and only names of files that are gone depend on them"
+)]
+fn process() -> u64 {
+    std::hash::RandomState::new().build_hasher().finish()
 }
 
 /// Whether a file or directory of this name is being written, or was left by a process that died.

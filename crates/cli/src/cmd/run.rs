@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
     let finished = match args.index.zip(args.of) {
         None => how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?,
         Some((index, of)) => match how.task(&plan, scenario.text(), out, Task { index, of })? {
-            Tasked::Complete(finished) => finished,
+            Tasked::Complete(finished) => *finished,
             Tasked::Waiting { finished, total } => {
                 return waiting(index, [finished, total], &how.dir(&plan), out);
             }

@@ -151,10 +151,12 @@ fn bottlenecks(runs: &[RunFacts]) -> impl Iterator<Item = Option<&QueueFacts>> {
     runs.iter().map(|r| r.queue(BOTTLENECK))
 }
 
+/// How a quantity is read off a queue.
+type Read<'a> = &'a dyn Fn(&QueueFacts) -> Option<f64>;
+
 fn rows(advice: &Advice, runs: &[RunFacts]) -> Vec<Checked> {
     let p = advice.predicted.as_ref();
     let number = |v: Option<u32>| v.map(f64::from);
-    type Read<'a> = &'a dyn Fn(&QueueFacts) -> Option<f64>;
     let row =
         |quantity, measured_as, unit: &'static str, predicted: Option<f64>, read: Read<'_>| {
             let values: Vec<Option<f64>> = bottlenecks(runs).map(|q| q.and_then(read)).collect();
@@ -190,10 +192,8 @@ fn rows(advice: &Advice, runs: &[RunFacts]) -> Vec<Checked> {
             p.map(|p| p.queue_min_packets.max(0.0)),
             &low,
         ),
-        row("amplitude", "99 % less 1 %", "packets", p.map(|p| swing(p)), &|q| {
-            Some(high(q)? - low(q)?)
-        }),
-        row("queue_mean", "mean of what packets find", "packets", p.map(|p| middle(p)), &|q| {
+        row("amplitude", "99 % less 1 %", "packets", p.map(swing), &|q| Some(high(q)? - low(q)?)),
+        row("queue_mean", "mean of what packets find", "packets", p.map(middle), &|q| {
             q.seen.mean_packets
         }),
         row("utilisation", "share of the time", "", p.map(|p| p.utilisation), &|q| q.utilisation),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lowtide_record::{Frame, FrameValues, read_frame};
-use lowtide_units::parse_duration;
+use lowtide_units::{Duration, parse_duration};
 use serde::Deserialize;
 
 use super::source::Source;
@@ -72,7 +72,7 @@ impl RatesOf {
         let end = |text: &Option<String>, none: u64, name: &str| match text {
             None => Ok(none),
             Some(text) => {
-                parse_duration(text).map(|d| d.as_ps()).map_err(|e| format!("`{name}`: {e}"))
+                parse_duration(text).map(Duration::as_ps).map_err(|e| format!("`{name}`: {e}"))
             }
         };
         let (from, to) = (end(&self.from, 0, "from")?, end(&self.to, u64::MAX, "to")?);

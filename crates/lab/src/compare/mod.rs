@@ -286,10 +286,10 @@ fn judge(
         return (Verdict::Undecided, Some("not every pair has both values"));
     };
     let Some([low, high]) = interval else {
-        let none = mean.abs() <= 0.0;
-        return match none {
-            true => (Verdict::Same, None),
-            false => (Verdict::Undecided, Some("one pair has no interval")),
+        return if mean.abs() <= 0.0 {
+            (Verdict::Same, None)
+        } else {
+            (Verdict::Undecided, Some("one pair has no interval"))
         };
     };
     if (low.abs() <= 0.0 && high.abs() <= 0.0)

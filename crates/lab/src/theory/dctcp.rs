@@ -270,7 +270,7 @@ mod tests {
         let none = Sawtooth::new(FIG12, 0.0, 1.0).unwrap();
         // By hand: A = sqrt(2 x 83.33) / 2 = 6.455, the gap 5.455, 14.88 packets of 538.4.
         close(none.utilisation(), 1.0 - 14.88 / 538.4);
-        assert_eq!(none.quantile(0.01), 0.0, "a queue is never below zero");
+        close(none.quantile(0.01), 0.0);
         close(full.quantile(1.0), 24.0);
     }
 
