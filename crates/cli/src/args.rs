@@ -1,10 +1,16 @@
 //! What may be typed. The help texts are the documentation of the command line.
 
+mod compare;
+mod plan;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lowtide_units::{Duration, parse_duration};
+
+pub(crate) use compare::CompareArgs;
+pub(crate) use plan::PlanArgs;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
 #[derive(Debug, Parser)]
@@ -23,7 +29,14 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a scenario: every scheme, point and seed, then tables, figures and a report
+    #[command(after_long_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Compare two sets of results seed by seed: differences with intervals, and a verdict for each
+    #[command(after_long_help = compare::EXAMPLES)]
+    Compare(CompareArgs),
+    /// Which K, which g, how much buffer: DCTCP's analysis, checked by a short simulation
+    #[command(after_long_help = plan::EXAMPLES)]
+    Plan(PlanArgs),
     /// Ask what happens when sender, receiver and neighbours run different stacks
     #[command(after_long_help = MATRIX_EXAMPLES)]
     Matrix(MatrixArgs),
@@ -61,8 +74,8 @@ pub(crate) enum Command {
     Table {
         /// The run directory
         dir: PathBuf,
-        /// Which table: flows, probes, queues, queue_levels, queue_samples, delays or links; with traced flows
-        /// trace_segments, trace_hops or trace_senders
+        /// Which table: flows, probes, queues, queue_levels, queue_samples, delays or links; with queries
+        /// queries; with traced flows trace_segments, trace_hops or trace_senders
         table: String,
         /// As CSV instead of aligned columns
         #[arg(long)]
@@ -125,6 +138,13 @@ pub(crate) struct RunArgs {
     /// Forget finished runs in that directory instead of continuing
     #[arg(long)]
     pub(crate) afresh: bool,
+    /// Do one task of a job array: the runs whose number leaves I when divided by N, from 0 to N - 1. The
+    /// task that finds all runs finished completes the directory
+    #[arg(long, value_name = "I", requires = "of", conflicts_with = "afresh")]
+    pub(crate) index: Option<usize>,
+    /// How many tasks the job array has
+    #[arg(long, value_name = "N", requires = "index", value_parser = tasks)]
+    pub(crate) of: Option<usize>,
     /// Record everything about these flows (`0`, `short.2`), in every run: tables `trace_*`, and their
     /// plots in the report. Without it `plot`, `pcap` and `explain` make the run again
     #[arg(long, value_name = "FLOW,...", value_delimiter = ',')]
@@ -215,6 +235,24 @@ pub(crate) enum Place {
 fn time(text: &str) -> Result<Duration, String> {
     parse_duration(text).map_err(|e| e.to_string())
 }
+
+/// A number of tasks.
+fn tasks(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=1_000_000) => Ok(n),
+        _ => Err("expected a whole number from 1 to 1000000".to_owned()),
+    }
+}
+
+const RUN_EXAMPLES: &str = "\
+A directory that was interrupted is continued by the same command.
+
+Examples:
+  lowtide run queue-buildup
+  lowtide run queue-buildup --over switch.mark.k='10 pkt','20 pkt','40 pkt' --seeds 10
+  lowtide run queue-buildup --index $SLURM_ARRAY_TASK_ID --of 8     one task of eight, counted from 0
+Tasks write into the same directory, from as many machines as share it. Whatever order they end in, the
+last one merges, and a `lowtide run` without --index does what is missing.";
 
 const MATRIX_EXAMPLES: &str = "\
 A sender or receiver is written as a scheme (`dctcp`), a profile (`linux`), both (`linux/dctcp`), and

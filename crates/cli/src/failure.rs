@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     Usage(String, Option<String>),
     /// It was tried and failed: status 1.
     Run(String),
+    /// It was done, and what was asked for does not hold: status 3.
+    Short(String),
     /// Ctrl-C: status 130. What was finished is kept.
     Interrupted(String),
     /// Whoever reads stdout went away: nothing to say.
@@ -51,6 +53,10 @@ impl Failure {
             Self::Run(message) => {
                 eprintln!("error: {message}");
                 ExitCode::from(1)
+            }
+            Self::Short(message) => {
+                eprintln!("{message}");
+                ExitCode::from(3)
             }
             Self::Interrupted(message) => {
                 eprintln!("interrupted: {message}");

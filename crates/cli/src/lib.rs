@@ -4,7 +4,7 @@
 //! that control in it: register it ([`lowtide_tcp::cc::register`]), then call [`main`].
 //!
 //! stdout is data, stderr is progress and complaints. Exit status: 0 done, 1 a run failed, 2 bad
-//! usage or scenario, 130 interrupted.
+//! usage or scenario, 3 done and worse than asked for, 130 interrupted.
 
 mod args;
 mod catalogue;
@@ -27,6 +27,8 @@ pub fn main() -> ExitCode {
     let out = Output { json: cli.json, quiet: cli.quiet };
     let result = match &cli.command {
         Command::Run(args) => cmd::run::run(args, out),
+        Command::Compare(args) => cmd::compare::compare(args, out),
+        Command::Plan(args) => cmd::plan::plan(args, out),
         Command::Matrix(args) => cmd::matrix::matrix(args, out),
         Command::Check(args) => cmd::check::check(args, out),
         Command::List { kind } => cmd::list::list(*kind, out),

@@ -4,10 +4,12 @@
 //! completion times exist only when every flow with a size completed; a quantile exists only when the
 //! missing flows cannot move it, whatever their times would have been.
 
-use lowtide_record::{FlowRow, Quantile, QueueRow, RunKey, RunTables};
+use lowtide_record::{FlowRow, QueueRow, RunKey, RunTables};
 use serde::Serialize;
 
+use crate::queries::{self, QueryFacts};
 use crate::signals::SignalFacts;
+use crate::times::{ClassFacts, Slowdown, Times, classes};
 
 /// One run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -23,6 +25,8 @@ pub struct RunFacts {
     pub ended_ms: f64,
     /// The traffic groups, in the order in which they have their first flow.
     pub groups: Vec<GroupFacts>,
+    /// The queries of traffic groups that ask, after the warm-up.
+    pub queries: Vec<QueryFacts>,
     /// The queues at switches.
     pub queues: Vec<QueueFacts>,
     /// Packets serialised by any output queue.
@@ -45,6 +49,10 @@ pub struct GroupFacts {
     pub failed: usize,
     /// Completion times, from the application's open to its last byte delivered.
     pub fct_ms: Times,
+    /// Completion times over the ideal ones.
+    pub slowdown: Slowdown,
+    /// The same by the size of the flows, where their sizes differ; only classes that have flows.
+    pub classes: Vec<ClassFacts>,
     /// Bytes delivered after the warm-up, over the time from the first open (or the warm-up) to the
     /// last delivery (or the end of the run).
     pub goodput_mbps: Option<f64>,
@@ -58,19 +66,6 @@ pub struct GroupFacts {
     pub marked_fraction: Option<f64>,
     /// What its senders said and heard of congestion.
     pub signals: SignalFacts,
-}
-
-/// Times of a group of flows, in milliseconds.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Times {
-    /// Mean; only when every flow completed.
-    pub mean: Option<f64>,
-    /// Median.
-    pub p50: Option<f64>,
-    /// 99th percentile.
-    pub p99: Option<f64>,
-    /// The longest; only when every flow completed.
-    pub max: Option<f64>,
 }
 
 /// One queue at a switch in one run, after the warm-up.
@@ -101,7 +96,7 @@ pub struct QueueFacts {
 }
 
 /// The length of a queue that arriving packets found.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Seen {
     /// Mean.
     pub mean_packets: Option<f64>,
@@ -137,6 +132,7 @@ impl RunFacts {
             reason: run.reason.clone(),
             ended_ms: ms(run.ended_ps),
             groups: names.iter().map(group).collect(),
+            queries: queries::facts(&tables.queries, run.ended_ps),
             queues: tables
                 .queues
                 .iter()
@@ -152,6 +148,11 @@ impl RunFacts {
         self.groups.iter().find(|g| g.name == name)
     }
 
+    /// The queries of a group.
+    pub fn queries(&self, name: &str) -> Option<&QueryFacts> {
+        self.queries.iter().find(|q| q.name == name)
+    }
+
     /// The facts of a queue.
     pub fn queue(&self, name: &str) -> Option<&QueueFacts> {
         self.queues.iter().find(|q| q.name == name)
@@ -159,6 +160,11 @@ impl RunFacts {
 }
 
 impl GroupFacts {
+    /// The flows in one range of sizes, by its name.
+    pub fn class(&self, name: &str) -> Option<&ClassFacts> {
+        self.classes.iter().find(|c| c.name() == name)
+    }
+
     fn new(name: &str, flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Self {
         let count = |status: &str| {
             flows.iter().filter(|f| f.status == status && f.size_bytes.is_some()).count()
@@ -173,6 +179,8 @@ impl GroupFacts {
             unfinished: count("unfinished"),
             failed: flows.iter().filter(|f| f.status == "failed").count(),
             fct_ms: Times::new(flows, ended_ps),
+            slowdown: Slowdown::new(flows, ended_ps),
+            classes: classes(flows, ended_ps),
             goodput_mbps: goodput_mbps(flows, warmup_ps, ended_ps),
             jain: jain(flows, warmup_ps, ended_ps),
             rto_count: flows.iter().map(|f| f.rto_count).sum(),
@@ -203,33 +211,6 @@ impl QueueFacts {
             drops: q.drops,
             aqm_drops: q.aqm_drops,
             utilisation,
-        }
-    }
-}
-
-impl Times {
-    fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
-        // For a flow without a time: at least how long it would have taken.
-        let (mut least, mut most) = (Vec::new(), Vec::new());
-        for flow in flows.iter().filter(|f| f.size_bytes.is_some()) {
-            let so_far = ended_ps.saturating_sub(flow.start_ps);
-            let failed = flow.status == "failed";
-            least.push(flow.fct_ps.unwrap_or(if failed { u64::MAX } else { so_far }));
-            most.push(flow.fct_ps.unwrap_or(u64::MAX));
-        }
-        least.sort_unstable();
-        most.sort_unstable();
-        let quantile = |q: Quantile| {
-            let (low, high) = (q.of(&least)?, q.of(&most)?);
-            (low == high && high != u64::MAX).then(|| ms(high))
-        };
-        let max = most.last().copied().filter(|t| *t != u64::MAX);
-        let sum: u128 = most.iter().map(|t| u128::from(*t)).sum();
-        Self {
-            mean: max.map(|_| sum as f64 / most.len() as f64 / 1e9),
-            p50: quantile(Quantile::P50),
-            p99: quantile(Quantile::P99),
-            max: max.map(ms),
         }
     }
 }
@@ -272,93 +253,7 @@ fn jain(flows: &[&FlowRow], warmup_ps: u64, ended_ps: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn flow(start_ms: u64, fct_ms: Option<u64>, status: &str) -> FlowRow {
-        let start_ps = start_ms * 1_000_000_000;
-        let fct_ps = fct_ms.map(|t| t * 1_000_000_000);
-        FlowRow {
-            flow: 0,
-            group: "short".into(),
-            src: String::new(),
-            dst: String::new(),
-            sport: 0,
-            dport: 0,
-            size_bytes: Some(1_000_000),
-            start_ps,
-            established_ps: None,
-            delivered_ps: fct_ps.map(|t| start_ps + t),
-            fct_ps,
-            transfer_ps: None,
-            delivered_bytes: 1_000_000,
-            delivered_after_warmup_bytes: 1_000_000,
-            bytes_retrans: 0,
-            data_segs_out: 0,
-            rto_count: 0,
-            fast_retransmits: 0,
-            ecn_reductions: 0,
-            delack_timeouts: 0,
-            delack_time_ps: 0,
-            delack_found: 0,
-            delack_missed: 0,
-            delack_imagined: 0,
-            delay_reductions: 0,
-            heard_ce_bytes: 0,
-            warm_data_segs_out: 0,
-            warm_ect_segs_out: 0,
-            warm_cwr_segs_out: 0,
-            warm_data_segs_in: 0,
-            warm_ce_segs_in: 0,
-            warm_acks_in: 0,
-            warm_ece_acks_in: 0,
-            marked_bytes: 0,
-            received_bytes: 0,
-            srtt_ns: None,
-            mss_bytes: None,
-            cc: String::new(),
-            cc_used: String::new(),
-            feedback: String::new(),
-            ack: String::new(),
-            ecn: false,
-            ecn_wish: String::new(),
-            ecn_mode: String::new(),
-            feedback_used: None,
-            ack_used: String::new(),
-            delay_option: false,
-            status: status.into(),
-            error: None,
-        }
-    }
-
-    fn complete(times: impl IntoIterator<Item = u64>) -> Vec<FlowRow> {
-        times.into_iter().map(|t| flow(0, Some(t), "complete")).collect()
-    }
-
-    fn times(flows: &[FlowRow], ended_ms: u64) -> Times {
-        Times::new(&flows.iter().collect::<Vec<_>>(), ended_ms * 1_000_000_000)
-    }
-
-    #[test]
-    fn completion_times_have_a_mean_and_the_quantiles_they_hold() {
-        let t = times(&complete(1..=10), 100);
-        assert_eq!((t.mean, t.p50, t.p99, t.max), (Some(5.5), Some(5.0), None, Some(10.0)));
-        assert_eq!(times(&complete(1..=100), 100).p99, Some(99.0));
-        assert_eq!(times(&[], 100), Times::default());
-    }
-
-    #[test]
-    fn an_unfinished_flow_takes_the_mean_away_but_not_what_it_cannot_move() {
-        let mut flows = complete(1..=9);
-        flows.push(flow(50, None, "unfinished"));
-        let t = times(&flows, 100);
-        assert_eq!((t.mean, t.max), (None, None));
-        assert_eq!(t.p50, Some(5.0), "it took 50 ms at least");
-        flows[9] = flow(98, None, "unfinished");
-        assert_eq!(times(&flows, 100).p50, None, "it could have been one of the fast ones");
-        flows[9] = flow(98, None, "failed");
-        assert_eq!(times(&flows, 100).p50, Some(5.0), "it never completes");
-        let late: Vec<_> = (0..10).map(|_| flow(0, None, "unfinished")).collect();
-        assert_eq!(times(&late, 100), Times::default());
-    }
+    use crate::times::tests::flow;
 
     #[test]
     fn goodput_counts_from_the_first_open_to_the_last_delivery() {

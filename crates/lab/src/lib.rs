@@ -4,16 +4,21 @@
 //! tables in that directory; the number of threads changes nothing. An interval needs several seeds,
 //! and a flow that did not complete never leaves a statistic in silence.
 
+pub mod advice;
 pub mod bench;
 pub mod claims;
+pub mod compare;
 mod error;
 mod facts;
 mod figure;
 pub mod flow;
 mod interval;
 pub mod matrix;
+mod paths;
 mod plots;
 mod present;
+mod queries;
+mod rates;
 mod remake;
 mod report;
 mod results;
@@ -22,16 +27,21 @@ mod session;
 mod settings;
 mod signals;
 mod summary;
+pub mod theory;
+mod times;
 
 pub use error::LabError;
-pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen, Times};
+pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen};
 pub use interval::OverSeeds;
+pub use queries::QueryFacts;
 pub use remake::report;
 pub use results::{Envelope, Results};
 pub use schedule::Progress;
-pub use session::{Finished, Options, default_dir, execute, load, simulate};
+pub use session::{Finished, Options, Task, Tasked, default_dir};
+pub use session::{execute, execute_task, load, simulate};
 pub use signals::SignalFacts;
 pub use summary::SummaryRow;
+pub use times::{ClassFacts, SIZE_CLASSES, Slowdown, Times};
 
 /// Version of the tool.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

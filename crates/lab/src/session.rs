@@ -16,6 +16,7 @@ use lowtide_scenario::{Plan, RunSpec};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::flow;
+use crate::paths::with_ideals;
 use crate::present;
 use crate::results::Results;
 use crate::schedule::{Progress, Schedule, keys};
@@ -67,6 +68,101 @@ pub fn execute(plan: &Plan, options: &Options<'_>) -> Result<Finished, LabError>
     execute_as(plan, options, &present::write)
 }
 
+/// One task of a job array: it does the runs of the plan whose number leaves `index` when divided by
+/// `of`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Task {
+    /// From zero.
+    pub index: usize,
+    /// How many tasks there are; more than `index`.
+    pub of: usize,
+}
+
+/// What a task leaves behind.
+#[derive(Debug)]
+pub enum Tasked {
+    /// It found all runs finished, and completed the directory.
+    Complete(Box<Finished>),
+    /// Other tasks are not done yet; the last one completes the directory.
+    Waiting {
+        /// Runs that are finished, whoever did them.
+        finished: usize,
+        /// Runs of the plan.
+        total: usize,
+    },
+}
+
+/// Does one task's runs of `plan`. Tasks may run at the same time, in processes and on machines of their
+/// own, into one directory.
+pub fn execute_task(plan: &Plan, options: &Options<'_>, task: Task) -> Result<Tasked, LabError> {
+    let keys = keys(plan);
+    let planned = manifest(plan, options)?;
+    let (dir, before) = RunDir::begin(&options.dir, &planned, false)?;
+    let completed = |m: &Manifest| holds(m, plan, &keys);
+    if before.is_none_or(|m| !completed(&m)) {
+        let jobs = || keys.iter().zip(&plan.runs);
+        let own: Vec<_> = jobs().skip(task.index).step_by(task.of.max(1)).collect();
+        let todo: Vec<_> = own.iter().copied().filter(|(k, s)| !dir.has(k, &s.hash)).collect();
+        let kept = own.len() - todo.len();
+        (options.progress)(Progress::Planned { runs: own.len(), kept });
+        let done = run_and_keep(&dir, &todo, options)?.into_iter().flatten().count();
+        if done < todo.len() {
+            let (finished, total) = (kept + done, own.len());
+            return Err(LabError::Interrupted { finished, total, dir: options.dir.clone() });
+        }
+        let total = keys.len();
+        let finished = jobs().filter(|(key, spec)| dir.has(key, &spec.hash)).count();
+        if finished == total {
+            match complete(
+                &dir,
+                plan,
+                options,
+                kept_runs(&dir, plan, &keys),
+                planned,
+                &present::write,
+            ) {
+                // Another task completed the directory, and took what this one was reading.
+                Err(_) if dir.manifest().is_ok_and(|m| completed(&m)) => {}
+                done => return done.map(Box::new).map(Tasked::Complete),
+            }
+        } else if !dir.manifest().is_ok_and(|m| completed(&m)) {
+            return Ok(Tasked::Waiting { finished, total });
+        }
+    }
+    load(&options.dir).map(Box::new).map(Tasked::Complete)
+}
+
+/// The runs of the plan that are there already.
+fn kept_runs(dir: &RunDir, plan: &Plan, keys: &[RunKey]) -> Vec<Option<(ManifestRun, RunFacts)>> {
+    let kept = |(key, spec): (&RunKey, &RunSpec)| {
+        let (run, tables) = dir.kept(key, &spec.hash)?;
+        Some((run, RunFacts::new(key, &tables)))
+    };
+    keys.iter().zip(&plan.runs).map(kept).collect()
+}
+
+/// Does `todo` and keeps each run as soon as it is finished; in the same order, `None` where the caller
+/// stopped.
+fn run_and_keep(
+    dir: &RunDir,
+    todo: &[(&RunKey, &RunSpec)],
+    options: &Options<'_>,
+) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
+    let schedule = Schedule { jobs: options.jobs, stop: options.stop, progress: options.progress };
+    schedule.run(todo, options.clock, &|i, setup, outcome, wall| {
+        let (key, spec) = todo[i];
+        let tables = with_ideals(RunTables::new(setup, outcome), setup);
+        let run = ManifestRun {
+            key: key.clone(),
+            hash: spec.hash.clone(),
+            digest: tables.digest().to_owned(),
+            wall_seconds: wall.as_secs_f64(),
+        };
+        dir.keep(&run, &tables)?;
+        Ok((run, RunFacts::new(key, &tables)))
+    })
+}
+
 /// The same with a report of another kind.
 pub(crate) fn execute_as(
     plan: &Plan,
@@ -80,14 +176,7 @@ pub(crate) fn execute_as(
         (options.progress)(Progress::Planned { runs: keys.len(), kept: keys.len() });
         return finished(&dir, complete.clone());
     }
-    let mut runs: Vec<Option<(ManifestRun, RunFacts)>> = keys
-        .iter()
-        .zip(&plan.runs)
-        .map(|(key, spec)| {
-            let (run, tables) = dir.kept(key, &spec.hash)?;
-            Some((run, RunFacts::new(key, &tables)))
-        })
-        .collect();
+    let mut runs = kept_runs(&dir, plan, &keys);
     let kept = runs.iter().flatten().count();
     (options.progress)(Progress::Planned { runs: keys.len(), kept });
 
@@ -97,23 +186,22 @@ pub(crate) fn execute_as(
         .zip(&runs)
         .filter_map(|(job, run)| run.is_none().then_some(job))
         .collect();
-    let schedule = Schedule { jobs: options.jobs, stop: options.stop, progress: options.progress };
-    let new = schedule.run(&todo, options.clock, &|i, setup, outcome, wall| {
-        let (key, spec) = todo[i];
-        let tables = RunTables::new(setup, outcome);
-        let run = ManifestRun {
-            key: key.clone(),
-            hash: spec.hash.clone(),
-            digest: tables.digest().to_owned(),
-            wall_seconds: wall.as_secs_f64(),
-        };
-        dir.keep(&run, &tables)?;
-        Ok((run, RunFacts::new(key, &tables)))
-    })?;
-    let mut new = new.into_iter();
+    let mut new = run_and_keep(&dir, &todo, options)?.into_iter();
     for run in runs.iter_mut().filter(|r| r.is_none()) {
         *run = new.next().flatten();
     }
+    complete(&dir, plan, options, runs, planned, present)
+}
+
+/// Merges the runs, which must all be there, and writes everything that follows from them.
+fn complete(
+    dir: &RunDir,
+    plan: &Plan,
+    options: &Options<'_>,
+    runs: Vec<Option<(ManifestRun, RunFacts)>>,
+    planned: Manifest,
+    present: &Present<'_>,
+) -> Result<Finished, LabError> {
     let total = runs.len();
     let (entries, facts): (Vec<_>, Vec<_>) = runs.into_iter().flatten().unzip();
     if facts.len() < total {
@@ -146,7 +234,7 @@ pub(crate) fn execute_as(
         runs: entries,
         ..planned
     };
-    files.extend(present(&dir, &manifest, &results)?);
+    files.extend(present(dir, &manifest, &results)?);
     let manifest = dir.finish(manifest, &files)?;
     Ok(Finished { dir: options.dir.clone(), manifest, results })
 }
@@ -179,7 +267,8 @@ pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
     let todo: Vec<(&RunKey, &RunSpec)> = keys.iter().zip(&plan.runs).collect();
     let schedule = Schedule { jobs, stop: &AtomicBool::new(false), progress: &|_| {} };
     let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, setup, outcome, _| {
-        Ok(RunFacts::new(todo[i].0, &RunTables::new(setup, outcome)))
+        let tables = with_ideals(RunTables::new(setup, outcome), setup);
+        Ok(RunFacts::new(todo[i].0, &tables))
     })?;
     Ok(Results::new(facts.into_iter().flatten().collect()))
 }

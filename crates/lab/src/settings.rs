@@ -1,22 +1,19 @@
 //! What decides the results, as the report shows it: every key of the resolved scenario, side by side
 //! for the compared schemes, and the base round-trip time that follows from it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use lowtide_host::Setup;
-use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId};
 use lowtide_record::Setting;
 use lowtide_scenario::{Plan, RunSpec};
-use lowtide_units::{Bytes, Duration};
+use lowtide_units::Duration;
 use toml::{Table, Value};
 
 use crate::error::LabError;
+use crate::paths::Paths;
 
 /// Section of what is not a key but follows from keys.
 pub(crate) const DERIVED: &str = "derived";
-
-/// Bytes of a pure ACK: IP and TCP headers, timestamps.
-const ACK_BYTES: u64 = 52;
 
 /// The settings of the schemes of `plan` at the point that is shown, with the first seed.
 pub(crate) fn settings(plan: &Plan) -> Result<Vec<Setting>, LabError> {
@@ -88,11 +85,18 @@ fn flatten(path: &str, table: &Table, out: &mut dyn FnMut(&str, &str, String)) {
 /// of hosts that a flow joins, with empty queues and no delayed ACK.
 fn base_rtt(setup: &Setup) -> Option<String> {
     let pairs: BTreeSet<(u32, u32)> = setup.flows.iter().map(|f| (f.src, f.dst)).collect();
+    let pairs: Vec<(u32, u32)> = pairs.into_iter().collect();
+    let paths = Paths::new(&setup.network);
     let mut range: Option<(Duration, Duration)> = None;
-    for (src, dst) in pairs {
-        let mtu = setup.hosts.get(src as usize)?.config.mtu;
-        let rtt = round_trip(&setup.network, src, dst, u64::from(mtu))?;
-        range = Some(range.map_or((rtt, rtt), |(low, high)| (low.min(rtt), high.max(rtt))));
+    for of_one in pairs.chunk_by(|a, b| a.0 == b.0) {
+        let src = of_one.first()?.0;
+        let mtu = u64::from(setup.hosts.get(src as usize)?.config.mtu);
+        let to: Vec<u32> = of_one.iter().map(|(_, dst)| *dst).collect();
+        let found = paths.from(src, &to);
+        for dst in &to {
+            let rtt = found.get(dst)?.round_trip(mtu);
+            range = Some(range.map_or((rtt, rtt), |(low, high)| (low.min(rtt), high.max(rtt))));
+        }
     }
     let (low, high) = range?;
     let us = |d: Duration| d.as_ps() as f64 / 1e6;
@@ -101,41 +105,6 @@ fn base_rtt(setup: &Setup) -> Option<String> {
     } else {
         format!("{:.1} us to {:.1} us", us(low), us(high))
     })
-}
-
-fn round_trip(network: &Blueprint, src: u32, dst: u32, mtu: u64) -> Option<Duration> {
-    let path = shortest(network, NodeId::Host(HostId(src)), NodeId::Host(HostId(dst)))?;
-    Some(path.iter().fold(Duration::ZERO, |sum, (link, back)| {
-        let crossing = |back, bytes| {
-            let line = link.line(back);
-            line.delay + line.rate.serialization(Bytes::new(bytes + link.framing.overhead()))
-        };
-        sum + crossing(*back, mtu) + crossing(!back, ACK_BYTES)
-    }))
-}
-
-/// The links of a path with the fewest hops, and whether each is used from its end `b`.
-fn shortest(network: &Blueprint, from: NodeId, to: NodeId) -> Option<Vec<(&LinkSpec, bool)>> {
-    let mut paths = VecDeque::from([(from, Vec::new())]);
-    let mut seen = BTreeSet::from([from]);
-    while let Some((node, path)) = paths.pop_front() {
-        if node == to {
-            return Some(path);
-        }
-        for link in &network.links {
-            let (other, back) = match node {
-                n if n == link.a => (link.b, false),
-                n if n == link.b => (link.a, true),
-                _ => continue,
-            };
-            if seen.insert(other) {
-                let mut longer = path.clone();
-                longer.push((link, back));
-                paths.push_back((other, longer));
-            }
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use serde::Serialize;
 
 use crate::facts::{GroupFacts, QueueFacts, RunFacts};
 use crate::interval::OverSeeds;
+use crate::queries::QueryFacts;
+use crate::times::ClassFacts;
 
 /// One metric of one scheme at one point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -16,6 +18,9 @@ pub struct SummaryRow {
     /// The traffic group it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// The range of flow sizes that it is about, as `10 kB-100 kB`; absent for all flows of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// The queue it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
@@ -35,13 +40,33 @@ pub struct SummaryRow {
     pub seed_independent: bool,
 }
 
+/// Which way a metric gets worse.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Worse {
+    /// When it grows.
+    More,
+    /// When it shrinks.
+    Less,
+    /// It says how, not how well: any change may be unwelcome.
+    Either,
+}
+
 /// A metric and how it is read off one run.
 pub(crate) struct Metric<F> {
     /// Its path inside the facts.
     pub(crate) name: &'static str,
     /// Its unit.
     pub(crate) unit: &'static str,
+    /// Which way is worse.
+    pub(crate) worse: Worse,
     read: fn(&F) -> Option<f64>,
+}
+
+impl SummaryRow {
+    /// Whether it is about all flows of `group`, and this metric.
+    pub fn is_of(&self, group: &str, metric: &str) -> bool {
+        self.group.as_deref() == Some(group) && self.class.is_none() && self.metric == metric
+    }
 }
 
 impl<F> Metric<F> {
@@ -52,40 +77,92 @@ impl<F> Metric<F> {
 }
 
 macro_rules! metrics {
-    ($($name:literal, $unit:literal, $read:expr;)*) => {
-        &[$(Metric { name: $name, unit: $unit, read: $read }),*]
+    ($($name:literal, $unit:literal, $worse:ident, $read:expr;)*) => {
+        &[$(Metric { name: $name, unit: $unit, worse: Worse::$worse, read: $read }),*]
     };
 }
 
 /// What there is of a traffic group.
 pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
-    "fct_ms.mean", "ms", |g| g.fct_ms.mean;
-    "fct_ms.p50", "ms", |g| g.fct_ms.p50;
-    "fct_ms.p99", "ms", |g| g.fct_ms.p99;
-    "fct_ms.max", "ms", |g| g.fct_ms.max;
-    "goodput_mbps", "Mbit/s", |g| g.goodput_mbps;
-    "jain", "", |g| g.jain;
-    "rto_count", "", |g| Some(g.rto_count as f64);
-    "retx_bytes", "bytes", |g| Some(g.retx_bytes as f64);
-    "marked_fraction", "", |g| g.marked_fraction;
-    "unfinished", "flows", |g| Some(g.unfinished as f64);
-    "failed", "flows", |g| Some(g.failed as f64);
+    "fct_ms.mean", "ms", More, |g| g.fct_ms.mean;
+    "fct_ms.p50", "ms", More, |g| g.fct_ms.p50;
+    "fct_ms.p95", "ms", More, |g| g.fct_ms.p95;
+    "fct_ms.p99", "ms", More, |g| g.fct_ms.p99;
+    "fct_ms.p999", "ms", More, |g| g.fct_ms.p999;
+    "fct_ms.max", "ms", More, |g| g.fct_ms.max;
+    "slowdown.mean", "", More, |g| g.slowdown.mean;
+    "slowdown.p50", "", More, |g| g.slowdown.p50;
+    "slowdown.p95", "", More, |g| g.slowdown.p95;
+    "slowdown.p99", "", More, |g| g.slowdown.p99;
+    "slowdown.p999", "", More, |g| g.slowdown.p999;
+    "slowdown.max", "", More, |g| g.slowdown.max;
+    "goodput_mbps", "Mbit/s", Less, |g| g.goodput_mbps;
+    "jain", "", Less, |g| g.jain;
+    "rto_count", "", More, |g| Some(g.rto_count as f64);
+    "retx_bytes", "bytes", More, |g| Some(g.retx_bytes as f64);
+    "marked_fraction", "", Either, |g| g.marked_fraction;
+    "unfinished", "flows", More, |g| Some(g.unfinished as f64);
+    "failed", "flows", More, |g| Some(g.failed as f64);
 };
+
+/// What there is of the flows of a group in one range of sizes.
+pub(crate) const CLASS: &[Metric<ClassFacts>] = metrics! {
+    "flows", "flows", Either, |c| Some(c.flows as f64);
+    "fct_ms.mean", "ms", More, |c| c.fct_ms.mean;
+    "fct_ms.p50", "ms", More, |c| c.fct_ms.p50;
+    "fct_ms.p95", "ms", More, |c| c.fct_ms.p95;
+    "fct_ms.p99", "ms", More, |c| c.fct_ms.p99;
+    "fct_ms.p999", "ms", More, |c| c.fct_ms.p999;
+    "fct_ms.max", "ms", More, |c| c.fct_ms.max;
+    "slowdown.mean", "", More, |c| c.slowdown.mean;
+    "slowdown.p50", "", More, |c| c.slowdown.p50;
+    "slowdown.p95", "", More, |c| c.slowdown.p95;
+    "slowdown.p99", "", More, |c| c.slowdown.p99;
+    "slowdown.p999", "", More, |c| c.slowdown.p999;
+    "slowdown.max", "", More, |c| c.slowdown.max;
+    "unfinished", "flows", More, |c| Some(c.unfinished as f64);
+    "failed", "flows", More, |c| Some(c.failed as f64);
+};
+
+/// What there is of the queries of a group.
+pub(crate) const QUERY: &[Metric<QueryFacts>] = metrics! {
+    "qct_ms.mean", "ms", More, |q| q.qct_ms.mean;
+    "qct_ms.p50", "ms", More, |q| q.qct_ms.p50;
+    "qct_ms.p95", "ms", More, |q| q.qct_ms.p95;
+    "qct_ms.p99", "ms", More, |q| q.qct_ms.p99;
+    "qct_ms.p999", "ms", More, |q| q.qct_ms.p999;
+    "qct_ms.max", "ms", More, |q| q.qct_ms.max;
+    "queries", "queries", Either, |q| Some(q.queries as f64);
+    "queries_with_timeout", "queries", More, |q| Some(q.with_timeout as f64);
+    "timeout_fraction", "", More, |q| q.timeout_fraction;
+    "deadlines_met", "queries", Less, |q| q.deadlines_met.map(|n| n as f64);
+    "deadline_fraction", "", Less, |q| q.deadline_fraction;
+    "queries_unfinished", "queries", More, |q| Some(q.unfinished as f64);
+    "queries_failed", "queries", More, |q| Some(q.failed as f64);
+};
+
+/// The names of all metrics of a traffic group, each once.
+pub(crate) fn group_metrics() -> Vec<&'static str> {
+    let mut names: Vec<&str> = GROUP.iter().map(|m| m.name).collect();
+    names.extend(QUERY.iter().map(|m| m.name));
+    names.extend(CLASS.iter().map(|m| m.name).filter(|n| GROUP.iter().all(|g| g.name != *n)));
+    names
+}
 
 /// What there is of a queue.
 pub(crate) const QUEUE: &[Metric<QueueFacts>] = metrics! {
-    "mean_packets", "packets", |q| q.mean_packets;
-    "p50_packets", "packets", |q| q.p50_packets.map(f64::from);
-    "p99_packets", "packets", |q| q.p99_packets.map(f64::from);
-    "p999_packets", "packets", |q| q.p999_packets.map(f64::from);
-    "max_packets", "packets", |q| q.max_packets.map(f64::from);
-    "seen.p1_packets", "packets", |q| q.seen.p1_packets.map(f64::from);
-    "seen.p50_packets", "packets", |q| q.seen.p50_packets.map(f64::from);
-    "seen.p99_packets", "packets", |q| q.seen.p99_packets.map(f64::from);
-    "seen.p999_packets", "packets", |q| q.seen.p999_packets.map(f64::from);
-    "marks", "packets", |q| Some(q.marks as f64);
-    "drops", "packets", |q| Some(q.drops as f64);
-    "utilisation", "", |q| q.utilisation;
+    "mean_packets", "packets", More, |q| q.mean_packets;
+    "p50_packets", "packets", More, |q| q.p50_packets.map(f64::from);
+    "p99_packets", "packets", More, |q| q.p99_packets.map(f64::from);
+    "p999_packets", "packets", More, |q| q.p999_packets.map(f64::from);
+    "max_packets", "packets", More, |q| q.max_packets.map(f64::from);
+    "seen.p1_packets", "packets", More, |q| q.seen.p1_packets.map(f64::from);
+    "seen.p50_packets", "packets", More, |q| q.seen.p50_packets.map(f64::from);
+    "seen.p99_packets", "packets", More, |q| q.seen.p99_packets.map(f64::from);
+    "seen.p999_packets", "packets", More, |q| q.seen.p999_packets.map(f64::from);
+    "marks", "packets", Either, |q| Some(q.marks as f64);
+    "drops", "packets", More, |q| Some(q.drops as f64);
+    "utilisation", "", Less, |q| q.utilisation;
 };
 
 /// Groups `runs`, which are in the order of the plan, by scheme and point, and summarises each.
@@ -100,6 +177,21 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
                 over_seeds(seeds, GROUP, of)
                     .map(|row| SummaryRow { group: Some(name.to_owned()), ..row }),
             );
+            for class in class_names(seeds, name) {
+                let of = |run: &RunFacts| run.group(name)?.class(&class).cloned();
+                rows.extend(over_seeds(seeds, CLASS, of).map(|row| SummaryRow {
+                    group: Some(name.to_owned()),
+                    class: Some(class.clone()),
+                    ..row
+                }));
+            }
+        }
+        for name in first.queries.iter().map(|q| q.name.as_str()) {
+            let of = |run: &RunFacts| run.queries(name).cloned();
+            rows.extend(
+                over_seeds(seeds, QUERY, of)
+                    .map(|row| SummaryRow { group: Some(name.to_owned()), ..row }),
+            );
         }
         for name in first.queues.iter().map(|q| q.name.as_str()) {
             let of = |run: &RunFacts| run.queue(name).cloned();
@@ -110,6 +202,16 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
         }
     }
     rows
+}
+
+/// The classes of sizes that any run has flows of, in their order.
+pub(crate) fn class_names(runs: &[RunFacts], group: &str) -> Vec<String> {
+    let of = |run: &RunFacts| run.group(group).map(|g| g.classes.clone()).unwrap_or_default();
+    let mut all: Vec<(u64, String)> =
+        runs.iter().flat_map(of).map(|c| (c.above_bytes, c.name())).collect();
+    all.sort();
+    all.dedup();
+    all.into_iter().map(|(_, name)| name).collect()
 }
 
 fn over_seeds<F>(
@@ -127,6 +229,7 @@ fn over_seeds<F>(
                 scheme: key.scheme,
                 point: key.point,
                 group: None,
+                class: None,
                 queue: None,
                 metric: metric.name,
                 unit: metric.unit,

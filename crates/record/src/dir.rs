@@ -3,18 +3,23 @@
 //! Contract: `manifest.json` says `interrupted` from the first moment and `complete` only after every
 //! other file is there. A run under `partial/` is whole: its directory is renamed into place. Results
 //! of another scenario or version are never mixed in. Only files that this crate wrote are removed.
+//!
+//! Several processes may fill one directory, on one machine or over a shared file system, without a
+//! lock: each writes under names of its own and renames what is whole. Two that complete it at once
+//! write the same bytes; the one that comes too late finds the directory complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::convert::RunTables;
 use crate::error::RecordError;
-use crate::files::{self, make_directory, remove_directory, rename, temporary, write_whole};
+use crate::files::{self, is_temporary, make_directory, remove_directory, rename, temporary};
+use crate::files::{write_new, write_whole};
 use crate::key::{Point, RunKey};
 use crate::manifest::{Manifest, ManifestRun, SCHEMA, Status};
 use crate::parquet::{self, ByRun, TableWriter, write_rows};
 use crate::rows::{
-    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow,
+    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow, QueueSampleRow, RunRow,
 };
 use crate::table::{self, Row};
 use crate::trace::{TRACE_TABLES, TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};
@@ -23,7 +28,7 @@ const MANIFEST: &str = "manifest.json";
 const PARTIAL: &str = "partial";
 const RUN_FILE: &str = "run.json";
 
-/// The names of all tables.
+/// The names of all tables that every run has.
 pub const TABLES: [&str; 8] = [
     RunRow::TABLE,
     FlowRow::TABLE,
@@ -34,6 +39,9 @@ pub const TABLES: [&str; 8] = [
     DelayRow::TABLE,
     QueueSampleRow::TABLE,
 ];
+
+/// The name of the table of queries, which only runs with askers have.
+pub const QUERIES: &str = QueryRow::TABLE;
 
 /// A directory with the results of one plan.
 #[derive(Debug)]
@@ -73,15 +81,28 @@ impl RunDir {
                     wanted: manifest.identity(),
                 });
             }
-        } else if fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some()) {
+        } else if fs::read_dir(root)
+            .is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(|e| !is_temporary(&e.path()))))
+            && !root.join(MANIFEST).exists()
+        {
             return Err(RecordError::NotResults { path: root.to_path_buf() });
         }
+        let begun = Manifest { status: Status::Interrupted, ..manifest.clone() };
         if afresh {
-            before = None;
             remove_directory(&root.join(PARTIAL))?;
+            dir.write_manifest(&begun)?;
+            return Ok((dir, None));
         }
-        if before.as_ref().is_none_or(|m| m.status != Status::Complete) {
-            dir.write_manifest(&Manifest { status: Status::Interrupted, ..manifest.clone() })?;
+        let path = root.join(MANIFEST);
+        match &before {
+            None if !write_new(&path, &json(&path, &begun)?)? => {
+                return Self::begin(root, manifest, false);
+            }
+            // What says so already is left alone: another process may complete it this moment.
+            Some(found) if found.status == Status::Interrupted && !found.plans_as(&begun) => {
+                dir.write_manifest(&begun)?;
+            }
+            _ => {}
         }
         Ok((dir, before))
     }
@@ -106,8 +127,11 @@ impl RunDir {
     /// The path of a table.
     pub fn table(&self, name: &str) -> Result<PathBuf, RecordError> {
         let path = self.root.join(format!("{name}.parquet"));
-        if TABLES.contains(&name) || (TRACE_TABLES.contains(&name) && path.exists()) {
+        let sometimes = name == QUERIES || TRACE_TABLES.contains(&name);
+        if TABLES.contains(&name) || (sometimes && path.exists()) {
             Ok(path)
+        } else if name == QUERIES {
+            Err(RecordError::NoQueries { path: self.root.clone() })
         } else if TRACE_TABLES.contains(&name) {
             Err(RecordError::NoTrace { path: self.root.clone(), name: name.to_owned() })
         } else {
@@ -136,7 +160,6 @@ impl RunDir {
         let key = &run.key;
         let place = self.partial(key, &run.hash);
         let growing = temporary(&place);
-        remove_directory(&growing)?;
         make_directory(&growing)?;
         write_rows(&growing, key, std::slice::from_ref(&tables.run))?;
         write_rows(&growing, key, &tables.flows)?;
@@ -146,10 +169,25 @@ impl RunDir {
         write_rows(&growing, key, &tables.probes)?;
         write_rows(&growing, key, &tables.delays)?;
         write_rows(&growing, key, &tables.queue_samples)?;
+        if !tables.queries.is_empty() {
+            write_rows(&growing, key, &tables.queries)?;
+        }
         tables.trace.write(&growing, key)?;
         write_json(&growing.join(RUN_FILE), run)?;
+        // Another process may have done the same run; equal hashes are equal runs.
+        if self.kept(key, &run.hash).is_some() {
+            return remove_directory(&growing);
+        }
         remove_directory(&place)?;
-        rename(&growing, &place)
+        match rename(&growing, &place) {
+            Err(_) if self.kept(key, &run.hash).is_some() => remove_directory(&growing),
+            renamed => renamed,
+        }
+    }
+
+    /// Whether a run is there, without reading it.
+    pub fn has(&self, key: &RunKey, hash: &str) -> bool {
+        self.partial(key, hash).join(RUN_FILE).exists()
     }
 
     /// A run that another session finished, without its series; `None` when it is not there or not
@@ -168,7 +206,7 @@ impl RunDir {
     fn partial_runs(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return Vec::new() };
         let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
-        paths.filter(|p| p.extension().is_none() && p.join(RUN_FILE).exists()).collect()
+        paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).collect()
     }
 
     /// Merges the kept runs, which must all be there, into the tables, in the order of `runs`.
@@ -181,20 +219,22 @@ impl RunDir {
         self.merge_table::<ProbeRow>(runs)?;
         self.merge_table::<DelayRow>(runs)?;
         self.merge_table::<QueueSampleRow>(runs)?;
-        self.merge_traces::<TraceSegmentRow>(runs)?;
-        self.merge_traces::<TraceHopRow>(runs)?;
-        self.merge_traces::<TraceSenderRow>(runs)
+        self.merge_some::<QueryRow>(runs)?;
+        self.merge_some::<TraceSegmentRow>(runs)?;
+        self.merge_some::<TraceHopRow>(runs)?;
+        self.merge_some::<TraceSenderRow>(runs)
     }
 
-    /// The same for a table that only runs with a trace have; without any, there is none.
-    fn merge_traces<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
+    /// The same for a table that only some runs have (with queries, with a trace); without any, there is
+    /// none.
+    fn merge_some<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
         let file = format!("{}.parquet", R::TABLE);
         let has = |run: &&ManifestRun| self.partial(&run.key, &run.hash).join(&file).exists();
-        let traced: Vec<ManifestRun> = runs.iter().filter(has).cloned().collect();
-        if traced.is_empty() {
+        let with: Vec<ManifestRun> = runs.iter().filter(has).cloned().collect();
+        if with.is_empty() {
             files::remove(&self.path_of::<R>())
         } else {
-            self.merge_table::<R>(&traced)
+            self.merge_table::<R>(&with)
         }
     }
 
@@ -233,6 +273,10 @@ impl RunDir {
         Ok(RunReader {
             runs: ByRun::open(&self.path_of::<RunRow>())?,
             flows: ByRun::open(&self.path_of::<FlowRow>())?,
+            queries: match self.path_of::<QueryRow>() {
+                path if path.exists() => Some(ByRun::open(&path)?),
+                _ => None,
+            },
             queues: ByRun::open(&self.path_of::<QueueRow>())?,
             links: ByRun::open(&self.path_of::<LinkRow>())?,
         })
@@ -276,15 +320,31 @@ impl RunDir {
     /// Declares the directory complete: lists the tables and `files` with their hashes in the
     /// manifest, and only then removes the partial results.
     pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
-        let traces =
-            TRACE_TABLES.iter().filter(|t| self.root.join(format!("{t}.parquet")).exists());
-        let tables = TABLES.iter().chain(traces).map(|t| format!("{t}.parquet"));
+        let some = std::iter::once(&QUERIES).chain(&TRACE_TABLES);
+        let some = some.filter(|t| self.root.join(format!("{t}.parquet")).exists());
+        let tables = TABLES.iter().chain(some).map(|t| format!("{t}.parquet"));
         let entries: Result<Vec<_>, _> =
             tables.chain(files.iter().cloned()).map(|f| files::entry(&self.root, &f)).collect();
         let manifest = Manifest { status: Status::Complete, files: entries?, ..manifest };
         self.write_manifest(&manifest)?;
         remove_directory(&self.root.join(PARTIAL))?;
+        self.remove_left_over();
         Ok(manifest)
+    }
+
+    /// Removes what processes that were killed left half written. One that is still completing the same
+    /// directory loses a file, and finds the directory complete.
+    fn remove_left_over(&self) {
+        let figures = self.root.join("figures");
+        for place in [&self.root, &figures] {
+            let Ok(entries) = fs::read_dir(place) else { continue };
+            for path in entries.filter_map(|e| e.ok().map(|e| e.path())) {
+                if is_temporary(&path) {
+                    // A file that stays is in nobody's way.
+                    let _ = fs::remove_file(path);
+                }
+            }
+        }
     }
 
     /// Reads the manifest, whatever its status.
@@ -308,6 +368,7 @@ impl RunDir {
 pub struct RunReader {
     runs: ByRun<RunRow>,
     flows: ByRun<FlowRow>,
+    queries: Option<ByRun<QueryRow>>,
     queues: ByRun<QueueRow>,
     links: ByRun<LinkRow>,
 }
@@ -320,6 +381,7 @@ impl RunReader {
         Ok(Some(RunTables {
             run: row,
             flows: self.flows.take(run)?,
+            queries: self.queries.as_mut().map_or(Ok(Vec::new()), |q| q.take(run))?,
             queues: self.queues.take(run)?,
             links: self.links.take(run)?,
             levels: Vec::new(),
@@ -332,9 +394,13 @@ impl RunReader {
 }
 
 fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
+    write_whole(path, &json(path, value)?)
+}
+
+fn json<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, RecordError> {
     let mut text = serde_json::to_string_pretty(value).map_err(|e| RecordError::json(path, &e))?;
     text.push('\n');
-    write_whole(path, text.as_bytes())
+    Ok(text.into_bytes())
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, RecordError> {

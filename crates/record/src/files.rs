@@ -1,8 +1,11 @@
 //! Files that are there whole or not at all: written under a temporary name, then renamed.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::hash::{BuildHasher, Hasher};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,23 +22,59 @@ pub struct FileEntry {
     pub blake3: String,
 }
 
-/// The name under which `path` is written before it is renamed.
+/// How the names of files that are being written end.
+const GROWING: &str = "tmp";
+
+/// A name under which `path` is written before it is renamed. Nobody else has it: several processes, on
+/// several machines, may write to one directory.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
+    static PROCESS: LazyLock<u64> = LazyLock::new(process);
+    static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".tmp");
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    name.push(format!(".{:016x}-{count}.{GROWING}", *PROCESS));
     path.with_file_name(name)
+}
+
+/// A number that no other process has.
+#[expect(
+    clippy::disallowed_types,
+    reason = "its keys differ from process to process, and only names of files that are gone depend on them"
+)]
+fn process() -> u64 {
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
+/// Whether a file or directory of this name is being written, or was left by a process that died.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == GROWING)
 }
 
 /// Writes `path` whole or not at all, making its directory when needed.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), RecordError> {
+    rename(&write_growing(path, content)?, path)
+}
+
+/// The same unless `path` is there already; whether it was written.
+pub(crate) fn write_new(path: &Path, content: &[u8]) -> Result<bool, RecordError> {
+    let growing = write_growing(path, content)?;
+    match fs::hard_link(&growing, path) {
+        Ok(()) => remove(&growing).map(|()| true),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => remove(&growing).map(|()| false),
+        // A file system without links: the last of several that come at once stays.
+        Err(_) if path.exists() => remove(&growing).map(|()| false),
+        Err(_) => rename(&growing, path).map(|()| true),
+    }
+}
+
+fn write_growing(path: &Path, content: &[u8]) -> Result<PathBuf, RecordError> {
     if let Some(parent) = path.parent() {
         make_directory(parent)?;
     }
     let temporary = temporary(path);
     let mut file = File::create(&temporary).map_err(RecordError::io("create", &temporary))?;
     file.write_all(content).map_err(RecordError::io("write", &temporary))?;
-    drop(file);
-    rename(&temporary, path)
+    Ok(temporary)
 }
 
 pub(crate) fn make_directory(path: &Path) -> Result<(), RecordError> {
@@ -49,9 +88,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
 /// Removes a file; one that is not there is fine.
 pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
     match fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(RecordError::io("remove", path)(e))
-        }
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(RecordError::io("remove", path)(e)),
         _ => Ok(()),
     }
 }
@@ -59,9 +96,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
 /// Removes a directory with all that is in it; one that is not there is fine.
 pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
     match fs::remove_dir_all(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(RecordError::io("remove", path)(e))
-        }
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(RecordError::io("remove", path)(e)),
         _ => Ok(()),
     }
 }

@@ -93,4 +93,9 @@ impl Manifest {
     pub(crate) fn identity(&self) -> String {
         format!("{} {} (lowtide {})", self.scenario, self.scenario_hash, self.version)
     }
+
+    /// Whether both stand for the same runs.
+    pub(crate) fn plans_as(&self, other: &Self) -> bool {
+        self.schemes == other.schemes && self.points == other.points && self.seeds == other.seeds
+    }
 }

@@ -24,21 +24,22 @@ const ROW_GROUP: usize = 1 << 16;
 /// A table being written; nothing is there under its name before [`TableWriter::finish`].
 pub(crate) struct TableWriter {
     path: PathBuf,
+    growing: PathBuf,
     schema: SchemaRef,
     writer: ArrowWriter<File>,
 }
 
 impl TableWriter {
     pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, RecordError> {
-        let temporary = temporary(path);
-        let file = File::create(&temporary).map_err(RecordError::io("create", &temporary))?;
+        let growing = temporary(path);
+        let file = File::create(&growing).map_err(RecordError::io("create", &growing))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(ROW_GROUP))
             .build();
         let writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties))
             .map_err(|e| RecordError::table(path, &e))?;
-        Ok(Self { path: path.to_path_buf(), schema, writer })
+        Ok(Self { path: path.to_path_buf(), growing, schema, writer })
     }
 
     pub(crate) fn rows<R: Row>(&mut self, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
@@ -53,7 +54,7 @@ impl TableWriter {
 
     pub(crate) fn finish(self) -> Result<(), RecordError> {
         self.writer.close().map_err(|e| RecordError::table(&self.path, &e))?;
-        rename(&temporary(&self.path), &self.path)
+        rename(&self.growing, &self.path)
     }
 }
 

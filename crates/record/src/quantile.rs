@@ -19,6 +19,8 @@ impl Quantile {
     pub const P1: Self = Self { num: 1, den: 100 };
     /// The median.
     pub const P50: Self = Self { num: 1, den: 2 };
+    /// The 95th percentile.
+    pub const P95: Self = Self { num: 95, den: 100 };
     /// The 99th percentile.
     pub const P99: Self = Self { num: 99, den: 100 };
     /// The 99.9th percentile.

@@ -35,6 +35,7 @@ impl Case {
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),
             flows: model.traffic.iter().flat_map(TrafficGroup::flows).collect(),
+            askers: Vec::new(),
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
             disturbance: model.disturbance,
             probes: ProbePlan {

@@ -2,12 +2,14 @@
 
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod explain;
 pub(crate) mod flow;
 pub(crate) mod list;
 pub(crate) mod matrix;
 pub(crate) mod new;
 pub(crate) mod packetdrill;
+pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;

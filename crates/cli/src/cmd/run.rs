@@ -1,12 +1,14 @@
 //! `lowtide run`: every run of a plan, then tables, figures and the report.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lowtide_lab::{Finished, LabError, Options, SummaryRow, default_dir, execute};
+use lowtide_lab::{Finished, LabError, Options, SummaryRow, Task, Tasked};
+use lowtide_lab::{default_dir, execute, execute_task};
 use lowtide_scenario::Plan;
+use serde::Serialize;
 
 use crate::args::RunArgs;
 use crate::cmd::scenario;
@@ -21,9 +23,44 @@ pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
     }
     let plan = scenario.expand()?;
     let how = How { out: args.out.as_deref(), jobs: args.jobs, afresh: args.afresh };
-    let finished = how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?;
+    let finished = match args.index.zip(args.of) {
+        None => how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?,
+        Some((index, of)) => match how.task(&plan, scenario.text(), out, Task { index, of })? {
+            Tasked::Complete(finished) => *finished,
+            Tasked::Waiting { finished, total } => {
+                return waiting(index, [finished, total], &how.dir(&plan), out);
+            }
+        },
+    };
     show(&plan, &finished, out)?;
     whole(&finished)
+}
+
+#[derive(Serialize)]
+struct Waiting {
+    schema: &'static str,
+    version: &'static str,
+    index: usize,
+    finished: usize,
+    total: usize,
+    dir: PathBuf,
+}
+
+/// What a task says that is not the last.
+fn waiting(
+    index: usize,
+    [finished, total]: [usize; 2],
+    dir: &Path,
+    out: Output,
+) -> Result<(), Failure> {
+    if out.json {
+        let (schema, version) = ("lowtide.task/1", env!("CARGO_PKG_VERSION"));
+        return out.json(&Waiting { schema, version, index, finished, total, dir: dir.into() });
+    }
+    out.text(&format!(
+        "task {index} is done: {finished} of {total} runs are in {}; the last task completes it",
+        dir.display()
+    ))
 }
 
 /// How the runs of a plan are done, as it was typed.
@@ -34,6 +71,21 @@ pub(crate) struct How<'a> {
 }
 
 impl How<'_> {
+    /// Where the results are written.
+    pub(crate) fn dir(&self, plan: &Plan) -> PathBuf {
+        self.out.map_or_else(|| default_dir(plan), Path::to_path_buf)
+    }
+
+    /// One task of a job array.
+    fn task(&self, plan: &Plan, source: &str, out: Output, task: Task) -> Result<Tasked, Failure> {
+        if task.index >= task.of {
+            let message = format!("there is no task {} of {}", task.index, task.of);
+            let help = format!("tasks are counted from 0: --index 0 to --index {}", task.of - 1);
+            return Err(Failure::Usage(message, Some(help)));
+        }
+        self.go(plan, source, out, &|options| execute_task(plan, options, task))
+    }
+
     /// Does them, with progress on stderr and an ear for Ctrl-C.
     pub(crate) fn go<T>(
         &self,
@@ -50,7 +102,7 @@ impl How<'_> {
         let start = Instant::now();
         let bar = Bar::new(out, plan.runs.len() as u64);
         let result = work(&Options {
-            dir: self.out.map_or_else(|| default_dir(plan), Path::to_path_buf),
+            dir: self.dir(plan),
             jobs: self.jobs.map_or_else(processors, |n| n as usize),
             afresh: self.afresh,
             source,
@@ -85,7 +137,7 @@ pub(crate) fn whole(finished: &Finished) -> Result<(), Failure> {
     }
 }
 
-fn processors() -> usize {
+pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
@@ -132,10 +184,7 @@ fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failur
                     .iter()
                     .map(|scheme| {
                         rows.iter().find(|r| {
-                            r.group.as_deref() == Some(group)
-                                && r.scheme == *scheme
-                                && r.point.0 == *point
-                                && r.metric == metric
+                            r.is_of(group, metric) && r.scheme == *scheme && r.point.0 == *point
                         })
                     })
                     .collect();

@@ -4,17 +4,23 @@
 //! Contract: one value per seed. Rows of two runs of one seed never mix in silence: the filters must
 //! leave one scheme and one point of the sweep. A seed without rows has no value.
 
+mod reduce;
+
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use lowtide_record::{Frame, FrameValues, RunDir, read_frame};
+use lowtide_record::{Frame, FrameValues, read_frame};
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use toml::{Table, Value};
 
+use super::rates::RatesOf;
+use super::source::Source;
 use crate::facts::RunFacts;
-use crate::summary::{GROUP, QUEUE};
+use crate::summary::{CLASS, GROUP, QUERY, QUEUE};
+
+pub(crate) use reduce::Reduce;
 
 /// A value per seed.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,6 +29,8 @@ pub enum Measure {
     Metric(Metric),
     /// Rows of a table.
     Rows(Rows),
+    /// Throughput over time.
+    Rates(RatesOf),
     /// The first over the second.
     Ratio(Box<[Measure; 2]>),
     /// The first less the second.
@@ -41,6 +49,9 @@ pub struct Metric {
     /// The traffic group.
     #[serde(default)]
     pub group: Option<String>,
+    /// Of the group only flows in this range of sizes, as `10 kB-100 kB`.
+    #[serde(default)]
+    pub class: Option<String>,
     /// Or the queue.
     #[serde(default)]
     pub queue: Option<String>,
@@ -52,14 +63,6 @@ pub struct Metric {
     pub at: BTreeMap<String, String>,
 }
 
-/// What a run directory says.
-#[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
-    pub(crate) dir: &'a RunDir,
-    pub(crate) runs: &'a [RunFacts],
-    pub(crate) seeds: &'a [u64],
-}
-
 /// Rows of a table and one number of them.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,6 +71,10 @@ pub struct Rows {
     pub table: String,
     /// The column; of `count` any.
     pub column: String,
+    /// Another column that it is divided by, row by row: `fct_ps` over `ideal_ps` is the slowdown. A row in
+    /// which it is null or zero has no value.
+    #[serde(default)]
+    pub over: Option<String>,
     /// The rows that count: a value, or from and to, with units as in scenarios.
     #[serde(default)]
     pub r#where: BTreeMap<String, Filter>,
@@ -109,44 +116,6 @@ pub enum Filter {
     },
 }
 
-/// What becomes of many values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reduce {
-    /// Mean.
-    Mean,
-    /// Median.
-    Median,
-    /// 95th percentile.
-    P95,
-    /// 99th percentile.
-    P99,
-    /// 99.9th percentile.
-    P999,
-    /// Smallest.
-    Min,
-    /// Largest.
-    Max,
-    /// Sum.
-    Sum,
-    /// How many; zero where there are none.
-    Count,
-    /// Standard deviation (n - 1).
-    Sd,
-    /// Largest less smallest.
-    Span,
-    /// The first in the order of the table.
-    First,
-    /// The last in the order of the table.
-    Last,
-    /// Jain's index.
-    Jain,
-    /// Standard deviation of the differences from row to row: of a counter, how uneven its rate is.
-    StepSd,
-    /// The largest rise from row to row.
-    MaxRise,
-}
-
 impl<'de> Deserialize<'de> for Measure {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let table = Table::deserialize(deserializer)?;
@@ -178,6 +147,11 @@ fn of_table(mut table: Table) -> Result<Measure, String> {
     if let Some(value) = table.remove("sum") {
         return alone("sum", &table).and_then(|()| parts(value)).map(Measure::Sum);
     }
+    if table.contains_key("rates") {
+        let rates: RatesOf =
+            Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
+        return rates.check().map(|()| Measure::Rates(rates));
+    }
     if table.contains_key("metric") {
         let metric: Metric =
             Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
@@ -200,6 +174,7 @@ impl Measure {
         match self {
             Self::Metric(metric) => metric.values(of),
             Self::Rows(rows) => rows.values(of),
+            Self::Rates(rates) => rates.values(of),
             Self::Ratio(pair) => two(pair, |a, b| (b.abs() > 0.0).then(|| a / b)),
             Self::Difference(pair) => two(pair, |a, b| Some(a - b)),
             Self::Sum(parts) => {
@@ -217,9 +192,12 @@ impl Measure {
 
 impl Metric {
     fn check(&self) -> Result<(), String> {
-        let known: Vec<&str> = match (&self.group, &self.queue) {
-            (Some(_), None) => GROUP.iter().map(|m| m.name).collect(),
-            (None, Some(_)) => QUEUE.iter().map(|m| m.name).collect(),
+        let known: Vec<&str> = match (&self.group, &self.class, &self.queue) {
+            (Some(_), None, None) => {
+                GROUP.iter().map(|m| m.name).chain(QUERY.iter().map(|m| m.name)).collect()
+            }
+            (Some(_), Some(_), None) => CLASS.iter().map(|m| m.name).collect(),
+            (None, None, Some(_)) => QUEUE.iter().map(|m| m.name).collect(),
             _ => return Err(format!("`{}` is of a `group` or of a `queue`", self.name)),
         };
         if known.contains(&self.name.as_str()) {
@@ -229,35 +207,38 @@ impl Metric {
     }
 
     fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
-        let picked = |run: &&RunFacts| {
-            self.scheme.as_ref().is_none_or(|s| *s == run.key.scheme)
-                && self.at.iter().all(|(key, value)| run.key.point.get(key) == Some(value))
-        };
-        let runs: Vec<&RunFacts> = of.runs.iter().filter(picked).collect();
-        let value = |seed: &u64| {
-            let mut found = runs.iter().filter(|r| r.key.seed == *seed);
-            let run = match (found.next(), found.next()) {
-                (Some(run), None) => run,
-                (None, _) => return Err(format!("no run is what `{}` is of", self.name)),
-                _ => return Err(format!("`{}` needs a scheme and a point", self.name)),
-            };
-            match (&self.group, &self.queue) {
-                (Some(name), _) => {
-                    let group = run.group(name).ok_or_else(|| {
-                        missing("group", name, run.groups.iter().map(|g| g.name.as_str()))
-                    })?;
-                    Ok(GROUP.iter().find(|m| m.name == self.name).and_then(|m| m.of(group)))
-                }
-                (None, name) => {
-                    let name = name.as_deref().unwrap_or_default();
-                    let queue = run.queue(name).ok_or_else(|| {
-                        missing("queue", name, run.queues.iter().map(|q| q.name.as_str()))
-                    })?;
-                    Ok(QUEUE.iter().find(|m| m.name == self.name).and_then(|m| m.of(queue)))
-                }
+        let runs = of.of_seeds(&format!("`{}`", self.name), self.scheme.as_deref(), &self.at)?;
+        let value = |run: &RunFacts| match (&self.group, &self.queue) {
+            (Some(name), _) => self.of_group(run, name),
+            (None, name) => {
+                let name = name.as_deref().unwrap_or_default();
+                let queue = run.queue(name).ok_or_else(|| {
+                    missing("queue", name, run.queues.iter().map(|q| q.name.as_str()))
+                })?;
+                Ok(QUEUE.iter().find(|m| m.name == self.name).and_then(|m| m.of(queue)))
             }
         };
-        of.seeds.iter().map(value).collect()
+        runs.into_iter().map(value).collect()
+    }
+
+    /// Its value for a traffic group of a run. A class without flows has no value.
+    fn of_group(&self, run: &RunFacts, name: &str) -> Result<Option<f64>, String> {
+        if let Some(metric) = QUERY.iter().find(|m| m.name == self.name) {
+            let names = run.queries.iter().map(|q| q.name.as_str());
+            let queries =
+                run.queries(name).ok_or_else(|| missing("group of queries", name, names))?;
+            return Ok(metric.of(queries));
+        }
+        let group = run
+            .group(name)
+            .ok_or_else(|| missing("group", name, run.groups.iter().map(|g| g.name.as_str())))?;
+        Ok(match &self.class {
+            None => GROUP.iter().find(|m| m.name == self.name).and_then(|m| m.of(group)),
+            Some(class) => {
+                let metric = CLASS.iter().find(|m| m.name == self.name);
+                metric.zip(group.class(class)).and_then(|(m, class)| m.of(class))
+            }
+        })
     }
 }
 
@@ -272,6 +253,7 @@ impl Rows {
         let mut names: Vec<&str> = vec!["run", "seed", &self.column];
         names.extend(self.r#where.keys().map(String::as_str));
         names.extend(self.every.as_ref().map(|_| TIME));
+        names.extend(self.over.as_deref());
         let frame = read_frame(&path, &names).map_err(|e| e.to_string())?;
         self.of_frame(&frame, of.seeds)
     }
@@ -287,6 +269,11 @@ impl Rows {
             Reduce::Count => runs,
             _ => numbers(&self.column)?,
         };
+        let over = self.over.as_deref().map(numbers).transpose()?;
+        let value_at = |i: usize| match over {
+            None => values[i],
+            Some(over) => over[i].filter(|o| o.abs() > 0.0).and_then(|o| Some(values[i]? / o)),
+        };
         let value = |seed: &u64| {
             let mut run = None;
             let mut found = Vec::new();
@@ -298,7 +285,7 @@ impl Rows {
                     ));
                 }
                 run = Some(runs[i]);
-                found.extend(values[i]);
+                found.extend(value_at(i));
             }
             Ok(self.reduce.of(found).map(|v| v / self.per))
         };
@@ -382,60 +369,6 @@ impl Filter {
             }
         }
     }
-}
-
-impl Reduce {
-    /// `None` where there is nothing to reduce; a count is zero then.
-    fn of(self, mut values: Vec<f64>) -> Option<f64> {
-        let n = values.len() as f64;
-        if self == Self::Count {
-            return Some(n);
-        }
-        let (first, last) = (*values.first()?, *values.last()?);
-        let sum: f64 = values.iter().sum();
-        Some(match self {
-            Self::Mean => sum / n,
-            Self::Sum => sum,
-            Self::First => first,
-            Self::Last => last,
-            Self::Jain => sum * sum / (n * values.iter().map(|v| v * v).sum::<f64>()),
-            Self::Sd => deviation(&values),
-            Self::StepSd => deviation(&steps(&values)),
-            Self::MaxRise => steps(&values).into_iter().fold(0.0, f64::max),
-            Self::Count => n,
-            Self::Min
-            | Self::Max
-            | Self::Span
-            | Self::Median
-            | Self::P95
-            | Self::P99
-            | Self::P999 => {
-                values.sort_by(f64::total_cmp);
-                let rank = |q: f64| values[((q * n).ceil() as usize).clamp(1, values.len()) - 1];
-                match self {
-                    Self::Min => rank(0.0),
-                    Self::Max => rank(1.0),
-                    Self::Span => rank(1.0) - rank(0.0),
-                    Self::P95 => rank(0.95),
-                    Self::P99 => rank(0.99),
-                    Self::P999 => rank(0.999),
-                    _ => rank(0.5),
-                }
-            }
-        })
-    }
-}
-
-fn steps(values: &[f64]) -> Vec<f64> {
-    values.windows(2).map(|w| w[1] - w[0]).collect()
-}
-
-/// Standard deviation (n - 1); zero for less than two values.
-fn deviation(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n.max(1.0);
-    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
-    (squares / (n - 1.0).max(1.0)).sqrt()
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ mod catalogue;
 mod expected;
 mod judge;
 mod measure;
+mod rates;
 mod reproduce;
+mod source;
 
 pub use catalogue::{Row, find, rows};
 pub use expected::{Bound, Claim, Expected, Kind};

@@ -6,7 +6,7 @@ use lowtide_record::RunDir;
 use lowtide_scenario::{Plan, Scenario};
 
 use super::judge::{self, Judged};
-use super::measure::Source;
+use super::source::Source;
 use super::{ClaimError, Expected, Row};
 use crate::error::LabError;
 use crate::session;

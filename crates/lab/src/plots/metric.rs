@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use lowtide_record::Point;
-use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
-
 use crate::figure::{Axis, Dot, Figure, Look, Panel, Series};
 use crate::plots::Source;
+use crate::plots::sweep::{Sweep, spread, sweeps};
 use crate::summary::SummaryRow;
 
 /// What is measured of a traffic group.
@@ -26,6 +24,8 @@ pub(crate) struct Measure {
 const MOST_GROUPS: usize = 4;
 /// Panels of one figure.
 const MOST_PANELS: usize = 6;
+/// Curves of one panel.
+const MOST_CURVES: usize = 8;
 
 /// The measure of each traffic group: transfer time where flows have a size, else goodput. The group
 /// that the sweep is about comes first.
@@ -51,48 +51,108 @@ pub(crate) fn measures(source: Source<'_>) -> Vec<Measure> {
     out
 }
 
-/// One figure per traffic group.
+/// The figures of each traffic group: the schemes against the key with the most values, and where
+/// several keys are swept, each of them along the axis with a curve for every value of the others.
 pub(crate) fn figures(source: Source<'_>) -> Vec<Figure> {
     let measures = measures(source);
-    measures.iter().take(MOST_GROUPS).filter_map(|m| figure(source, m)).collect()
+    measures.iter().take(MOST_GROUPS).flat_map(|m| of_group(source, m)).collect()
 }
 
-fn figure(source: Source<'_>, measure: &Measure) -> Option<Figure> {
-    let rows: Vec<&SummaryRow> = source
-        .results
-        .summary
-        .iter()
-        .filter(|r| r.group.as_ref() == Some(&measure.group) && r.metric == measure.metric)
-        .collect();
+fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
+    let rows: Vec<&SummaryRow> =
+        source.results.summary.iter().filter(|r| r.is_of(&measure.group, measure.metric)).collect();
     let (points, schemes) = (&source.manifest.points, &source.manifest.schemes);
     if points.len() * schemes.len() < 2 {
-        return None;
+        return Vec::new();
     }
     let ends = |r: &SummaryRow| r.mean.into_iter().chain(r.ci95.into_iter().flatten());
     let values: Vec<f64> = rows.iter().flat_map(|r| ends(r)).collect();
     if values.is_empty() {
-        return None;
+        return Vec::new();
     }
     let label = format!("{} ({})", measure.title, measure.unit);
     let column =
         format!("{}_{}", measure.title.to_lowercase().replace(' ', "_"), unit_column(measure.unit));
     let y = Axis::fitting(&label, &column, &values);
-    let panels = match swept(points) {
-        Some(swept) => swept.panels(source, &rows, &y),
-        None => vec![beside(schemes, &rows, y)],
-    };
-    let missing = rows.iter().filter(|r| r.mean.is_none()).count();
-    Some(Figure {
-        id: format!(
-            "{}-{}",
-            measure.title.to_lowercase().replace(' ', "-"),
-            file_name(&measure.group)
-        ),
-        title: format!("{} of group {}", measure.title, measure.group),
-        caption: caption(source, &rows, missing),
-        legend: source.legend(|_| true),
+    let id =
+        format!("{}-{}", measure.title.to_lowercase().replace(' ', "-"), file_name(&measure.group));
+    let title = format!("{} of group {}", measure.title, measure.group);
+    let told = caption(source, &rows);
+    let figure = |id: &str, title: String, more: &str, legend, panels| Figure {
+        id: id.to_owned(),
+        title,
+        caption: format!("{told}{more}"),
+        legend,
         panels,
-    })
+    };
+    let all = sweeps(points);
+    let schemes_named = source.legend(|_| true);
+    let Some(first) = all.first() else {
+        return vec![figure(&id, title, "", schemes_named, vec![beside(schemes, &rows, y)])];
+    };
+    let mut out = Vec::new();
+    // One scheme in each panel says less than all curves in one.
+    if all.len() == 1 || schemes.len() > 1 {
+        let more = left_out(first.slices.len(), MOST_PANELS);
+        let panels = by_slice(first, source, &rows, &y);
+        out.push(figure(&id, title.clone(), &more, schemes_named, panels));
+    }
+    if all.len() > 1 {
+        out.extend(all.iter().map(|sweep| {
+            let (names, panels) = by_scheme(sweep, source, &rows, &y);
+            let id = format!("{id}-by-{}", file_name(&sweep.key));
+            let more = left_out(sweep.slices.len(), MOST_CURVES);
+            let legend = names.into_iter().zip(0..).collect();
+            figure(&id, format!("{title} against {}", sweep.short()), &more, legend, panels)
+        }));
+    }
+    out
+}
+
+/// A panel for each combination of the other keys, a curve for each scheme.
+fn by_slice(sweep: &Sweep, source: Source<'_>, rows: &[&SummaryRow], y: &Axis) -> Vec<Panel> {
+    let panel = |i: usize| {
+        let slice = &sweep.slices[i];
+        let schemes = source.manifest.schemes.iter().enumerate();
+        let curve = |(style, scheme): (usize, &String)| {
+            sweep.curve(style, scheme, String::new(), slice, rows)
+        };
+        panel(slice.to_string(), sweep, y, schemes.map(curve).collect())
+    };
+    spread(sweep.slices.len(), MOST_PANELS).into_iter().map(panel).collect()
+}
+
+/// A panel for each scheme, a curve for each combination of the other keys; and what the curves are.
+fn by_scheme(
+    sweep: &Sweep,
+    source: Source<'_>,
+    rows: &[&SummaryRow],
+    y: &Axis,
+) -> (Vec<String>, Vec<Panel>) {
+    let shown = spread(sweep.slices.len(), MOST_CURVES);
+    let names: Vec<String> = shown.iter().map(|i| sweep.name(*i)).collect();
+    let schemes = &source.manifest.schemes;
+    let one = |scheme: &String| {
+        let curves = shown.iter().zip(&names).enumerate().map(|(style, (i, name))| {
+            sweep.curve(style, scheme, name.clone(), &sweep.slices[*i], rows)
+        });
+        let title = if schemes.len() > 1 { scheme.clone() } else { String::new() };
+        panel(title, sweep, y, curves.collect())
+    };
+    let panels = spread(schemes.len(), MOST_PANELS).into_iter().map(|i| one(&schemes[i])).collect();
+    (names, panels)
+}
+
+fn panel(title: String, sweep: &Sweep, y: &Axis, series: Vec<Series>) -> Panel {
+    Panel { title, x: sweep.axis(), y: y.clone(), series, rules: Vec::new(), shade: None }
+}
+
+/// What a figure does not show.
+fn left_out(all: usize, most: usize) -> String {
+    if all <= most {
+        return String::new();
+    }
+    format!(" {most} of {all} combinations of the other keys are drawn; summary.json has all.")
 }
 
 fn unit_column(unit: &str) -> &str {
@@ -103,7 +163,8 @@ fn file_name(group: &str) -> String {
     group.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-fn caption(source: Source<'_>, rows: &[&SummaryRow], missing: usize) -> String {
+fn caption(source: Source<'_>, rows: &[&SummaryRow]) -> String {
+    let missing = rows.iter().filter(|r| r.mean.is_none()).count();
     let mut text = match source.manifest.seeds.len() {
         1 => {
             "Mean over the flows of the one seed that was run; one seed has no interval.".to_owned()
@@ -145,128 +206,4 @@ fn beside(schemes: &[String], rows: &[&SummaryRow], y: Axis) -> Panel {
         })
         .collect();
     Panel { title: String::new(), x, y, series, rules: Vec::new(), shade: None }
-}
-
-/// The swept key along the horizontal axis, and what else is swept.
-#[derive(Clone, PartialEq, Debug)]
-struct Swept {
-    key: String,
-    /// Its values with their places; in order when they are quantities.
-    values: Vec<(f64, String)>,
-    /// Whether the values are quantities.
-    ordered: bool,
-    /// The other keys, one panel for each of their combinations.
-    slices: Vec<Point>,
-}
-
-/// The key with the most values goes along the axis; `None` without a sweep.
-fn swept(points: &[Point]) -> Option<Swept> {
-    let values = |key: &str| {
-        let mut values: Vec<&str> = Vec::new();
-        for value in points.iter().filter_map(|p| p.get(key)) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        values
-    };
-    let keys: Vec<&str> = points.first()?.keys().filter(|k| values(k).len() > 1).collect();
-    let key = *keys.iter().rev().max_by_key(|k| values(k).len())?;
-    let found = values(key);
-    let quantities = quantities(&found);
-    let ordered = quantities.is_some();
-    let places = quantities.unwrap_or_else(|| (0..found.len()).map(|i| i as f64).collect());
-    let mut slices: Vec<Point> = Vec::new();
-    for point in points {
-        let slice = without(point, key);
-        if !slices.contains(&slice) {
-            slices.push(slice);
-        }
-    }
-    let values = places.into_iter().zip(found.into_iter().map(str::to_owned)).collect();
-    Some(Swept { key: key.to_owned(), values, ordered, slices })
-}
-
-fn without(point: &Point, key: &str) -> Point {
-    Point(point.0.iter().filter(|(k, _)| k != key).cloned().collect())
-}
-
-/// The values as numbers, if all are quantities of one kind.
-fn quantities(values: &[&str]) -> Option<Vec<f64>> {
-    type Read = fn(&str) -> Option<f64>;
-    const KINDS: [Read; 5] = [
-        |t| parse_packets(t).ok().map(|n| n as f64),
-        |t| parse_bytes(t).ok().map(|b| b.as_u64() as f64),
-        |t| parse_duration(t).ok().map(|d| d.as_ps() as f64),
-        |t| parse_rate(t).ok().map(|r| r.as_bps() as f64),
-        |t| t.parse().ok(),
-    ];
-    KINDS.iter().find_map(|read| values.iter().map(|v| read(v)).collect())
-}
-
-impl Swept {
-    fn panels(&self, source: Source<'_>, rows: &[&SummaryRow], y: &Axis) -> Vec<Panel> {
-        let panel = |slice: &Point| {
-            let x = Axis::named(&self.key, &self.key, self.values.clone());
-            let series = source.manifest.schemes.iter().enumerate();
-            Panel {
-                title: slice.to_string(),
-                x,
-                y: y.clone(),
-                series: series.map(|(i, scheme)| self.series(i, scheme, slice, rows)).collect(),
-                rules: Vec::new(),
-                shade: None,
-            }
-        };
-        self.slices.iter().take(MOST_PANELS).map(panel).collect()
-    }
-
-    fn series(&self, style: usize, scheme: &str, slice: &Point, rows: &[&SummaryRow]) -> Series {
-        let of =
-            rows.iter().filter(|r| r.scheme == scheme && without(&r.point, &self.key) == *slice);
-        let mut points: Vec<Dot> = of
-            .filter_map(|r| {
-                let value = r.point.get(&self.key)?;
-                let x = self.values.iter().find(|(_, name)| name == value)?.0;
-                Some(Dot { x, y: r.mean?, interval: r.ci95 })
-            })
-            .collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let look = if self.ordered { Look::Measured } else { Look::Dots };
-        Series { scheme: scheme.to_owned(), part: String::new(), style, look, points }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn point(pairs: &[(&str, &str)]) -> Point {
-        Point(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
-    }
-
-    #[test]
-    fn the_longest_sweep_goes_along_the_axis() {
-        let points: Vec<Point> = ["5 pkt", "10 pkt", "20 pkt"]
-            .iter()
-            .flat_map(|k| ["1 ms", "2 ms"].map(|d| point(&[("delay", d), ("k", k), ("one", "x")])))
-            .collect();
-        let found = swept(&points).unwrap();
-        assert_eq!(found.key, "k");
-        assert!(found.ordered);
-        assert_eq!(found.values[2], (20.0, "20 pkt".to_owned()));
-        assert_eq!(found.slices.len(), 2);
-        assert_eq!(found.slices[0], point(&[("delay", "1 ms"), ("one", "x")]));
-        assert_eq!(swept(&[Point::default()]), None);
-    }
-
-    #[test]
-    fn swept_values_are_quantities_or_names() {
-        assert_eq!(quantities(&["10 kB", "1 MB"]), Some(vec![10e3, 1e6]));
-        assert_eq!(quantities(&["1", "2.5"]), Some(vec![1.0, 2.5]));
-        assert_eq!(quantities(&["10 kB", "none"]), None);
-        assert_eq!(quantities(&["10 kB", "1 ms"]), None);
-        let names = swept(&[point(&[("m", "step")]), point(&[("m", "none")])]).unwrap();
-        assert_eq!((names.ordered, names.values[1].0), (false, 1.0));
-    }
 }

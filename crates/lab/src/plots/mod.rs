@@ -5,6 +5,7 @@
 
 mod metric;
 mod queue;
+mod sweep;
 mod window;
 
 use lowtide_record::{Manifest, Point, RunDir, Setting};

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::figure::{Drawn, number};
 use crate::plots::{Source, busiest, measures};
+use crate::queries::QueryFacts;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
 
@@ -118,12 +119,13 @@ fn tables(source: Source<'_>) -> Vec<Grid> {
         .map(|m| Grid {
             title: format!("{} of group {} ({})", m.title, m.group, m.unit),
             head: head(source),
-            rows: by_point(source, |r| r.group.as_ref() == Some(&m.group) && r.metric == m.metric),
+            rows: by_point(source, |r| r.is_of(&m.group, m.metric)),
         })
         .collect();
+    out.extend(classes(source));
+    out.extend(queries(source));
     if let Some(queue) = busiest(source) {
-        let point = source.point();
-        let metrics = [
+        const METRICS: [(&str, &str); 7] = [
             ("mean_packets", "mean"),
             ("p50_packets", "median"),
             ("p99_packets", "99 %"),
@@ -132,26 +134,92 @@ fn tables(source: Source<'_>) -> Vec<Grid> {
             ("marks", "marked packets"),
             ("drops", "dropped packets"),
         ];
-        let row = |(metric, name): (&str, &str)| {
-            let cells = source.manifest.schemes.iter().map(|scheme| {
-                let found = source.results.summary.iter().find(|r| {
-                    r.queue.as_deref() == Some(queue)
-                        && r.scheme == *scheme
-                        && r.metric == metric
-                        && r.point == point
-                });
-                found.map_or_else(dash, cell)
-            });
-            std::iter::once(name.to_owned()).chain(cells).collect()
-        };
-        let at = if point.is_empty() { String::new() } else { format!(", at {point}") };
-        out.push(Grid {
-            title: format!("Queue at {queue}, packets over time{at}"),
-            head: std::iter::once(String::new()).chain(source.manifest.schemes.clone()).collect(),
-            rows: metrics.into_iter().map(row).collect(),
+        let rows = METRICS.iter().map(|(metric, name)| {
+            let of = |r: &SummaryRow| r.queue.as_deref() == Some(queue) && r.metric == *metric;
+            at_point(source, (*name).to_owned(), &of)
         });
+        out.push(grid(source, &format!("Queue at {queue}, packets over time"), rows.collect()));
     }
     out
+}
+
+/// Flows by their size, where they differ: one table per group at the point shown.
+fn classes(source: Source<'_>) -> Vec<Grid> {
+    const METRICS: [(&str, &str); 5] = [
+        ("flows", "flows"),
+        ("fct_ms.mean", "mean (ms)"),
+        ("fct_ms.p99", "99 % (ms)"),
+        ("slowdown.mean", "mean slowdown"),
+        ("slowdown.p99", "99 % slowdown"),
+    ];
+    let mut kinds: Vec<(&str, &str)> = Vec::new();
+    for row in &source.results.summary {
+        if let (Some(group), Some(class)) = (&row.group, &row.class)
+            && !kinds.contains(&(group, class))
+        {
+            kinds.push((group, class));
+        }
+    }
+    kinds.sort_by(|a, b| a.0.cmp(b.0));
+    let groups = kinds.chunk_by(|a, b| a.0 == b.0);
+    groups
+        .filter_map(|of_group| {
+            let group = of_group.first()?.0;
+            let rows = of_group.iter().flat_map(|(_, class)| {
+                METRICS.iter().map(move |(metric, name)| {
+                    let of = |r: &SummaryRow| {
+                        r.group.as_deref() == Some(group)
+                            && r.class.as_deref() == Some(class)
+                            && r.metric == *metric
+                    };
+                    at_point(source, format!("{class}, {name}"), &of)
+                })
+            });
+            Some(grid(source, &format!("Flows of group {group} by size"), rows.collect()))
+        })
+        .collect()
+}
+
+/// What queries came to: one table per group at the point shown.
+fn queries(source: Source<'_>) -> Vec<Grid> {
+    const METRICS: [(&str, &str); 6] = [
+        ("queries", "queries"),
+        ("qct_ms.mean", "mean completion (ms)"),
+        ("qct_ms.p95", "95 % (ms)"),
+        ("qct_ms.p99", "99 % (ms)"),
+        ("timeout_fraction", "share with a timeout"),
+        ("deadline_fraction", "share in time"),
+    ];
+    let groups = source.at_point().next().map_or(&[][..], |run| &run.queries);
+    let table = |group: &QueryFacts| {
+        let rows = METRICS.iter().map(|(metric, name)| {
+            at_point(source, (*name).to_owned(), &|r: &SummaryRow| r.is_of(&group.name, metric))
+        });
+        grid(source, &format!("Queries of group {}", group.name), rows.collect())
+    };
+    groups.iter().map(table).collect()
+}
+
+/// A table with a column per scheme, at the point shown.
+fn grid(source: Source<'_>, title: &str, rows: Vec<Vec<String>>) -> Grid {
+    let point = source.point();
+    let at = if point.is_empty() { String::new() } else { format!(", at {point}") };
+    Grid {
+        title: format!("{title}{at}"),
+        head: std::iter::once(String::new()).chain(source.manifest.schemes.clone()).collect(),
+        rows,
+    }
+}
+
+/// A line of such a table.
+fn at_point(source: Source<'_>, name: String, wanted: &dyn Fn(&SummaryRow) -> bool) -> Vec<String> {
+    let point = source.point();
+    let cells = source.manifest.schemes.iter().map(|scheme| {
+        let summary = &source.results.summary;
+        let found = summary.iter().find(|r| r.scheme == *scheme && r.point == point && wanted(r));
+        found.map_or_else(dash, cell)
+    });
+    std::iter::once(name).chain(cells).collect()
 }
 
 fn head(source: Source<'_>) -> Vec<String> {
@@ -215,6 +283,7 @@ mod tests {
             scheme: "dctcp".into(),
             point: Point::default(),
             group: None,
+            class: None,
             queue: None,
             metric: "fct_ms.mean",
             unit: "ms",

@@ -118,3 +118,33 @@ fn an_even_rate_has_no_step_deviation() {
     assert_eq!(Reduce::MaxRise.of(vec![5.0, 7.0, 1.0, 2.0]), Some(2.0));
     assert_eq!(Reduce::MaxRise.of(vec![5.0, 4.0]), Some(0.0));
 }
+
+#[test]
+fn rates_over_time_are_a_measure() {
+    let rates = "rates = \"converged\", group = \"pair\", every = \"1 ms\"";
+    assert!(matches!(measure(&format!("{{ {rates}, within = 0.1 }}")), Ok(Measure::Rates(_))));
+    let error = |text: &str| measure(text).unwrap_err();
+    assert!(error(&format!("{{ {rates} }}")).contains("needs `within`"));
+    let backwards = format!("{{ {rates}, within = 0.1, from = \"2 s\", to = \"1 s\" }}");
+    assert!(error(&backwards).contains("before `to`"));
+    let variation = "{ rates = \"variation\", group = \"pair\", every = \"1\" }";
+    assert!(error(variation).contains("`every`"));
+}
+
+#[test]
+fn a_class_and_queries_are_metrics_of_a_group() {
+    let of = |more: &str| measure(&format!("{{ group = \"web\", {more} }}"));
+    assert!(of("metric = \"slowdown.p99\", class = \"0 B-10 kB\"").is_ok());
+    assert!(of("metric = \"timeout_fraction\"").is_ok());
+    assert!(of("metric = \"timeout_fraction\", class = \"0 B-10 kB\"").is_err());
+}
+
+#[test]
+fn any_percentile_can_be_asked_for() {
+    let values: Vec<f64> = (1..=1000).map(f64::from).collect();
+    assert_eq!(Reduce::Permille(975).of(values), Some(975.0));
+    let rows = "{ table = \"flows\", column = \"fct_ps\", over = \"ideal_ps\", \
+                reduce = { permille = 975 } }";
+    let Ok(Measure::Rows(rows)) = measure(rows) else { panic!("rows") };
+    assert_eq!((rows.reduce, rows.over.as_deref()), (Reduce::Permille(975), Some("ideal_ps")));
+}

@@ -1,0 +1,203 @@
+//! `lowtide compare`: two sets of results, seed by seed.
+
+use std::path::{Path, PathBuf};
+
+use lowtide_lab::compare::{Compared, Comparison, Wanted, compare as differences};
+use lowtide_lab::{Finished, execute, load};
+use lowtide_scenario::Scenario;
+use serde::Serialize;
+
+use crate::args::CompareArgs;
+use crate::cmd::run::How;
+use crate::cmd::{set, split};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Name of the file that makes a directory one of results.
+const MANIFEST: &str = "manifest.json";
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    schema: &'static str,
+    version: &'static str,
+    a: Side<'a>,
+    b: Side<'a>,
+    same_within: f64,
+    fail_above: Option<f64>,
+    failed: usize,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
+
+#[derive(Serialize)]
+struct Side<'a> {
+    name: &'a str,
+    dir: PathBuf,
+    scenario: &'a str,
+    scenario_hash: &'a str,
+}
+
+pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
+    let wanted = wanted(args)?;
+    let a = results(&args.a, args, &[], out)?;
+    let name_b = args.b.as_deref().unwrap_or(&args.a);
+    let b = results(name_b, args, &args.with, out)?;
+    let found = differences(&a.results, &b.results, &wanted)?;
+    let failed = found.rows.iter().filter(|r| r.fails).count();
+    if out.json {
+        out.json(&Answer {
+            schema: "lowtide.compare/1",
+            version: env!("CARGO_PKG_VERSION"),
+            a: side(&args.a, &a),
+            b: side(name_b, &b),
+            same_within: args.same,
+            fail_above: args.fail_above,
+            failed,
+            comparison: &found,
+        })?;
+    } else {
+        show(&a, &b, &found, out)?;
+    }
+    match args.fail_above {
+        Some(limit) if failed > 0 => Err(Failure::Short(format!(
+            "{failed} metrics got worse by more than {} %, with their whole interval",
+            limit * 100.0
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn wanted(args: &CompareArgs) -> Result<Wanted, Failure> {
+    let pair = |text: &String| {
+        let (a, b) = split(text, "--pair", "A=B")?;
+        Ok((a.to_owned(), b.to_owned()))
+    };
+    Ok(Wanted {
+        metrics: args.metric.clone(),
+        queues: args.queue.clone(),
+        schemes: args.pair.iter().map(pair).collect::<Result<_, Failure>>()?,
+        same: args.same,
+        fail_above: args.fail_above,
+    })
+}
+
+fn side<'a>(name: &'a str, of: &'a Finished) -> Side<'a> {
+    let m = &of.manifest;
+    Side { name, dir: of.dir.clone(), scenario: &m.scenario, scenario_hash: &m.scenario_hash }
+}
+
+/// The results of a directory, or of a scenario, which is run when its own directory is not complete.
+fn results(
+    name: &str,
+    args: &CompareArgs,
+    with: &[String],
+    out: Output,
+) -> Result<Finished, Failure> {
+    let path = Path::new(name);
+    if path.is_dir() {
+        if !with.is_empty() || !args.set.is_empty() || args.seeds.is_some() {
+            return Err(Failure::Usage(
+                format!("`{name}` is a directory of results: nothing in it can be set any more"),
+                Some("name its scenario instead; what has been run is not run again".to_owned()),
+            ));
+        }
+        if !path.join(MANIFEST).exists() {
+            return Err(Failure::Usage(
+                format!("`{name}` is no run directory: it has no {MANIFEST}"),
+                Some("`lowtide run` names the directory that it writes".to_owned()),
+            ));
+        }
+        return Ok(load(path)?);
+    }
+    let mut scenario = set(set(Scenario::load(name)?, &args.set)?, with)?;
+    if let Some(seeds) = args.seeds {
+        scenario = scenario.seeds(seeds)?;
+    }
+    let plan = scenario.expand()?;
+    let how = How { out: None, jobs: args.jobs, afresh: false };
+    out.note(&format!("{name}: {}", how.dir(&plan).display()));
+    how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))
+}
+
+fn show(a: &Finished, b: &Finished, found: &Comparison, out: Output) -> Result<(), Failure> {
+    out.text(&format!("A {}\nB {}", a.dir.display(), b.dir.display()))?;
+    let rows = found.rows.iter().map(|r| {
+        let of = r.group.as_ref().or(r.queue.as_ref()).map_or("", String::as_str);
+        vec![
+            r.scheme.clone(),
+            if r.point.is_empty() { "–".to_owned() } else { r.point.to_string() },
+            r.class.as_ref().map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
+            r.metric.to_owned(),
+            number(r.a),
+            number(r.b),
+            difference(r),
+            relative(r),
+            format!("{}{}", r.verdict.name(), if r.fails { ", fails" } else { "" }),
+        ]
+    });
+    let head = ["scheme", "point", "of", "metric", "A", "B", "B - A", "relative", "verdict"];
+    out.table(&head, &[4, 5, 6, 7], &rows.collect::<Vec<_>>())?;
+    out.text(&format!(
+        "{} pairs of runs, {} of them identical packet by packet",
+        found.pairs, found.identical
+    ))?;
+    for (side, alone) in [("A", &found.only_a), ("B", &found.only_b)] {
+        alone_in(side, alone, out)?;
+    }
+    Ok(())
+}
+
+/// Runs without a partner that are named; the rest is counted.
+const MOST_ALONE: usize = 8;
+
+fn alone_in(side: &str, alone: &[String], out: Output) -> Result<(), Failure> {
+    if alone.is_empty() {
+        return Ok(());
+    }
+    out.text(&format!("only in {side}: {} runs", alone.len()))?;
+    for name in alone.iter().take(MOST_ALONE) {
+        out.text(&format!("  {name}"))?;
+    }
+    match alone.len().checked_sub(MOST_ALONE) {
+        Some(more @ 1..) => out.text(&format!("  and {more} more (--json names all)")),
+        _ => Ok(()),
+    }
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), digits)
+}
+
+/// Four digits, as far as they say something.
+fn digits(value: f64) -> String {
+    let size = value.abs();
+    let after = if size >= 1000.0 {
+        0
+    } else if size >= 100.0 {
+        1
+    } else if size >= 10.0 {
+        2
+    } else {
+        3
+    };
+    format!("{value:.after$}")
+}
+
+fn difference(row: &Compared) -> String {
+    let Some(mean) = row.difference else { return "–".to_owned() };
+    let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
+    match row.ci95 {
+        Some([low, high]) => {
+            format!("{} ± {}{unit}", digits(mean), digits((high - low) / 2.0))
+        }
+        None => format!("{}{unit}", digits(mean)),
+    }
+}
+
+fn relative(row: &Compared) -> String {
+    let Some(mean) = row.relative else { return "–".to_owned() };
+    match row.relative_ci95 {
+        Some([low, high]) => format!("{:+.1} ± {:.1} %", mean * 100.0, (high - low) * 50.0),
+        None => format!("{:+.1} %", mean * 100.0),
+    }
+}

@@ -1,0 +1,170 @@
+//! `lowtide plan`: DCTCP's analysis of a line, and a simulation beside it.
+
+use lowtide_lab::advice::{Advice, Check, Checked, Question, advise, measure, scenario};
+use serde::Serialize;
+
+use crate::args::PlanArgs;
+use crate::cmd::run::processors;
+use crate::cmd::set;
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    schema: &'static str,
+    version: &'static str,
+    rate_bps: u64,
+    rtt_us: f64,
+    flows: u32,
+    mtu_bytes: u32,
+    advice: &'a Advice,
+    check: Option<&'a Check>,
+}
+
+pub(crate) fn plan(args: &PlanArgs, out: Output) -> Result<(), Failure> {
+    let question = Question {
+        rate: args.rate,
+        rtt: args.rtt,
+        flows: args.flows,
+        mtu: args.mtu,
+        bursts: args.bursts,
+        k: args.k.map(u64::from),
+        shift_g: args.g,
+    };
+    let advice = advise(&question)?;
+    if !out.json {
+        show(&question, &advice, out)?;
+    }
+    let check = if args.no_check { None } else { Some(check(args, &question, &advice)?) };
+    if out.json {
+        return out.json(&Answer {
+            schema: "lowtide.plan/1",
+            version: env!("CARGO_PKG_VERSION"),
+            rate_bps: question.rate.as_bps(),
+            rtt_us: question.rtt.as_ps() as f64 / 1e6,
+            flows: question.flows,
+            mtu_bytes: question.mtu,
+            advice: &advice,
+            check: check.as_ref(),
+        });
+    }
+    check.map_or(Ok(()), |check| show_check(&check, out))
+}
+
+fn check(args: &PlanArgs, question: &Question, advice: &Advice) -> Result<Check, Failure> {
+    let mut scenario = set(scenario(question, advice)?, &args.set)?;
+    if let Some(seeds) = args.seeds {
+        scenario = scenario.seeds(seeds)?;
+    }
+    let jobs = args.jobs.map_or_else(processors, |n| n as usize);
+    Ok(measure(question, advice, &scenario.expand()?, jobs)?)
+}
+
+fn show(question: &Question, advice: &Advice, out: Output) -> Result<(), Failure> {
+    let a = advice;
+    let line =
+        |name: &str, value: String, source: &str| vec![name.to_owned(), value, source.to_owned()];
+    let burst = if a.burst_packets > 0 {
+        format!("eq. 13 and {} packets for bursts (§3.5)", a.burst_packets)
+    } else {
+        "eq. 13".to_owned()
+    };
+    let k_source = if question.k.is_some() { "given".to_owned() } else { burst };
+    let g_source = if question.shift_g.is_some() { "given" } else { "eq. 15" };
+    let mut rows = vec![
+        line("C x RTT", format!("{:.1} packets", a.path_packets), "framing counted"),
+        line(
+            "K must be above",
+            format!("{:.1} packets", a.k_above_packets),
+            "eq. 13: for any number of flows",
+        ),
+        line(
+            "  for this many flows",
+            format!("{:.1} packets", a.k_above_for_flows_packets),
+            "eq. 12",
+        ),
+        line("K", format!("{} packets", a.k_packets), &k_source),
+        line("g must be below", format!("{:.3}", a.g_below), "eq. 15"),
+        line("g", format!("1/{}", 1_u32 << a.shift_g), g_source),
+    ];
+    if let Some(p) = &a.predicted {
+        rows.extend([
+            line(
+                "window at the mark, W*",
+                format!("{:.1} packets", p.critical_window_packets),
+                "eq. 5",
+            ),
+            line("alpha", format!("{:.3}", p.alpha), "eq. 6"),
+            line("queue, longest", format!("{:.0} packets", p.queue_max_packets), "eq. 10: K + N"),
+            line("queue, shortest", format!("{:.1} packets", p.queue_min_packets), "eq. 12"),
+            line("amplitude", format!("{:.1} packets", p.amplitude_packets), "eq. 8"),
+            line(
+                "period",
+                format!("{:.1} round trips, {:.0} us", p.period_rtts, p.period_us),
+                "eq. 9",
+            ),
+            line("utilisation", format!("{:.2} %", p.utilisation * 100.0), "from eq. 3 and 8"),
+        ]);
+    }
+    rows.push(line(
+        "buffer to reserve",
+        format!("{} packets, {:.1} kB", a.buffer_packets, a.buffer_bytes as f64 / 1e3),
+        "longest queue and a burst",
+    ));
+    out.table(&["", "analysis", "DCTCP"], &[1], &rows)?;
+    notes(&a.notes, out)
+}
+
+fn show_check(check: &Check, out: Output) -> Result<(), Failure> {
+    let cells = check.rows.iter().map(|row| {
+        vec![
+            name(row.quantity).to_owned(),
+            number(row, row.predicted),
+            measured(row),
+            row.measured_as.to_owned(),
+            if row.differs { "differs".to_owned() } else { String::new() },
+        ]
+    });
+    let seeds =
+        if check.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", check.seeds) };
+    out.text(&format!("\nSimulated, {seeds}, {:.0} ms each:", check.measured_ms))?;
+    let head = ["", "analysis", "simulation", "measured as", ""];
+    out.table(&head, &[1, 2], &cells.collect::<Vec<_>>())?;
+    if check.drops > 0 {
+        out.text(&format!("{} packets were dropped", check.drops))?;
+    }
+    notes(&check.remarks, out)
+}
+
+fn notes(notes: &[String], out: Output) -> Result<(), Failure> {
+    notes.iter().try_for_each(|note| out.text(&format!("- {note}")))
+}
+
+fn name(quantity: &str) -> &str {
+    match quantity {
+        "queue_max" => "queue, longest",
+        "queue_min" => "queue, shortest",
+        "queue_mean" => "queue, mean",
+        other => other,
+    }
+}
+
+fn number(row: &Checked, value: Option<f64>) -> String {
+    let Some(value) = value else { return "–".to_owned() };
+    if row.unit.is_empty() {
+        format!("{:.2} %", value * 100.0)
+    } else {
+        format!("{value:.1} {}", row.unit)
+    }
+}
+
+fn measured(row: &Checked) -> String {
+    let text = number(row, row.measured);
+    let Some([low, high]) = row.ci95 else { return text };
+    let half = (high - low) / 2.0;
+    if row.unit.is_empty() {
+        format!("{text} ± {:.2}", half * 100.0)
+    } else {
+        format!("{text} ± {half:.1}")
+    }
+}

@@ -1,0 +1,265 @@
+//! The prediction beside a short simulation.
+//!
+//! Contract: the simulated network is the one of the analysis and of the question: one line, N endless
+//! DCTCP flows, one-step reductions, an ACK for each segment. Hosts send no bursts. Statistics start
+//! after the flows have converged. Queues are those that arriving packets find.
+
+use lowtide_scenario::{Plan, Scenario};
+use lowtide_units::Duration;
+use serde::Serialize;
+
+use super::{Advice, FRAMING_BYTES, Question};
+use crate::error::LabError;
+use crate::facts::{QueueFacts, RunFacts};
+use crate::interval::OverSeeds;
+use crate::session::simulate;
+
+const TEMPLATE: &str = include_str!("check.toml");
+/// Bytes of an ACK on the line.
+const ACK_WIRE_BYTES: u64 = 52 + FRAMING_BYTES as u64;
+/// The queue of the line in question.
+const BOTTLENECK: &str = "switch0->switch1";
+/// Round trips and periods of the sawtooth before statistics start, and over which they run.
+const WARMUP: (f64, f64) = (400.0, 20.0);
+const MEASURED: (f64, f64) = (800.0, 60.0);
+/// Times may differ by this share, or by this many packets, and still count as foretold.
+const NEAR: (f64, f64) = (0.15, 2.0);
+/// The line may be used less by this share.
+const NEAR_USE: f64 = 0.01;
+/// Packets that one check may send in one run; beyond, it takes minutes.
+const MOST_PACKETS: f64 = 30e6;
+
+/// A simulation beside the prediction.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Check {
+    /// Seeds that were run.
+    pub seeds: usize,
+    /// How long each run was measured, in milliseconds of its own time.
+    pub measured_ms: f64,
+    /// Every quantity.
+    pub rows: Vec<Checked>,
+    /// Packets dropped, all runs together.
+    pub drops: u64,
+    /// Where the two differ, and why where the numbers show it.
+    pub remarks: Vec<String>,
+}
+
+/// One quantity.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Checked {
+    /// What: `queue_max`, `queue_min`, `amplitude`, `queue_mean` or `utilisation`.
+    pub quantity: &'static str,
+    /// How it is measured.
+    pub measured_as: &'static str,
+    /// The unit; empty for a share.
+    pub unit: &'static str,
+    /// By the analysis; null where that says nothing.
+    pub predicted: Option<f64>,
+    /// Mean over seeds.
+    pub measured: Option<f64>,
+    /// Its 95 % interval; null when all seeds agree, or for one.
+    pub ci95: Option<[f64; 2]>,
+    /// Whether they differ by more than 15 % and two packets (of the share: by more than 0.01).
+    pub differs: bool,
+}
+
+/// The scenario of the check.
+///
+/// # Errors
+/// The round trip is shorter than its own serialisations, or the simulation would be endless.
+pub fn scenario(question: &Question, advice: &Advice) -> Result<Scenario, LabError> {
+    let rate = question.rate;
+    // Several senders meet in the switch at the rate of the line; a single one must be faster than it.
+    let host_rate =
+        if question.flows > 1 { rate.as_bps() } else { rate.as_bps().saturating_mul(2) };
+    let sending =
+        |bytes: u64, bps: u64| u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(bps);
+    let one_way = |bytes: u64| sending(bytes, host_rate) * 2 + sending(bytes, rate.as_bps());
+    let fixed = one_way(u64::from(question.wire_bytes())) + one_way(ACK_WIRE_BYTES);
+    let rest = u128::from(question.rtt.as_ps()).checked_sub(fixed).filter(|r| *r > 0);
+    let delay = rest.and_then(|r| u64::try_from(r / 6).ok()).ok_or_else(|| LabError::Question {
+        message: format!(
+            "a round trip of {} leaves no time on the wire: three lines serialise a segment and its ACK \
+             in {:.1} us",
+            question.rtt,
+            fixed as f64 / 1e6
+        ),
+        help: Some("give a longer --rtt, or --no-check for the analysis alone".to_owned()),
+    })?;
+    let period = advice.predicted.map_or(1.0, |p| p.period_rtts);
+    // A standing queue makes round trips longer.
+    let queue = (advice.k_packets as f64 + f64::from(question.flows)) / advice.path_packets;
+    let rtts = |(least, periods): (f64, f64)| (periods * period).max(least) * (1.0 + queue);
+    let (warmup, measured) = (rtts(WARMUP), rtts(MEASURED));
+    let packets = (warmup + measured) * advice.path_packets;
+    if packets > MOST_PACKETS {
+        return Err(LabError::Question {
+            message: format!("the check would send {:.0} million packets a run", packets / 1e6),
+            help: Some("--no-check gives the analysis alone".to_owned()),
+        });
+    }
+    let span = |rtts: f64| {
+        let ps = rtts * question.rtt.as_ps() as f64;
+        format!("{} ns", (ps / 1e3).ceil() as u64)
+    };
+    let bps = |bps: u64| format!("{bps} bit/s");
+    let keys = [
+        ("run.duration", span(warmup + measured)),
+        ("run.warmup", span(warmup)),
+        ("topology.link-rate", bps(host_rate)),
+        ("topology.link-delay", format!("{delay} ps")),
+        ("topology.bottleneck-rate", bps(rate.as_bps())),
+        ("topology.bottleneck-delay", format!("{delay} ps")),
+        ("topology.mtu", format!("{} B", question.mtu.max(9000))),
+        ("switch.mark.k", format!("{} pkt", advice.k_packets)),
+        ("transport.connection.mtu", question.mtu.to_string()),
+        ("transport.sender.dctcp.shift-g", advice.shift_g.to_string()),
+        ("hosts.senders.count", question.flows.to_string()),
+        ("traffic.flows.count", question.flows.to_string()),
+    ];
+    let template = Scenario::parse(TEMPLATE, "plan-check.toml")?;
+    Ok(keys.iter().try_fold(template, |s, (key, value)| s.with_override(key, value))?)
+}
+
+/// Runs the check and lays it beside the advice.
+///
+/// # Errors
+/// A run failed.
+pub fn measure(
+    question: &Question,
+    advice: &Advice,
+    plan: &Plan,
+    jobs: usize,
+) -> Result<Check, LabError> {
+    let results = simulate(plan, jobs)?;
+    let runs = &results.runs;
+    let rows = rows(advice, runs);
+    let remarks = remarks(question, advice, &rows);
+    let drops = bottlenecks(runs).flatten().map(|q| q.drops).sum();
+    let warmup = Duration::as_ps(plan_warmup(plan)) as f64 / 1e9;
+    let measured_ms = runs.first().map_or(0.0, |r| r.ended_ms - warmup);
+    Ok(Check { seeds: runs.len(), measured_ms, rows, drops, remarks })
+}
+
+fn plan_warmup(plan: &Plan) -> Duration {
+    let run = plan.runs.first().and_then(|r| r.setup().ok());
+    run.map_or(Duration::ZERO, |s| s.warmup)
+}
+
+/// The queue in question in every run.
+fn bottlenecks(runs: &[RunFacts]) -> impl Iterator<Item = Option<&QueueFacts>> {
+    runs.iter().map(|r| r.queue(BOTTLENECK))
+}
+
+/// How a quantity is read off a queue.
+type Read<'a> = &'a dyn Fn(&QueueFacts) -> Option<f64>;
+
+fn rows(advice: &Advice, runs: &[RunFacts]) -> Vec<Checked> {
+    let p = advice.predicted.as_ref();
+    let number = |v: Option<u32>| v.map(f64::from);
+    let row =
+        |quantity, measured_as, unit: &'static str, predicted: Option<f64>, read: Read<'_>| {
+            let values: Vec<Option<f64>> = bottlenecks(runs).map(|q| q.and_then(read)).collect();
+            let over = OverSeeds::new(&values);
+            let differs = predicted.zip(over.mean).is_some_and(|(p, m)| {
+                let off = (m - p).abs();
+                if unit.is_empty() { off > NEAR_USE } else { off > (NEAR.0 * p.abs()).max(NEAR.1) }
+            });
+            Checked {
+                quantity,
+                measured_as,
+                unit,
+                predicted,
+                measured: over.mean,
+                ci95: over.ci95,
+                differs,
+            }
+        };
+    let high = |q: &QueueFacts| number(q.seen.p99_packets);
+    let low = |q: &QueueFacts| number(q.seen.p1_packets);
+    vec![
+        row(
+            "queue_max",
+            "99 % of what packets find",
+            "packets",
+            p.map(|p| p.queue_max_packets),
+            &high,
+        ),
+        row(
+            "queue_min",
+            "1 % of what packets find",
+            "packets",
+            p.map(|p| p.queue_min_packets.max(0.0)),
+            &low,
+        ),
+        row("amplitude", "99 % less 1 %", "packets", p.map(swing), &|q| Some(high(q)? - low(q)?)),
+        row("queue_mean", "mean of what packets find", "packets", p.map(middle), &|q| {
+            q.seen.mean_packets
+        }),
+        row("utilisation", "share of the time", "", p.map(|p| p.utilisation), &|q| q.utilisation),
+    ]
+}
+
+/// The swing that shows: a queue is never below zero.
+fn swing(p: &super::Predicted) -> f64 {
+    p.queue_max_packets - p.queue_min_packets.max(0.0)
+}
+
+fn middle(p: &super::Predicted) -> f64 {
+    f64::midpoint(p.queue_max_packets, p.queue_min_packets.max(0.0))
+}
+
+fn remarks(question: &Question, advice: &Advice, rows: &[Checked]) -> Vec<String> {
+    let mut out = Vec::new();
+    let of = |quantity: &str| rows.iter().find(|r| r.quantity == quantity);
+    let both = |quantity: &str| {
+        of(quantity).filter(|r| r.differs).and_then(|r| r.predicted.zip(r.measured))
+    };
+    if let Some((p, m)) = both("amplitude") {
+        let few = advice.predicted.map(|p| p.critical_window_packets).filter(|w| *w < 4.0);
+        let few = few.map_or_else(String::new, |w| {
+            format!("; windows of about {w:.1} segments cannot be cut below 2 either")
+        });
+        out.push(if m < p {
+            format!(
+                "the queue swings {m:.0} packets, not {p:.0}: the analysis has all flows in phase, and \
+                 {} flows fall out of step (DCTCP §3.3 says so of its N = 40){few}",
+                question.flows
+            )
+        } else {
+            format!(
+                "the queue swings {m:.0} packets, more than {p:.0}: windows are whole segments, marks \
+                 take longer than one round trip to act while the queue is there, and a flow's alpha \
+                 lags by 1/g windows"
+            )
+        });
+    }
+    if let Some((p, m)) = both("queue_max") {
+        let crowded =
+            2.0 * f64::from(question.flows) > advice.path_packets + advice.k_packets as f64;
+        out.push(if m > p && crowded {
+            format!(
+                "the queue reaches {m:.0} packets, not {p:.0}: windows do not fall below 2 segments"
+            )
+        } else {
+            format!("the queue reaches {m:.0} packets, not K + N = {p:.0}")
+        });
+    }
+    if let Some((p, m)) = both("queue_min") {
+        out.push(format!("the queue falls to {m:.0} packets, not {p:.0}"));
+    }
+    if let Some((p, m)) = both("utilisation") {
+        out.push(format!(
+            "the line is used for {:.1} % of the time, not {:.1} %",
+            m * 100.0,
+            p * 100.0
+        ));
+    }
+    if question.bursts > 0 {
+        out.push(
+            "the simulated hosts send no bursts: the allowance for them shows as queue, not as need"
+                .to_owned(),
+        );
+    }
+    out
+}

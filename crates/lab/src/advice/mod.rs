@@ -1,0 +1,274 @@
+//! Which K, which g, how much buffer: the answer of the analysis, and a simulation beside it.
+//!
+//! Contract: the advice follows from [`crate::theory::dctcp`] alone and takes no time; the check is a
+//! scenario like any other, so that whoever doubts it can run it with other settings. Where the two
+//! differ the answer says so, and why where the reason can be read off the numbers.
+
+mod check;
+
+use lowtide_units::{Duration, Rate};
+use serde::Serialize;
+
+pub use check::{Check, Checked, measure, scenario};
+
+use crate::error::LabError;
+use crate::theory::dctcp::{self, DomainError, Sawtooth};
+
+/// Bytes of a packet on an Ethernet line beside its own: preamble, header, check sequence, gap.
+const FRAMING_BYTES: u32 = 38;
+/// Segments that the window of a Linux sender keeps at least.
+const WINDOW_FLOOR: f64 = 2.0;
+/// The greatest shift of g that the control takes (`dctcp.shift-g`).
+const MOST_SHIFT: u32 = 10;
+
+/// A line and who shares it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Question {
+    /// C.
+    pub rate: Rate,
+    /// The round trip of a full segment over empty queues.
+    pub rtt: Duration,
+    /// N.
+    pub flows: u32,
+    /// The largest IP packet, in bytes.
+    pub mtu: u32,
+    /// How many packets a host sends back to back (DCTCP §3.5: 30 to 40 at 10 Gbit/s).
+    pub bursts: u32,
+    /// The threshold in packets, where it is given and not wanted.
+    pub k: Option<u64>,
+    /// g as 2^-shift, where it is given and not wanted.
+    pub shift_g: Option<u32>,
+}
+
+/// What the analysis says. Packets are full ones; all of it is reported as floats.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Advice {
+    /// C x RTT, framing counted.
+    pub path_packets: f64,
+    /// K must be greater for a queue that never runs empty, whatever the number of flows (eq. 13).
+    pub k_above_packets: f64,
+    /// The same for this number of flows (eq. 12).
+    pub k_above_for_flows_packets: f64,
+    /// What K allows for bursts of hosts (DCTCP §3.5).
+    pub burst_packets: u32,
+    /// K: what was given, or the least whole number above eq. 13 and the bursts.
+    pub k_packets: u64,
+    /// g must be smaller (eq. 15).
+    pub g_below: f64,
+    /// g: what was given, or the greatest power of two below eq. 15.
+    pub g: f64,
+    /// The same as `dctcp.shift-g`.
+    pub shift_g: u32,
+    /// The steady state; null where the analysis does not hold.
+    pub predicted: Option<Predicted>,
+    /// Packets that the port should be able to hold: the longest queue and one burst.
+    pub buffer_packets: u64,
+    /// The same in bytes of IP packets.
+    pub buffer_bytes: u64,
+    /// What must be known to read this.
+    pub notes: Vec<String>,
+}
+
+/// The steady state of N flows in phase.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Predicted {
+    /// W*: the window of a flow at which the queue reaches K.
+    pub critical_window_packets: f64,
+    /// Alpha by eq. 6.
+    pub alpha: f64,
+    /// The longest queue (eq. 10).
+    pub queue_max_packets: f64,
+    /// The shortest queue (eq. 12); below zero the line stands idle for a while.
+    pub queue_min_packets: f64,
+    /// The swing between them (eq. 8, closed form).
+    pub amplitude_packets: f64,
+    /// The swing with alpha by eq. 6.
+    pub amplitude_exact_packets: f64,
+    /// The period in round trips (eq. 9).
+    pub period_rtts: f64,
+    /// The same in microseconds of the round trip without queues.
+    pub period_us: f64,
+    /// The share of the line that is used.
+    pub utilisation: f64,
+}
+
+impl Question {
+    /// Bytes of a full packet on the line.
+    const fn wire_bytes(&self) -> u32 {
+        self.mtu + FRAMING_BYTES
+    }
+
+    fn path_packets(&self) -> f64 {
+        let seconds = self.rtt.as_ps() as f64 / 1e12;
+        dctcp::path_packets(self.rate.as_bps() as f64, seconds, f64::from(self.wire_bytes()))
+    }
+}
+
+/// What the analysis says to a question.
+///
+/// # Errors
+/// The question is outside of what the analysis is about: no rate, no round trip, no flow.
+pub fn advise(question: &Question) -> Result<Advice, LabError> {
+    let path = question.path_packets();
+    let flows = f64::from(question.flows);
+    let wrong = |e: DomainError| LabError::Question { message: e.to_string(), help: None };
+    let k_above = dctcp::least_k(path).map_err(wrong)?;
+    let k_above_for_flows = dctcp::k_to_fill(path, flows).map_err(wrong)?;
+    let k = question.k.unwrap_or(k_above as u64 + 1 + u64::from(question.bursts));
+    let g_below = dctcp::most_g(path, k as f64).map_err(wrong)?;
+    let shift_g = question.shift_g.unwrap_or_else(|| shift_below(g_below));
+    let mut notes = Vec::new();
+    let predicted = match Sawtooth::new(path, k as f64, flows) {
+        Ok(sawtooth) => Some(Predicted::new(&sawtooth, question.rtt)),
+        Err(e) => {
+            notes.push(format!("no steady state is predicted: {e}"));
+            None
+        }
+    };
+    let floor = WINDOW_FLOOR * flows - path;
+    notes_on(question, k as f64, k_above, floor, predicted.as_ref(), &mut notes);
+    let g = gain(shift_g);
+    if g >= g_below {
+        notes.push(format!(
+            "g = {g} is not below {g_below:.3}: its average does not span a congestion event (eq. 15)"
+        ));
+    }
+    let longest = (k as f64 + flows).max(floor);
+    let buffer_packets = longest.ceil() as u64 + u64::from(question.bursts);
+    Ok(Advice {
+        path_packets: path,
+        k_above_packets: k_above,
+        k_above_for_flows_packets: k_above_for_flows,
+        burst_packets: question.bursts,
+        k_packets: k,
+        g_below,
+        g,
+        shift_g,
+        predicted,
+        buffer_packets,
+        buffer_bytes: buffer_packets * u64::from(question.mtu),
+        notes,
+    })
+}
+
+fn notes_on(
+    question: &Question,
+    k: f64,
+    k_above: f64,
+    floor: f64,
+    predicted: Option<&Predicted>,
+    notes: &mut Vec<String>,
+) {
+    if k <= k_above {
+        notes.push(format!(
+            "K = {k} is not above {k_above:.1}: for some number of flows the queue runs empty (eq. 13)"
+        ));
+    }
+    if floor > k {
+        notes.push(format!(
+            "a window keeps {WINDOW_FLOOR} segments at least, so {} flows leave {floor:.0} packets \
+             waiting, more than K: marks cannot shorten this queue",
+            question.flows
+        ));
+    } else if predicted.is_some_and(|p| p.critical_window_packets < 2.0 * WINDOW_FLOOR) {
+        notes.push(
+            "flows have only a few packets each: the analysis is made for many, and a window keeps 2 \
+             segments at least"
+                .to_owned(),
+        );
+    }
+    if question.bursts == 0 {
+        notes.push(
+            "hosts that send bursts (segmentation offload, interrupt moderation) need K larger by the \
+             burst: --bursts (DCTCP §3.5)"
+                .to_owned(),
+        );
+    }
+    notes.push(
+        "the buffer is that of the steady state: flows that open together bring their initial windows \
+         on top"
+            .to_owned(),
+    );
+}
+
+/// g of a shift.
+fn gain(shift: u32) -> f64 {
+    0.5_f64.powi(shift as i32)
+}
+
+/// The least shift whose g is below `bound`.
+fn shift_below(bound: f64) -> u32 {
+    (0..MOST_SHIFT).find(|s| gain(*s) < bound).unwrap_or(MOST_SHIFT)
+}
+
+impl Predicted {
+    fn new(s: &Sawtooth, rtt: Duration) -> Self {
+        Self {
+            critical_window_packets: s.critical_window(),
+            alpha: s.alpha(),
+            queue_max_packets: s.q_max(),
+            queue_min_packets: s.q_min(),
+            amplitude_packets: s.amplitude(),
+            amplitude_exact_packets: s.amplitude_exact(),
+            period_rtts: s.period(),
+            period_us: s.period() * rtt.as_ps() as f64 / 1e6,
+            utilisation: s.utilisation(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(flows: u32) -> Question {
+        Question {
+            rate: Rate::from_gbps(10),
+            rtt: Duration::from_us(100),
+            flows,
+            mtu: 1500,
+            bursts: 0,
+            k: None,
+            shift_g: None,
+        }
+    }
+
+    #[test]
+    fn a_burst_of_forty_packets_asks_for_the_papers_65_at_10_gbits() {
+        // DCTCP §3.5: 20 packets by eq. 13, over 60 with bursts of 30 to 40; §4.1 takes 65.
+        let wide = Question { rtt: Duration::from_us(170), ..question(2) };
+        assert_eq!(advise(&wide).unwrap().k_packets, 20);
+        let k = advise(&Question { bursts: 40, ..wide }).unwrap().k_packets;
+        assert!((60..=65).contains(&k), "{k}");
+    }
+
+    #[test]
+    fn the_advice_keeps_its_own_bounds() {
+        let advice = advise(&question(10)).unwrap();
+        assert!((advice.path_packets - 81.27).abs() < 0.01, "{}", advice.path_packets);
+        assert_eq!((advice.k_packets, advice.shift_g), (12, 4));
+        assert!(advice.k_packets as f64 > advice.k_above_packets && advice.g < advice.g_below);
+        let predicted = advice.predicted.unwrap();
+        assert!((predicted.queue_max_packets - 22.0).abs() < 1e-9, "K + N");
+        assert!((predicted.utilisation - 1.0).abs() < 1e-9);
+        assert_eq!((advice.buffer_packets, advice.buffer_bytes), (22, 33_000));
+    }
+
+    #[test]
+    fn a_given_k_and_g_are_taken_and_judged() {
+        let given = Question { k: Some(5), shift_g: Some(1), ..question(10) };
+        let advice = advise(&given).unwrap();
+        assert_eq!((advice.k_packets, advice.g), (5, 0.5));
+        let says = |part: &str| advice.notes.iter().any(|n| n.contains(part));
+        assert!(says("eq. 13") && says("eq. 15"), "{:?}", advice.notes);
+    }
+
+    #[test]
+    fn too_many_flows_get_advice_and_no_prediction() {
+        let advice = advise(&question(200)).unwrap();
+        assert_eq!(advice.predicted, None);
+        assert!(advice.notes.iter().any(|n| n.contains("cannot shorten")), "{:?}", advice.notes);
+        assert!(advice.buffer_packets as f64 >= 400.0 - advice.path_packets);
+        assert!(advise(&question(0)).is_err());
+    }
+}

@@ -1,0 +1,99 @@
+//! Many values become one.
+
+use serde::Deserialize;
+
+/// What becomes of many values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduce {
+    /// Mean.
+    Mean,
+    /// Median.
+    Median,
+    /// 95th percentile.
+    P95,
+    /// 99th percentile.
+    P99,
+    /// 99.9th percentile.
+    P999,
+    /// Any percentile, in thousandths of one: `{ permille = 975 }`.
+    Permille(u16),
+    /// Smallest.
+    Min,
+    /// Largest.
+    Max,
+    /// Sum.
+    Sum,
+    /// How many; zero where there are none.
+    Count,
+    /// Standard deviation (n - 1).
+    Sd,
+    /// Largest less smallest.
+    Span,
+    /// The first in the order of the table.
+    First,
+    /// The last in the order of the table.
+    Last,
+    /// Jain's index.
+    Jain,
+    /// Standard deviation of the differences from row to row: of a counter, how uneven its rate is.
+    StepSd,
+    /// The largest rise from row to row.
+    MaxRise,
+}
+
+impl Reduce {
+    /// `None` where there is nothing to reduce; a count is zero then.
+    pub(super) fn of(self, mut values: Vec<f64>) -> Option<f64> {
+        let n = values.len() as f64;
+        if self == Self::Count {
+            return Some(n);
+        }
+        let (first, last) = (*values.first()?, *values.last()?);
+        let sum: f64 = values.iter().sum();
+        Some(match self {
+            Self::Mean => sum / n,
+            Self::Sum => sum,
+            Self::First => first,
+            Self::Last => last,
+            Self::Jain => sum * sum / (n * values.iter().map(|v| v * v).sum::<f64>()),
+            Self::Sd => deviation(&values),
+            Self::StepSd => deviation(&steps(&values)),
+            Self::MaxRise => steps(&values).into_iter().fold(0.0, f64::max),
+            Self::Count => n,
+            Self::Min
+            | Self::Max
+            | Self::Span
+            | Self::Median
+            | Self::P95
+            | Self::P99
+            | Self::P999
+            | Self::Permille(_) => {
+                values.sort_by(f64::total_cmp);
+                let rank = |q: f64| values[((q * n).ceil() as usize).clamp(1, values.len()) - 1];
+                match self {
+                    Self::Min => rank(0.0),
+                    Self::Max => rank(1.0),
+                    Self::Span => rank(1.0) - rank(0.0),
+                    Self::P95 => rank(0.95),
+                    Self::P99 => rank(0.99),
+                    Self::P999 => rank(0.999),
+                    Self::Permille(parts) => rank(f64::from(parts) / 1000.0),
+                    _ => rank(0.5),
+                }
+            }
+        })
+    }
+}
+
+fn steps(values: &[f64]) -> Vec<f64> {
+    values.windows(2).map(|w| w[1] - w[0]).collect()
+}
+
+/// Standard deviation (n - 1); zero for less than two values.
+fn deviation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n.max(1.0);
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    (squares / (n - 1.0).max(1.0)).sqrt()
+}

@@ -1,0 +1,162 @@
+//! What a claim measures of throughput over time: convergence, variation, fairness from moment to moment.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{Frame, FrameValues, read_frame};
+use lowtide_units::{Duration, parse_duration};
+use serde::Deserialize;
+
+use super::source::Source;
+use crate::rates::Rates;
+
+/// Rates of the sampled flows of a traffic group: `rates = "variation"`. The scenario samples them
+/// (`[probes] groups`, `flows-per-group`, `interval`).
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RatesOf {
+    /// What becomes of them.
+    pub rates: Of,
+    /// The traffic group.
+    pub group: String,
+    /// The length of an interval; samples stand at whole multiples of it.
+    pub every: String,
+    /// From when on; the start of the run without it.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// Until when; the end of the run without it.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// Of `converged`: how near each flow stays to the mean of all, as 0.1.
+    #[serde(default)]
+    pub within: Option<f64>,
+    /// The scheme; may be left out where there is one.
+    #[serde(default)]
+    pub scheme: Option<String>,
+    /// Values of swept keys.
+    #[serde(default)]
+    pub at: BTreeMap<String, String>,
+}
+
+/// What becomes of rates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Of {
+    /// Milliseconds after `from` from which on every flow stays `within` the mean of all until `to`.
+    Converged,
+    /// Standard deviation over the intervals in Mbit/s, mean over the flows.
+    Variation,
+    /// Jain's index of each interval, mean over the intervals.
+    Jain,
+    /// Mean rate of a flow in Mbit/s.
+    Mean,
+}
+
+impl RatesOf {
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.every_ps()?;
+        self.span()?;
+        match (self.rates, self.within) {
+            (Of::Converged, Some(share)) if share > 0.0 && share < 1.0 => Ok(()),
+            (Of::Converged, _) => Err("`converged` needs `within`, between 0 and 1".to_owned()),
+            (_, Some(_)) => Err("`within` goes with `converged`".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn every_ps(&self) -> Result<u64, String> {
+        let every = parse_duration(&self.every).map_err(|e| format!("`every`: {e}"))?.as_ps();
+        if every > 0 { Ok(every) } else { Err("`every` must be longer than nothing".to_owned()) }
+    }
+
+    fn span(&self) -> Result<(u64, u64), String> {
+        let end = |text: &Option<String>, none: u64, name: &str| match text {
+            None => Ok(none),
+            Some(text) => {
+                parse_duration(text).map(Duration::as_ps).map_err(|e| format!("`{name}`: {e}"))
+            }
+        };
+        let (from, to) = (end(&self.from, 0, "from")?, end(&self.to, u64::MAX, "to")?);
+        if from < to { Ok((from, to)) } else { Err("`from` must come before `to`".to_owned()) }
+    }
+
+    pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+        let path = of.dir.table("probes").map_err(|e| e.to_string())?;
+        let names = ["run", "time_ps", "flow", "group", "bytes_acked"];
+        let frame = read_frame(&path, &names).map_err(|e| e.to_string())?;
+        let runs = of.of_seeds("`rates`", self.scheme.as_deref(), &self.at)?;
+        runs.into_iter().map(|run| self.of_frame(&frame, run.key.run)).collect()
+    }
+
+    fn of_frame(&self, frame: &Frame, run: u32) -> Result<Option<f64>, String> {
+        let numbers = |name: &str| match frame.column(name).map(|c| &c.values) {
+            Some(FrameValues::Numbers(values)) => Ok(values),
+            _ => Err(format!("the table `probes` has no numbers `{name}`")),
+        };
+        let Some(FrameValues::Texts(groups)) = frame.column("group").map(|c| &c.values) else {
+            return Err("the table `probes` has no names `group`".to_owned());
+        };
+        let (runs, times) = (numbers("run")?, numbers("time_ps")?);
+        let (flows, bytes) = (numbers("flow")?, numbers("bytes_acked")?);
+        let samples = (0..frame.rows()).filter_map(|i| {
+            let ours = runs[i] == Some(f64::from(run))
+                && groups[i].as_deref() == Some(self.group.as_str());
+            if !ours {
+                return None;
+            }
+            Some((times[i]? as u64, flows[i]? as u64, bytes[i]?))
+        });
+        let span = self.span()?;
+        let rates = Rates::new(samples, self.every_ps()?, span);
+        Ok(match self.rates {
+            Of::Converged => {
+                let share = self.within.unwrap_or_default();
+                rates.converged(span.0, share).map(|ps| ps as f64 / 1e9)
+            }
+            Of::Variation => rates.variation(),
+            Of::Jain => rates.jain(),
+            Of::Mean => rates.mean(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_record::FrameColumn;
+
+    use super::*;
+
+    #[test]
+    fn rates_are_those_of_one_run_and_group() {
+        let numbers = |name: &str, values: &[f64]| FrameColumn {
+            name: name.into(),
+            unit: String::new(),
+            values: FrameValues::Numbers(values.iter().copied().map(Some).collect()),
+        };
+        let groups = ["pair", "pair", "pair", "pair", "other", "pair"];
+        let frame = Frame::new(vec![
+            numbers("run", &[3.0, 3.0, 3.0, 3.0, 3.0, 4.0]),
+            numbers("time_ps", &[0.0, 0.0, 1e9, 1e9, 1e9, 1e9]),
+            numbers("flow", &[0.0, 1.0, 0.0, 1.0, 2.0, 0.0]),
+            numbers("bytes_acked", &[0.0, 0.0, 1000.0, 1100.0, 9e9, 9e9]),
+            FrameColumn {
+                name: "group".into(),
+                unit: String::new(),
+                values: FrameValues::Texts(groups.map(|g| Some(g.to_owned())).to_vec()),
+            },
+        ]);
+        let of = |rates, within| RatesOf {
+            rates,
+            group: "pair".into(),
+            every: "1 ms".into(),
+            from: None,
+            to: None,
+            within,
+            scheme: None,
+            at: BTreeMap::new(),
+        };
+        assert_eq!(of(Of::Mean, None).of_frame(&frame, 3), Ok(Some(8.4)));
+        assert_eq!(of(Of::Converged, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));
+        assert_eq!(of(Of::Converged, Some(0.01)).of_frame(&frame, 3), Ok(None));
+        assert_eq!(of(Of::Mean, None).of_frame(&frame, 5), Ok(None), "no such run");
+    }
+}

@@ -1,0 +1,40 @@
+//! What a claim is held against: the runs of a directory and its tables.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::RunDir;
+
+use crate::facts::RunFacts;
+
+/// What a run directory says.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) dir: &'a RunDir,
+    pub(crate) runs: &'a [RunFacts],
+    pub(crate) seeds: &'a [u64],
+}
+
+impl<'a> Source<'a> {
+    /// The run of each seed of one scheme at one point; `what` needs them.
+    pub(crate) fn of_seeds(
+        self,
+        what: &str,
+        scheme: Option<&str>,
+        at: &BTreeMap<String, String>,
+    ) -> Result<Vec<&'a RunFacts>, String> {
+        let picked = |run: &&RunFacts| {
+            scheme.is_none_or(|s| *s == run.key.scheme)
+                && at.iter().all(|(key, value)| run.key.point.get(key) == Some(value))
+        };
+        let runs: Vec<&RunFacts> = self.runs.iter().filter(picked).collect();
+        let one = |seed: &u64| {
+            let mut found = runs.iter().filter(|r| r.key.seed == *seed);
+            match (found.next(), found.next()) {
+                (Some(run), None) => Ok(*run),
+                (None, _) => Err(format!("no run is what {what} is of")),
+                _ => Err(format!("{what} needs a scheme and a point")),
+            }
+        };
+        self.seeds.iter().map(one).collect()
+    }
+}

@@ -1,0 +1,183 @@
+//! Swept keys: what stands along an axis, and what is left to tell curves or panels apart.
+
+use lowtide_record::Point;
+use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
+
+use crate::figure::{Axis, Dot, Look, Series};
+use crate::summary::SummaryRow;
+
+/// A swept key along the horizontal axis, and what else is swept.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Sweep {
+    /// The key.
+    pub(crate) key: String,
+    /// Its values with their places; in order when they are quantities.
+    pub(crate) values: Vec<(f64, String)>,
+    /// Whether the values are quantities.
+    pub(crate) ordered: bool,
+    /// The combinations of the other keys.
+    pub(crate) slices: Vec<Point>,
+}
+
+/// Every key with several values; the one with the most first.
+pub(crate) fn sweeps(points: &[Point]) -> Vec<Sweep> {
+    let Some(first) = points.first() else { return Vec::new() };
+    let mut out: Vec<Sweep> = first
+        .keys()
+        .map(|key| Sweep::of(key, points))
+        .filter(|sweep| sweep.values.len() > 1)
+        .collect();
+    out.sort_by_key(|sweep| std::cmp::Reverse(sweep.values.len()));
+    out
+}
+
+/// At most `most` of `all` places, spread evenly from the first to the last.
+pub(crate) fn spread(all: usize, most: usize) -> Vec<usize> {
+    if all <= most {
+        return (0..all).collect();
+    }
+    (0..most).map(|i| i * (all - 1) / (most - 1).max(1)).collect()
+}
+
+impl Sweep {
+    fn of(key: &str, points: &[Point]) -> Self {
+        let mut found: Vec<&str> = Vec::new();
+        let mut slices: Vec<Point> = Vec::new();
+        for point in points {
+            let slice = without(point, key);
+            if !slices.contains(&slice) {
+                slices.push(slice);
+            }
+            found.extend(point.get(key).filter(|v| !found.contains(v)));
+        }
+        let quantities = quantities(&found);
+        let ordered = quantities.is_some();
+        let places = quantities.unwrap_or_else(|| (0..found.len()).map(|i| i as f64).collect());
+        let values = places.into_iter().zip(found.into_iter().map(str::to_owned)).collect();
+        Self { key: key.to_owned(), values, ordered, slices }
+    }
+
+    /// The axis of the key.
+    pub(crate) fn axis(&self) -> Axis {
+        Axis::named(&self.key, &self.key, self.values.clone())
+    }
+
+    /// The last part of the key, which is enough in a title.
+    pub(crate) fn short(&self) -> &str {
+        last(&self.key)
+    }
+
+    /// The `i`-th combination of the other keys, with the last part of each key where that tells them
+    /// apart.
+    pub(crate) fn name(&self, i: usize) -> String {
+        let Some(slice) = self.slices.get(i) else { return String::new() };
+        let alone = |key: &str| slice.keys().filter(|k| last(k) == last(key)).count() == 1;
+        let name = |(key, value): &(String, String)| {
+            format!("{} = {value}", if alone(key) { last(key) } else { key })
+        };
+        slice.0.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The curve of a scheme at one combination of the other keys.
+    pub(crate) fn curve(
+        &self,
+        style: usize,
+        scheme: &str,
+        part: String,
+        slice: &Point,
+        rows: &[&SummaryRow],
+    ) -> Series {
+        let of =
+            rows.iter().filter(|r| r.scheme == scheme && without(&r.point, &self.key) == *slice);
+        let mut points: Vec<Dot> = of
+            .filter_map(|r| {
+                let value = r.point.get(&self.key)?;
+                let x = self.values.iter().find(|(_, name)| name == value)?.0;
+                Some(Dot { x, y: r.mean?, interval: r.ci95 })
+            })
+            .collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let look = if self.ordered { Look::Measured } else { Look::Dots };
+        Series { scheme: scheme.to_owned(), part, style, look, points }
+    }
+}
+
+fn last(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+fn without(point: &Point, key: &str) -> Point {
+    Point(point.0.iter().filter(|(k, _)| k != key).cloned().collect())
+}
+
+/// The values as numbers, if all are quantities of one kind.
+fn quantities(values: &[&str]) -> Option<Vec<f64>> {
+    type Read = fn(&str) -> Option<f64>;
+    const KINDS: [Read; 5] = [
+        |t| parse_packets(t).ok().map(|n| n as f64),
+        |t| parse_bytes(t).ok().map(|b| b.as_u64() as f64),
+        |t| parse_duration(t).ok().map(|d| d.as_ps() as f64),
+        |t| parse_rate(t).ok().map(|r| r.as_bps() as f64),
+        |t| t.parse().ok(),
+    ];
+    KINDS.iter().find_map(|read| values.iter().map(|v| read(v)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(pairs: &[(&str, &str)]) -> Point {
+        Point(pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+    }
+
+    #[test]
+    fn every_swept_key_goes_along_an_axis_the_longest_first() {
+        let points: Vec<Point> = ["5 pkt", "10 pkt", "20 pkt"]
+            .iter()
+            .flat_map(|k| {
+                ["1 ms", "2 ms"].map(|d| point(&[("a.delay", d), ("k", k), ("one", "x")]))
+            })
+            .collect();
+        let found = sweeps(&points);
+        let keys: Vec<&str> = found.iter().map(|s| s.key.as_str()).collect();
+        assert_eq!(keys, ["k", "a.delay"], "`one` has one value");
+        assert!(found[0].ordered);
+        assert_eq!(found[0].values[2], (20.0, "20 pkt".to_owned()));
+        assert_eq!(
+            found[0].slices,
+            [
+                point(&[("a.delay", "1 ms"), ("one", "x")]),
+                point(&[("a.delay", "2 ms"), ("one", "x")]),
+            ]
+        );
+        assert_eq!(found[0].name(1), "delay = 2 ms, one = x");
+        assert_eq!(found[1].slices.len(), 3);
+        assert_eq!(sweeps(&[Point::default()]), []);
+    }
+
+    #[test]
+    fn names_stay_apart() {
+        let two = [("traffic.a.size", "1 kB"), ("traffic.b.size", "2 kB")];
+        let points = ["1", "2"].map(|k| point(&[("k", k), two[0], two[1]]));
+        let sweep = Sweep::of("k", &points);
+        assert_eq!(sweep.name(0), "traffic.a.size = 1 kB, traffic.b.size = 2 kB");
+    }
+
+    #[test]
+    fn what_is_too_much_is_spread_over_the_whole() {
+        assert_eq!(spread(3, 8), [0, 1, 2]);
+        assert_eq!(spread(20, 8), [0, 2, 5, 8, 10, 13, 16, 19]);
+        assert_eq!(spread(0, 8), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn swept_values_are_quantities_or_names() {
+        assert_eq!(quantities(&["10 kB", "1 MB"]), Some(vec![10e3, 1e6]));
+        assert_eq!(quantities(&["1", "2.5"]), Some(vec![1.0, 2.5]));
+        assert_eq!(quantities(&["10 kB", "none"]), None);
+        assert_eq!(quantities(&["10 kB", "1 ms"]), None);
+        let names = Sweep::of("m", &[point(&[("m", "step")]), point(&[("m", "none")])]);
+        assert_eq!((names.ordered, names.values[1].0), (false, 1.0));
+    }
+}

@@ -1,0 +1,153 @@
+//! Throughput over time: how fast flows converge, and how evenly they go on.
+//!
+//! Contract: everything follows from samples of a counter of bytes per flow. The rate of a flow is the
+//! difference of two samples over the time between them; a time at which not every flow has a sample does
+//! not count. Shares are equal: the mean rate of the flows at that time.
+
+use std::collections::BTreeMap;
+
+/// Rates of some flows over time.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Rates {
+    /// The end of each interval, in picoseconds.
+    ends: Vec<u64>,
+    /// One row per flow, in Mbit/s.
+    flows: Vec<Vec<f64>>,
+}
+
+impl Rates {
+    /// From samples of (time in picoseconds, flow, bytes so far), between `from` and `to`, at whole
+    /// multiples of `every`.
+    pub(crate) fn new(
+        samples: impl Iterator<Item = (u64, u64, f64)>,
+        every: u64,
+        (from, to): (u64, u64),
+    ) -> Self {
+        let mut by_time: BTreeMap<u64, BTreeMap<u64, f64>> = BTreeMap::new();
+        for (time, flow, bytes) in samples {
+            if time % every.max(1) == 0 && (from..=to).contains(&time) {
+                by_time.entry(time).or_default().insert(flow, bytes);
+            }
+        }
+        let all = by_time.values().map(BTreeMap::len).max().unwrap_or(0);
+        by_time.retain(|_, flows| flows.len() == all);
+        let times: Vec<u64> = by_time.keys().copied().collect();
+        let numbers: Vec<u64> =
+            by_time.values().next().map_or_else(Vec::new, |f| f.keys().copied().collect());
+        let rate = |flow: &u64| {
+            let bytes: Vec<f64> =
+                by_time.values().filter_map(|flows| flows.get(flow).copied()).collect();
+            let steps = bytes.windows(2).zip(times.windows(2));
+            steps.map(|(b, t)| (b[1] - b[0]) * 8e6 / (t[1] - t[0]) as f64).collect()
+        };
+        Self {
+            flows: numbers.iter().map(rate).collect(),
+            ends: times.into_iter().skip(1).collect(),
+        }
+    }
+
+    /// How long after `from` every flow has come within `share` of the mean rate and stays there until the
+    /// last interval, in picoseconds; counted to the end of the first such interval. `None` when they do
+    /// not, or there are fewer than two flows.
+    pub(crate) fn converged(&self, from: u64, share: f64) -> Option<u64> {
+        if self.flows.len() < 2 {
+            return None;
+        }
+        let even = |i: usize| {
+            let rates = || self.flows.iter().filter_map(|f| f.get(i).copied());
+            let mean = rates().sum::<f64>() / self.flows.len() as f64;
+            mean > 0.0 && rates().all(|r| (r - mean).abs() <= share * mean)
+        };
+        let stays = (0..self.ends.len()).rev().take_while(|i| even(*i)).last()?;
+        self.ends.get(stays).map(|end| end.saturating_sub(from))
+    }
+
+    /// Standard deviation (n - 1) of each flow's rate over the intervals, mean over the flows, in Mbit/s.
+    pub(crate) fn variation(&self) -> Option<f64> {
+        self.over_flows(|rates| {
+            let n = rates.len() as f64;
+            let mean = rates.iter().sum::<f64>() / n;
+            let squares: f64 = rates.iter().map(|r| (r - mean) * (r - mean)).sum();
+            (rates.len() > 1).then(|| (squares / (n - 1.0)).sqrt())
+        })
+    }
+
+    /// Mean rate of a flow in Mbit/s.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        self.over_flows(|rates| {
+            (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+        })
+    }
+
+    /// Jain's index in each interval, mean over the intervals; `None` for fewer than two flows.
+    pub(crate) fn jain(&self) -> Option<f64> {
+        let index = |i: usize| {
+            let rates = || self.flows.iter().filter_map(|f| f.get(i).copied());
+            let squares: f64 = rates().map(|r| r * r).sum();
+            let sum: f64 = rates().sum();
+            (squares > 0.0).then(|| sum * sum / (self.flows.len() as f64 * squares))
+        };
+        let found: Vec<f64> = (0..self.ends.len()).filter_map(index).collect();
+        let enough = self.flows.len() > 1 && !found.is_empty();
+        enough.then(|| found.iter().sum::<f64>() / found.len() as f64)
+    }
+
+    fn over_flows(&self, of: impl Fn(&[f64]) -> Option<f64>) -> Option<f64> {
+        let found: Option<Vec<f64>> = self.flows.iter().map(|rates| of(rates)).collect();
+        let found = found.filter(|all| !all.is_empty())?;
+        Some(found.iter().sum::<f64>() / found.len() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000_000;
+
+    /// Flows whose counters grow by these bytes each millisecond, the first sample at zero.
+    fn rates(flows: &[&[u32]]) -> Rates {
+        let mut samples = Vec::new();
+        for (flow, steps) in flows.iter().enumerate() {
+            let mut bytes = 0.0;
+            samples.push((0, flow as u64, bytes));
+            for (i, step) in steps.iter().enumerate() {
+                bytes += f64::from(*step);
+                samples.push(((i as u64 + 1) * MS, flow as u64, bytes));
+            }
+        }
+        Rates::new(samples.into_iter(), MS, (0, u64::MAX))
+    }
+
+    #[test]
+    fn convergence_is_from_when_on_all_stay_near_their_share() {
+        // Near at 2 ms, apart at 3 ms, near for good from 4 ms on.
+        let found = rates(&[&[900, 510, 900, 520, 490, 505], &[100, 490, 100, 480, 510, 495]]);
+        assert_eq!(found.converged(0, 0.05), Some(4 * MS));
+        assert_eq!(found.converged(3 * MS, 0.05), Some(MS));
+        assert_eq!(found.converged(0, 0.015), Some(6 * MS), "only the last interval");
+        assert_eq!(found.converged(0, 0.001), None);
+        assert_eq!(rates(&[&[1, 1, 1]]).converged(0, 0.5), None, "one flow shares with nobody");
+    }
+
+    #[test]
+    fn variation_and_fairness_are_over_intervals() {
+        let found = rates(&[&[1000, 3000], &[2000, 2000]]);
+        // 8 and 24 Mbit/s: s.d. 8 x sqrt(2); the other flow does not vary.
+        let expected = 8.0 * 2.0_f64.sqrt() / 2.0;
+        assert!((found.variation().unwrap() - expected).abs() < 1e-9);
+        assert_eq!(found.mean(), Some(16.0));
+        let jain = f64::midpoint(9.0 / (2.0 * 5.0), 25.0 / (2.0 * 13.0));
+        assert!((found.jain().unwrap() - jain).abs() < 1e-12);
+        assert_eq!(Rates::default().variation(), None);
+    }
+
+    #[test]
+    fn only_times_at_which_all_have_a_sample_count() {
+        let mut samples = vec![(0, 1, 0.0), (0, 2, 0.0), (MS, 1, 1000.0)];
+        samples.extend([(2 * MS, 1, 2000.0), (2 * MS, 2, 4000.0), (2 * MS + 1, 1, 9e9)]);
+        let found = Rates::new(samples.into_iter(), MS, (0, 10 * MS));
+        assert_eq!(found.ends, [2 * MS]);
+        assert_eq!(found.flows, [[8.0], [16.0]]);
+    }
+}

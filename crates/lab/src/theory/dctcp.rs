@@ -1,0 +1,289 @@
+//! The sawtooth of DCTCP in the steady state: DCTCP §3.3 (eq. 3 to 10) and §3.4 (eq. 11 to 15).
+//!
+//! Contract: the model is N endless flows with one round-trip time, in phase, through one line that marks
+//! when more than K packets wait. Sizes are packets of one size, periods are round trips. Floats are
+//! fine: these numbers are reported and never decide anything in a simulation. What the model cannot
+//! hold is an error, never a number.
+//!
+//! The paper gives two forms of most results: with the alpha that solves eq. 6, and closed ones for a
+//! large W*. Eq. 9 and 12 to 15 follow from the closed ones, so these are what [`Sawtooth`] gives where
+//! nothing else is said. [`Sawtooth::utilisation`] and [`k_to_fill`] are ours: they follow from eq. 3
+//! and 8 where the paper only says that the queue runs empty.
+
+/// Why the analysis says nothing.
+#[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
+pub enum DomainError {
+    /// The line holds nothing, or the number is none.
+    #[error("the product of rate and round trip must be a positive number of packets, not {0}")]
+    Path(f64),
+    /// A threshold below zero.
+    #[error("K must be zero packets or more, not {0}")]
+    Threshold(f64),
+    /// No flow.
+    #[error("the analysis needs one flow or more, not {0}")]
+    Flows(f64),
+    /// Flows do not have a packet each.
+    #[error(
+        "{flows} flows share {packets:.1} packets (C x RTT + K): below one packet each a window \
+         cannot follow DCTCP §3.3"
+    )]
+    Crowded {
+        /// N.
+        flows: f64,
+        /// C x RTT + K.
+        packets: f64,
+    },
+}
+
+/// C x RTT in packets: how many of `wire_bytes` (framing counted) a line of `rate_bps` sends in
+/// `rtt_seconds`.
+pub fn path_packets(rate_bps: f64, rtt_seconds: f64, wire_bytes: f64) -> f64 {
+    rate_bps * rtt_seconds / (8.0 * wire_bytes)
+}
+
+/// The threshold in packets below which the queue runs empty for some number of flows: C x RTT / 7
+/// (eq. 13). K must be greater.
+///
+/// # Errors
+/// `path` is not positive.
+pub fn least_k(path: f64) -> Result<f64, DomainError> {
+    Ok(positive(path)? / 7.0)
+}
+
+/// The number of flows at which eq. 12 has its minimum: (C x RTT + K) / 8. Eq. 13 is the worst case of
+/// this many flows.
+///
+/// # Errors
+/// `path` is not positive, or `k` is negative.
+pub fn worst_flows(path: f64, k: f64) -> Result<f64, DomainError> {
+    Ok((positive(path)? + threshold(k)?) / 8.0)
+}
+
+/// The gain that g must stay below for its average to span a congestion event, in the worst case of one
+/// flow: 1.386 / sqrt(2 (C x RTT + K)) (eq. 15; 1.386 is 2 ln 2).
+///
+/// # Errors
+/// `path` is not positive, or `k` is negative.
+pub fn most_g(path: f64, k: f64) -> Result<f64, DomainError> {
+    let packets = positive(path)? + threshold(k)?;
+    Ok(2.0 * core::f64::consts::LN_2 / (2.0 * packets).sqrt())
+}
+
+/// The least threshold in packets at which `flows` flows leave no gap in the queue, by eq. 12: zero where
+/// any threshold does. Eq. 13 is its maximum over the number of flows.
+///
+/// # Errors
+/// `path` is not positive, or there are no `flows`.
+pub fn k_to_fill(path: f64, flows: f64) -> Result<f64, DomainError> {
+    let (b, n) = (positive(path)?, count(flows)?);
+    // K + N = sqrt(2 N (B + K)) / 2: with x = K + N a square equation, x^2 - N x / 2 = N (B - N) / 2.
+    let inner = n * n / 16.0 + n * (b - n) / 2.0;
+    if inner < 0.0 {
+        return Ok(0.0);
+    }
+    Ok((n / 4.0 + inner.sqrt() - n).max(0.0))
+}
+
+/// N flows in phase over one line: what DCTCP §3.3 says of their windows and of the queue.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sawtooth {
+    path: f64,
+    k: f64,
+    flows: f64,
+}
+
+impl Sawtooth {
+    /// `path` is C x RTT in packets, `k` the threshold in packets, `flows` their number.
+    ///
+    /// # Errors
+    /// `path` is not positive, `k` is negative, there is no flow, or W* is below one packet.
+    pub fn new(path: f64, k: f64, flows: f64) -> Result<Self, DomainError> {
+        let (path, k, flows) = (positive(path)?, threshold(k)?, count(flows)?);
+        if path + k < flows {
+            return Err(DomainError::Crowded { flows, packets: path + k });
+        }
+        Ok(Self { path, k, flows })
+    }
+
+    /// W*, in packets: the window of one flow at which the queue reaches K (before eq. 5).
+    pub fn critical_window(&self) -> f64 {
+        (self.path + self.k) / self.flows
+    }
+
+    /// Alpha, from 0 to 1, the solution of eq. 6 without its approximation.
+    pub fn alpha(&self) -> f64 {
+        let w = self.critical_window();
+        let wanted = (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0));
+        // The left side grows from 0 to 3/4 on [0, 1], and the right side is at most 3/4 from W* = 1 on.
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            if middle * middle * (1.0 - middle / 4.0) < wanted {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        f64::midpoint(low, high)
+    }
+
+    /// Alpha for a small alpha and a large W*: sqrt(2 / W*) (after eq. 6). It passes 1 below W* = 2.
+    pub fn alpha_closed(&self) -> f64 {
+        (2.0 / self.critical_window()).sqrt()
+    }
+
+    /// A, in packets: the swing of the queue, in the closed form of eq. 8.
+    pub fn amplitude(&self) -> f64 {
+        0.5 * (2.0 * self.flows * (self.path + self.k)).sqrt()
+    }
+
+    /// A with the exact alpha: N (W* + 1) alpha / 2 (eq. 8, before its approximation).
+    pub fn amplitude_exact(&self) -> f64 {
+        self.flows * (self.critical_window() + 1.0) * self.alpha() / 2.0
+    }
+
+    /// `T_C`, the period of the sawtooth in round trips (eq. 9).
+    pub fn period(&self) -> f64 {
+        0.5 * (2.0 * (self.path + self.k) / self.flows).sqrt()
+    }
+
+    /// The longest queue in packets: K + N (eq. 10).
+    pub fn q_max(&self) -> f64 {
+        self.k + self.flows
+    }
+
+    /// The shortest queue in packets (eq. 12); below zero the line stands idle for a while.
+    pub fn q_min(&self) -> f64 {
+        self.q_max() - self.amplitude()
+    }
+
+    /// The share of the line that is used: 1 while [`Sawtooth::q_min`] is not negative.
+    ///
+    /// Below that the sum of the windows grows by N packets a round trip from `path + q_min` to
+    /// `path + q_max` (eq. 3). A round trip takes RTT until the queue begins and is longer by the queue
+    /// from there on; the line could have sent C times that.
+    pub fn utilisation(&self) -> f64 {
+        let gap = (-self.q_min()).max(0.0);
+        let top = self.q_max();
+        let could = self.path * (gap + top) + top * top / 2.0;
+        1.0 - gap * gap / 2.0 / could
+    }
+
+    /// The length in packets below which the queue is for the share `q` of the round trips, from 0 to
+    /// 1: it rises evenly from [`Sawtooth::q_min`] to [`Sawtooth::q_max`].
+    pub fn quantile(&self, q: f64) -> f64 {
+        (self.q_min() + q.clamp(0.0, 1.0) * self.amplitude()).max(0.0)
+    }
+}
+
+fn positive(path: f64) -> Result<f64, DomainError> {
+    if path.is_finite() && path > 0.0 { Ok(path) } else { Err(DomainError::Path(path)) }
+}
+
+fn threshold(k: f64) -> Result<f64, DomainError> {
+    if k.is_finite() && k >= 0.0 { Ok(k) } else { Err(DomainError::Threshold(k)) }
+}
+
+fn count(flows: f64) -> Result<f64, DomainError> {
+    if flows.is_finite() && flows >= 1.0 { Ok(flows) } else { Err(DomainError::Flows(flows)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-3 * b.abs().max(1.0), "{a} is not {b}");
+    }
+
+    /// 10 Gbit/s and 100 us in packets of 1500 B, as in DCTCP fig. 12.
+    const FIG12: f64 = 10e9 * 100e-6 / 12_000.0;
+
+    #[test]
+    fn a_threshold_of_a_seventh_is_the_worst_case_over_all_numbers_of_flows() {
+        let least = least_k(FIG12).unwrap();
+        let worst = worst_flows(FIG12, least).unwrap();
+        close(worst, FIG12 / 7.0);
+        close(Sawtooth::new(FIG12, least, worst).unwrap().q_min(), 0.0);
+        for n in 1..=80 {
+            let n = f64::from(n);
+            assert!(Sawtooth::new(FIG12, least * 1.001, n).unwrap().q_min() > 0.0, "{n} flows");
+            assert!(k_to_fill(FIG12, n).unwrap() <= least + 1e-9, "{n} flows");
+        }
+        assert!(Sawtooth::new(FIG12, least * 0.9, worst).unwrap().q_min() < 0.0);
+        close(k_to_fill(FIG12, worst).unwrap(), least);
+    }
+
+    #[test]
+    fn twenty_packets_at_10_gbits_are_a_round_trip_of_170_us() {
+        // DCTCP §3.5: "a marking threshold as low as 20 packets can be used for 10Gbps".
+        close(path_packets(10e9, 168e-6, 1500.0), 140.0);
+        close(least_k(path_packets(10e9, 168e-6, 1500.0)).unwrap(), 20.0);
+    }
+
+    #[test]
+    fn the_queue_of_figure_12_is_that_of_the_equations() {
+        // K = 40 and N = 2, 10, 40: Q_max = K + N, A and T_C by hand from eq. 8 and 9.
+        for (n, top, swing, period) in
+            [(2.0, 42.0, 11.106, 5.553), (10.0, 50.0, 24.833, 2.483), (40.0, 80.0, 49.666, 1.242)]
+        {
+            let s = Sawtooth::new(FIG12, 40.0, n).unwrap();
+            close(s.q_max(), top);
+            close(s.amplitude(), swing);
+            close(s.period(), period);
+            close(s.q_min(), top - swing);
+            close(s.utilisation(), 1.0);
+        }
+    }
+
+    #[test]
+    fn alpha_solves_equation_6_and_tends_to_its_closed_form() {
+        for n in [1.0, 2.0, 10.0, 40.0] {
+            let s = Sawtooth::new(FIG12, 40.0, n).unwrap();
+            let (a, w) = (s.alpha(), s.critical_window());
+            close(a * a * (1.0 - a / 4.0), (2.0 * w + 1.0) / ((w + 1.0) * (w + 1.0)));
+        }
+        let many = Sawtooth::new(1e6, 1e5, 1.0).unwrap();
+        assert!((many.alpha() / many.alpha_closed() - 1.0).abs() < 2e-3);
+        assert!((many.amplitude_exact() / many.amplitude() - 1.0).abs() < 2e-3);
+        let least = Sawtooth::new(10.0, 0.0, 10.0).unwrap();
+        close(least.critical_window(), 1.0);
+        close(least.alpha(), 1.0);
+    }
+
+    #[test]
+    fn the_gain_spans_a_congestion_event() {
+        // Eq. 14 with eq. 9 for one flow. Eq. 15 takes ln(1 - g) for -g, which is a little generous: at
+        // the bound itself (1 - g)^T_C is just under a half, and the paper's 1/16 is well above it.
+        let (path, k) = (FIG12, 40.0);
+        let g = most_g(path, k).unwrap();
+        close(g, 1.386 / (2.0 * (path + k)).sqrt());
+        let period = Sawtooth::new(path, k, 1.0).unwrap().period();
+        assert!(((1.0 - g).powf(period) - 0.5).abs() < 0.02);
+        assert!(1.0 / 16.0 < g && (1.0_f64 - 1.0 / 16.0).powf(period) > 0.5);
+    }
+
+    #[test]
+    fn a_queue_that_runs_empty_costs_throughput() {
+        let full = Sawtooth::new(FIG12, 12.0, 12.0).unwrap();
+        close(full.utilisation(), 1.0);
+        let none = Sawtooth::new(FIG12, 0.0, 1.0).unwrap();
+        // By hand: A = sqrt(2 x 83.33) / 2 = 6.455, the gap 5.455, 14.88 packets of 538.4.
+        close(none.utilisation(), 1.0 - 14.88 / 538.4);
+        close(none.quantile(0.01), 0.0);
+        close(full.quantile(1.0), 24.0);
+    }
+
+    #[test]
+    fn what_the_model_cannot_hold_is_an_error() {
+        assert_eq!(Sawtooth::new(0.0, 1.0, 1.0), Err(DomainError::Path(0.0)));
+        assert!(matches!(Sawtooth::new(f64::NAN, 1.0, 1.0), Err(DomainError::Path(_))));
+        assert_eq!(Sawtooth::new(10.0, -1.0, 1.0), Err(DomainError::Threshold(-1.0)));
+        assert_eq!(Sawtooth::new(10.0, 1.0, 0.0), Err(DomainError::Flows(0.0)));
+        assert_eq!(
+            Sawtooth::new(10.0, 1.0, 12.0),
+            Err(DomainError::Crowded { flows: 12.0, packets: 11.0 })
+        );
+        assert!(least_k(-1.0).is_err() && most_g(1.0, -1.0).is_err());
+    }
+}

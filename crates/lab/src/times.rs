@@ -1,0 +1,354 @@
+//! How long flows took: completion times and slowdown, of all flows and by their size.
+//!
+//! Contract: a flow that did not end never leaves a statistic in silence. A mean and a maximum exist only
+//! when every flow with a size completed; a quantile exists only when the missing flows cannot move it,
+//! whatever their times would have been.
+
+use lowtide_record::{FlowRow, Quantile};
+use serde::Serialize;
+
+/// Upper ends of the classes of sizes in bytes, the end included, as DCTCP §4.3 has them: up to 10 KB,
+/// 100 KB, 1 MB and 10 MB, and the rest.
+pub const SIZE_CLASSES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+
+/// Times of flows, in milliseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Times {
+    /// Mean; only when every flow completed.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p999: Option<f64>,
+    /// The longest; only when every flow completed.
+    pub max: Option<f64>,
+}
+
+/// Completion times over the time that each flow would have taken alone: a handshake, then its packets
+/// back to back over the slowest line of its path, none waiting for a window. A number from 1 on.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Slowdown {
+    /// Mean; only when every flow completed.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p999: Option<f64>,
+    /// The greatest; only when every flow completed.
+    pub max: Option<f64>,
+}
+
+/// The flows of a group whose size lies in one range.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ClassFacts {
+    /// Its flows are longer than this.
+    pub above_bytes: u64,
+    /// And at most this long; null for the longest ones.
+    pub up_to_bytes: Option<u64>,
+    /// How many they are.
+    pub flows: usize,
+    /// Of these, flows that the end of the run cut off.
+    pub unfinished: usize,
+    /// Of these, flows whose connection failed.
+    pub failed: usize,
+    /// Completion times.
+    pub fct_ms: Times,
+    /// Completion times over the ideal ones.
+    pub slowdown: Slowdown,
+}
+
+impl ClassFacts {
+    /// As `10 kB-100 kB`, `10 MB-`: what a summary row calls it.
+    pub fn name(&self) -> String {
+        let from = if self.above_bytes == 0 { "0 B".to_owned() } else { bytes(self.above_bytes) };
+        format!("{from}-{}", self.up_to_bytes.map_or_else(String::new, bytes))
+    }
+}
+
+fn bytes(n: u64) -> String {
+    match n {
+        n if n % 1_000_000 == 0 => format!("{} MB", n / 1_000_000),
+        n if n % 1000 == 0 => format!("{} kB", n / 1000),
+        n => format!("{n} B"),
+    }
+}
+
+/// The classes of `flows` that are not empty; none when all flows have one size.
+pub(crate) fn classes(flows: &[&FlowRow], ended_ps: u64) -> Vec<ClassFacts> {
+    let mut sizes = flows.iter().filter_map(|f| f.size_bytes);
+    let Some(first) = sizes.next() else { return Vec::new() };
+    if sizes.all(|s| s == first) {
+        return Vec::new();
+    }
+    let above = std::iter::once(0).chain(SIZE_CLASSES);
+    let up_to = SIZE_CLASSES.into_iter().map(Some).chain([None]);
+    let class = |(above_bytes, up_to_bytes): (u64, Option<u64>)| {
+        let holds = |size: u64| {
+            (size > above_bytes || above_bytes == 0) && up_to_bytes.is_none_or(|most| size <= most)
+        };
+        let of: Vec<&FlowRow> =
+            flows.iter().copied().filter(|f| f.size_bytes.is_some_and(holds)).collect();
+        let count = |status: &str| of.iter().filter(|f| f.status == status).count();
+        (!of.is_empty()).then(|| ClassFacts {
+            above_bytes,
+            up_to_bytes,
+            flows: of.len(),
+            unfinished: count("unfinished"),
+            failed: count("failed"),
+            fct_ms: Times::new(&of, ended_ps),
+            slowdown: Slowdown::new(&of, ended_ps),
+        })
+    };
+    above.zip(up_to).filter_map(class).collect()
+}
+
+/// Something that takes time.
+#[derive(Clone, Copy)]
+pub(crate) struct Timed {
+    /// How long it took, if it ended.
+    pub(crate) took_ps: Option<u64>,
+    /// How long it had been going on at the end of the run.
+    pub(crate) so_far_ps: u64,
+    /// It never will.
+    pub(crate) failed: bool,
+}
+
+impl Timed {
+    fn of_flow(flow: &FlowRow, ended_ps: u64) -> Self {
+        Self {
+            took_ps: flow.fct_ps,
+            so_far_ps: ended_ps.saturating_sub(flow.start_ps),
+            failed: flow.status == "failed",
+        }
+    }
+}
+
+/// For each of many the least and the greatest that its value can be.
+struct Bounds {
+    least: Vec<u64>,
+    most: Vec<u64>,
+}
+
+impl Bounds {
+    /// `scaled` makes a value of a time. What did not end takes at least as long as it was there, and what
+    /// failed takes for ever.
+    fn new<T>(
+        all: impl Iterator<Item = (T, Timed)>,
+        scaled: impl Fn(&T, u64) -> Option<u64>,
+    ) -> Self {
+        let (mut least, mut most) = (Vec::new(), Vec::new());
+        for (of, timed) in all {
+            let known = timed.took_ps.and_then(|t| scaled(&of, t));
+            let at_least = if timed.failed {
+                u64::MAX
+            } else if timed.took_ps.is_some() {
+                0
+            } else {
+                scaled(&of, timed.so_far_ps).unwrap_or(0)
+            };
+            least.push(known.unwrap_or(at_least));
+            most.push(known.unwrap_or(u64::MAX));
+        }
+        least.sort_unstable();
+        most.sort_unstable();
+        Self { least, most }
+    }
+
+    fn quantile(&self, q: Quantile) -> Option<u64> {
+        let (low, high) = (q.of(&self.least)?, q.of(&self.most)?);
+        (low == high && high != u64::MAX).then_some(high)
+    }
+
+    fn max(&self) -> Option<u64> {
+        self.most.last().copied().filter(|t| *t != u64::MAX)
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let sum: u128 = self.most.iter().map(|t| u128::from(*t)).sum();
+        self.max().map(|_| sum as f64 / self.most.len() as f64)
+    }
+}
+
+/// The flows that have a size.
+fn sized<'a>(flows: &'a [&FlowRow], ended_ps: u64) -> impl Iterator<Item = (&'a FlowRow, Timed)> {
+    let with = flows.iter().copied().filter(|f| f.size_bytes.is_some());
+    with.map(move |flow| (flow, Timed::of_flow(flow, ended_ps)))
+}
+
+/// Parts of one in which slowdown is counted.
+const PARTS: u64 = 1_000_000;
+
+impl Times {
+    pub(crate) fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
+        Self::of(sized(flows, ended_ps).map(|(_, timed)| timed))
+    }
+
+    pub(crate) fn of(all: impl Iterator<Item = Timed>) -> Self {
+        let all = Bounds::new(all.map(|timed| ((), timed)), |(), ps| Some(ps));
+        let ms = |ps: u64| ps as f64 / 1e9;
+        let quantile = |q| all.quantile(q).map(ms);
+        Self {
+            mean: all.mean().map(|ps| ps / 1e9),
+            p50: quantile(Quantile::P50),
+            p95: quantile(Quantile::P95),
+            p99: quantile(Quantile::P99),
+            p999: quantile(Quantile::P999),
+            max: all.max().map(ms),
+        }
+    }
+}
+
+impl Slowdown {
+    pub(crate) fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
+        let all = Bounds::new(sized(flows, ended_ps), |flow, ps| {
+            let ideal = flow.ideal_ps.filter(|ideal| *ideal > 0)?;
+            u64::try_from(u128::from(ps) * u128::from(PARTS) / u128::from(ideal)).ok()
+        });
+        let one = |parts: u64| parts as f64 / PARTS as f64;
+        let quantile = |q| all.quantile(q).map(one);
+        Self {
+            mean: all.mean().map(|parts| parts / PARTS as f64),
+            p50: quantile(Quantile::P50),
+            p95: quantile(Quantile::P95),
+            p99: quantile(Quantile::P99),
+            p999: quantile(Quantile::P999),
+            max: all.max().map(one),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A flow of 1 MB.
+    pub(crate) fn flow(start_ms: u64, fct_ms: Option<u64>, status: &str) -> FlowRow {
+        let start_ps = start_ms * 1_000_000_000;
+        let fct_ps = fct_ms.map(|t| t * 1_000_000_000);
+        FlowRow {
+            flow: 0,
+            group: "short".into(),
+            role: "flow".into(),
+            src: String::new(),
+            dst: String::new(),
+            sport: 0,
+            dport: 0,
+            size_bytes: Some(1_000_000),
+            start_ps,
+            established_ps: None,
+            delivered_ps: fct_ps.map(|t| start_ps + t),
+            fct_ps,
+            transfer_ps: None,
+            ideal_ps: None,
+            delivered_bytes: 1_000_000,
+            delivered_after_warmup_bytes: 1_000_000,
+            bytes_retrans: 0,
+            data_segs_out: 0,
+            rto_count: 0,
+            fast_retransmits: 0,
+            ecn_reductions: 0,
+            delack_timeouts: 0,
+            delack_time_ps: 0,
+            delack_found: 0,
+            delack_missed: 0,
+            delack_imagined: 0,
+            delay_reductions: 0,
+            heard_ce_bytes: 0,
+            warm_data_segs_out: 0,
+            warm_ect_segs_out: 0,
+            warm_cwr_segs_out: 0,
+            warm_data_segs_in: 0,
+            warm_ce_segs_in: 0,
+            warm_acks_in: 0,
+            warm_ece_acks_in: 0,
+            marked_bytes: 0,
+            received_bytes: 0,
+            srtt_ns: None,
+            mss_bytes: None,
+            cc: String::new(),
+            cc_used: String::new(),
+            feedback: String::new(),
+            ack: String::new(),
+            ecn: false,
+            ecn_wish: String::new(),
+            ecn_mode: String::new(),
+            feedback_used: None,
+            ack_used: String::new(),
+            delay_option: false,
+            status: status.into(),
+            error: None,
+        }
+    }
+
+    fn complete(times: impl IntoIterator<Item = u64>) -> Vec<FlowRow> {
+        times.into_iter().map(|t| flow(0, Some(t), "complete")).collect()
+    }
+
+    fn times(flows: &[FlowRow], ended_ms: u64) -> Times {
+        Times::new(&flows.iter().collect::<Vec<_>>(), ended_ms * 1_000_000_000)
+    }
+
+    #[test]
+    fn completion_times_have_a_mean_and_the_quantiles_they_hold() {
+        let t = times(&complete(1..=10), 100);
+        assert_eq!((t.mean, t.p50, t.p99, t.max), (Some(5.5), Some(5.0), None, Some(10.0)));
+        assert_eq!(times(&complete(1..=100), 100).p99, Some(99.0));
+        assert_eq!(times(&[], 100), Times::default());
+    }
+
+    #[test]
+    fn an_unfinished_flow_takes_the_mean_away_but_not_what_it_cannot_move() {
+        let mut flows = complete(1..=9);
+        flows.push(flow(50, None, "unfinished"));
+        let t = times(&flows, 100);
+        assert_eq!((t.mean, t.max), (None, None));
+        assert_eq!(t.p50, Some(5.0), "it took 50 ms at least");
+        flows[9] = flow(98, None, "unfinished");
+        assert_eq!(times(&flows, 100).p50, None, "it could have been one of the fast ones");
+        flows[9] = flow(98, None, "failed");
+        assert_eq!(times(&flows, 100).p50, Some(5.0), "it never completes");
+        let late: Vec<_> = (0..10).map(|_| flow(0, None, "unfinished")).collect();
+        assert_eq!(times(&late, 100), Times::default());
+    }
+
+    fn sized(size: u64, fct_ms: u64, ideal_ms: u64) -> FlowRow {
+        FlowRow {
+            size_bytes: Some(size),
+            ideal_ps: Some(ideal_ms * 1_000_000_000),
+            ..flow(0, Some(fct_ms), "complete")
+        }
+    }
+
+    #[test]
+    fn slowdown_is_the_time_over_the_ideal_of_each_flow() {
+        let flows = [sized(1, 2, 1), sized(2, 9, 3), sized(3, 4, 4)];
+        let flows: Vec<&FlowRow> = flows.iter().collect();
+        let slow = Slowdown::new(&flows, 1);
+        assert_eq!((slow.mean, slow.p50, slow.max), (Some(2.0), Some(2.0), Some(3.0)));
+        let unknown = [FlowRow { ideal_ps: None, ..sized(1, 2, 1) }];
+        let unknown: Vec<&FlowRow> = unknown.iter().collect();
+        assert_eq!(Slowdown::new(&unknown, 1), Slowdown::default());
+    }
+
+    #[test]
+    fn classes_are_those_of_the_paper_with_their_upper_end() {
+        let flows: Vec<FlowRow> = [1, 10_000, 10_001, 100_000, 20_000_000]
+            .map(|size| sized(size, size.min(50), 1))
+            .into();
+        let flows: Vec<&FlowRow> = flows.iter().collect();
+        let found = classes(&flows, 1);
+        let shown: Vec<(String, usize)> = found.iter().map(|c| (c.name(), c.flows)).collect();
+        let expected = [("0 B-10 kB", 2), ("10 kB-100 kB", 2), ("10 MB-", 1)];
+        assert_eq!(shown, expected.map(|(name, n)| (name.to_owned(), n)));
+        assert_eq!(found[0].fct_ms.mean, Some(25.5));
+        assert!(classes(&flows[..1], 1).is_empty(), "one size needs no classes");
+    }
+}

@@ -1,0 +1,124 @@
+//! Tasks of a job array that fill one directory, one after the other and at the same time.
+
+use std::path::Path;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use lowtide_lab::{
+    LabError, Options, Progress, Task, Tasked, execute, execute_task, load, simulate,
+};
+use lowtide_scenario::{Plan, Scenario};
+
+/// Three schemes, two sizes, two seeds: twelve short runs.
+fn plan() -> Plan {
+    let sizes = ["10 kB".to_owned(), "20 kB".to_owned()];
+    let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");
+    let small =
+        [("traffic.long.size", "400 kB"), ("traffic.short.start", "2 ms"), ("run.seeds", "2")];
+    let scenario = small.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
+    let scenario = scenario.with_sweep("traffic.short.size", &sizes).expect("a key");
+    scenario.expand().expect("a right scenario")
+}
+
+fn with<T>(
+    dir: &Path,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress<'_>) + Sync),
+    work: impl FnOnce(&Options<'_>) -> T,
+) -> T {
+    work(&Options {
+        dir: dir.to_path_buf(),
+        jobs: 1,
+        afresh: false,
+        source: "schema = 1\n",
+        command: "lowtide run queue-buildup",
+        clock: &|| Duration::ZERO,
+        stop,
+        progress,
+    })
+}
+
+fn task(dir: &Path, index: usize, of: usize) -> Result<Tasked, LabError> {
+    let go = AtomicBool::new(false);
+    with(dir, &go, &|_| {}, |options| execute_task(&plan(), options, Task { index, of }))
+}
+
+fn files(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).expect("a directory");
+    entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn the_last_task_completes_what_all_of_them_did() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("out");
+    for (index, done) in [(2, 4), (0, 8)] {
+        match task(&dir, index, 3).unwrap() {
+            Tasked::Waiting { finished, total } => assert_eq!((finished, total), (done, 12)),
+            Tasked::Complete(_) => panic!("task 1 has not run"),
+        }
+        assert!(load(&dir).is_err());
+    }
+    let Tasked::Complete(finished) = task(&dir, 1, 3).unwrap() else { panic!("all have run") };
+    assert_eq!(finished.results, simulate(&plan(), 2).unwrap());
+    let go = AtomicBool::new(false);
+    let whole = with(&temp.path().join("whole"), &go, &|_| {}, |o| execute(&plan(), o)).unwrap();
+    assert_eq!(finished.manifest.files, whole.manifest.files, "byte by byte, by their hashes");
+    // One that comes late finds it done.
+    assert!(matches!(task(&dir, 0, 3).unwrap(), Tasked::Complete(_)));
+}
+
+#[test]
+fn a_task_does_its_own_runs_once() {
+    let temp = tempfile::tempdir().unwrap();
+    let (go, started) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let count = |p: Progress<'_>| {
+        started.fetch_add(usize::from(matches!(p, Progress::Started(_))), Ordering::Relaxed);
+    };
+    for expected in [3, 3] {
+        let task = Task { index: 3, of: 4 };
+        let done = with(temp.path(), &go, &count, |o| execute_task(&plan(), o, task)).unwrap();
+        assert!(matches!(done, Tasked::Waiting { finished: 3, total: 12 }));
+        assert_eq!(started.load(Ordering::Relaxed), expected);
+    }
+    // More tasks than runs: the last ones have nothing to do.
+    assert!(matches!(task(temp.path(), 40, 50).unwrap(), Tasked::Waiting { finished: 3, .. }));
+    // Without an index, the rest is done.
+    let whole = with(temp.path(), &go, &count, |o| execute(&plan(), o)).unwrap();
+    assert_eq!((whole.results.runs.len(), started.into_inner()), (12, 12));
+}
+
+#[test]
+fn tasks_at_the_same_time_come_to_one_whole_directory() {
+    const TASKS: usize = 4;
+    let expected = simulate(&plan(), 2).unwrap();
+    for round in 0..3 {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("out");
+        let start = Barrier::new(TASKS + 1);
+        let ends: Vec<_> = std::thread::scope(|scope| {
+            let spawn = |index: usize| {
+                let (dir, start) = (&dir, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    // The first task is there twice: a job that was queued again.
+                    task(dir, index % TASKS, TASKS)
+                })
+            };
+            let all: Vec<_> = (0..=TASKS).map(spawn).collect();
+            all.into_iter().map(|t| t.join().expect("no panic")).collect()
+        });
+        let complete = ends.iter().filter(|e| matches!(e, Ok(Tasked::Complete(_)))).count();
+        assert!(complete >= 1, "round {round}: {ends:?}");
+        assert!(ends.iter().all(Result::is_ok), "round {round}: {ends:?}");
+        let finished = load(&dir).unwrap();
+        assert_eq!(finished.results, expected, "round {round}");
+        for entry in &finished.manifest.files {
+            assert!(dir.join(&entry.path).exists(), "{}", entry.path);
+        }
+        let left: Vec<String> =
+            files(&dir).into_iter().filter(|f| f.contains(".tmp") || f == "partial").collect();
+        assert!(left.is_empty(), "round {round}: {left:?}");
+    }
+}
