@@ -5,6 +5,7 @@
 //! to one host and talk to each other by packets only.
 
 mod aggregate;
+mod alpha;
 mod app;
 mod bucket;
 mod calibration;
@@ -16,6 +17,7 @@ mod node;
 mod noise;
 mod outcome;
 mod paths;
+mod places;
 mod probe;
 mod results;
 mod run;

@@ -17,9 +17,9 @@ pub use rows::{
     Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
 };
 
+use crate::alpha::alpha;
 use crate::app::Side;
 use crate::node::address;
-use crate::probe::alpha;
 use crate::setup::Setup;
 
 /// What is kept of one side while the trace goes on.

@@ -45,15 +45,6 @@ pub enum DelayMode {
     On,
 }
 
-/// What receivers echo when one ACK stands for several segments.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EchoRule {
-    /// The mean of all (DX §V-A, "LRO handling").
-    Mean,
-    /// The newest; the others are discarded (DX §V-A, "delayed ACK").
-    Newest,
-}
-
 /// What one ACK tells of the way that its data took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Measured {
