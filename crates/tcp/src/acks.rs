@@ -45,8 +45,9 @@ impl Connection {
         let advanced = ack > self.snd.una;
         self.snd.board.ack(ack, &mut acked);
         self.snd.una = ack;
-        self.undo_spurious(now, seg, advanced);
         let sack_news = self.sack_ok && self.take_sack_blocks(seg, &mut acked);
+        let feedback = self.decode(seg, &acked, advanced || later);
+        self.undo_spurious(now, seg, advanced, feedback.congested);
         if advanced {
             self.timeouts = 0;
             self.unanswered = 0;
@@ -81,7 +82,6 @@ impl Connection {
             if extras || prior_flight_size > 0 { self.recover(now, &acked, &news) } else { (0, 0) };
 
         let rtt = self.measure_round_trip(now, seg, &acked, advanced);
-        let feedback = self.decode(seg, &acked, advanced || later);
         let measured = self.delay.as_mut().and_then(|delay| delay.on_ack(now, seg));
         self.counters.delivered_ce += feedback.bytes;
         self.counters.delivered_ce_segs += u64::from(feedback.segments);
@@ -196,9 +196,9 @@ impl Connection {
     /// Takes a loss reaction back when it was not needed (RFC 3522, RFC 4015; switch `undo`).
     ///
     /// What counts as lost is in flight again, so that new data goes next (RFC 4015 step 7), unless
-    /// the ACK reports congestion (step 8). Deviations: cwnd returns to what it was, as in Linux, not
+    /// the ACK reports congestion (step 8), `marked` as the decoder has it. Deviations: cwnd returns to what it was, as in Linux, not
     /// to what is in flight; the round-trip estimate takes the late sample in as any other.
-    fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool) {
+    fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool, marked: bool) {
         let Some(option) = seg.options.timestamps.filter(|_| self.ts.is_some()) else { return };
         let dsack = is_dsack(seg.options.sack.as_slice(), seg.ack);
         if dsack {
@@ -208,7 +208,6 @@ impl Connection {
             return;
         }
         let answer = Answer { echo: option.echo, dsack, all: self.snd.board.is_empty() };
-        let marked = self.ecn.reports_marks(seg.flags);
         if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
             return;
         }

@@ -152,10 +152,12 @@ impl Connection {
             return Err(SegmentError::OutOfWindow);
         }
         self.rcv.note_duplicate(seg);
-        // Deviation from RFC 9293 §3.10.7.4: in SYN-RECEIVED an empty segment is not answered. When
-        // an old SYN opened it, the peer has another connection, and both would answer each other's
-        // answers until one of them gives up.
-        if self.state.is_synchronised() || seg.seq_len() > 0 {
+        // Deviation from RFC 9293 §3.10.7.4: in SYN-RECEIVED an empty segment is answered only when it
+        // acknowledges our SYN, as a keep-alive does where the last ACK of the handshake was lost. When an
+        // old SYN opened it, the peer has another connection, and both would answer each other's answers
+        // until one of them gives up.
+        let of_this = seg.flags.contains(Flags::ACK) && self.snd.offset(seg.ack) == 0;
+        if self.state.is_synchronised() || seg.seq_len() > 0 || of_this {
             self.answer_unacceptable(now, seg);
             self.answer_syn_ack_again(seg);
         }

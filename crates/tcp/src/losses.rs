@@ -198,8 +198,8 @@ impl Connection {
         if self.config.reduction == Reduction::OneStep {
             self.snd.episode.inflation = counted;
         }
-        // The duplicate that begins it is delivered in it.
-        let before = counted.saturating_sub(mss);
+        // The duplicate that begins it is delivered in it. With SACK the scoreboard has counted them.
+        let before = if self.sack_ok { 0 } else { counted.saturating_sub(mss) };
         let known = self.snd.board.sacked() + before;
         if let Some(extras) = &mut self.snd.extras {
             extras.answered_at = now;
@@ -310,7 +310,9 @@ impl Connection {
         let Some(prr) = self.snd.extras.as_mut().and_then(|e| e.prr.as_mut()) else { return };
         let mss = u64::from(self.snd.mss);
         let board = &self.snd.board;
-        let counting = matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+        // NewReno's rule with SACK agreed has a scoreboard as well, which knows better.
+        let counting = !self.sack_ok
+            && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
         let delivered = if counting {
             prr.count(acked.acked_bytes, news.duplicate, board.flight_size(), mss)
         } else {
