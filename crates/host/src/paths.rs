@@ -5,11 +5,11 @@ use std::mem;
 
 use lowtide_net::{Delivery, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_tcp::{Arrival, ConnId};
+use lowtide_tcp::{Arrival, ConnId, TransmitId};
 use lowtide_units::{HostStamp, Instant};
 
 use crate::app::Side;
-use crate::bucket::Waiting;
+use crate::bucket::{Pacer, Waiting};
 use crate::calibration::Calibration;
 use crate::clock::{Clock, Received, Sent};
 use crate::node::{address, packet};
@@ -38,9 +38,7 @@ impl World<'_> {
                 }
                 if let Some(pacer) = &mut node.pacer {
                     let ends = (i + 1 == transmit.segments).then_some(transmit.id);
-                    if let Some(at) = pacer.push(now, Waiting { packet, made: now, ends }) {
-                        sched.at(at, Entity::new(SEND, handle.host));
-                    }
+                    hold(pacer, now, &packet, ends, sched);
                     continue;
                 }
                 let stamps = (&mut node.clock, &mut node.calibration);
@@ -56,6 +54,7 @@ impl World<'_> {
     }
 
     /// Burst control of a host lets packets go.
+    #[inline(never)]
     pub(crate) fn send_paced(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let Some(pacer) = &mut node.pacer else { return };
@@ -101,6 +100,7 @@ impl World<'_> {
     }
 
     /// The interrupt of a host's NIC: it takes all that has come.
+    #[inline(never)]
     pub(crate) fn interrupt(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let Some(moderator) = &mut node.moderator else { return };
@@ -147,6 +147,7 @@ impl World<'_> {
     }
 
     /// Aggregates of a host have waited long enough.
+    #[inline(never)]
     pub(crate) fn flush(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let Some(aggregator) = &mut node.aggregator else { return };
@@ -217,14 +218,27 @@ impl World<'_> {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         while let Some((_, segment)) = node.endpoint.poll_reply() {
             let reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
-            let Some(pacer) = &mut node.pacer else {
-                self.net.send(now, &reply, sched);
-                continue;
-            };
-            if let Some(at) = pacer.push(now, Waiting { packet: reply, made: now, ends: None }) {
-                sched.at(at, Entity::new(SEND, host));
+            match &mut node.pacer {
+                Some(pacer) => hold(pacer, now, &reply, None, sched),
+                None => {
+                    self.net.send(now, &reply, sched);
+                }
             }
         }
+    }
+}
+
+/// Burst control gets a packet that TCP made now, the last one of `ends`.
+#[inline(never)]
+fn hold(
+    pacer: &mut Pacer,
+    now: Instant,
+    packet: &Packet,
+    ends: Option<TransmitId>,
+    sched: &mut Scheduler,
+) {
+    if let Some(at) = pacer.push(now, Waiting { packet: *packet, made: now, ends }) {
+        sched.at(at, Entity::new(SEND, packet.src.0));
     }
 }
 

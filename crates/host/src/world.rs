@@ -155,6 +155,8 @@ impl<'a> World<'a> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn start_flow(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
         let side = Side::client(index);
         let Some(progress) = self.flows.get_mut(index as usize) else { return };
@@ -191,6 +193,8 @@ impl<'a> World<'a> {
     }
 
     /// The application of a flow writes more.
+    #[cold]
+    #[inline(never)]
     fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
         let side = Side::client(index);
         let Some(handle) = self.handles.get(side.index() as usize) else { return };
@@ -205,6 +209,8 @@ impl<'a> World<'a> {
     }
 
     /// A writer that waits for acknowledgements may have got them.
+    #[cold]
+    #[inline(never)]
     fn resume_writer(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
         if !side.is_client() {
             return;
@@ -218,6 +224,7 @@ impl<'a> World<'a> {
         }
     }
 
+    #[inline(never)]
     fn timer(&mut self, now: Instant, side: Side, sched: &mut Scheduler) {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         if handle.armed > now {
@@ -308,6 +315,8 @@ impl<'a> World<'a> {
     }
 
     /// Shows the connection to the tracer.
+    #[cold]
+    #[inline(never)]
     fn look(&mut self, now: Instant, side: Side, id: ConnId) {
         let Some(handle) = self.handles.get(side.index() as usize) else { return };
         let node = self.nodes.get_mut(handle.host as usize);
@@ -334,6 +343,8 @@ impl<'a> World<'a> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn release(&mut self, now: Instant, side: Side, id: ConnId) {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
@@ -344,6 +355,8 @@ impl<'a> World<'a> {
         handle.conn = None;
     }
 
+    #[cold]
+    #[inline(never)]
     fn probe(&mut self, now: Instant, sched: &mut Scheduler) {
         let Some(interval) = self.setup.probes.interval else { return };
         for i in 0..self.sampler.flows.len() {

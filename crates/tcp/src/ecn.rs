@@ -368,6 +368,9 @@ impl EcnState {
 
     /// How many packets with CE the flags report at least ([`Accurate::take`]).
     pub(crate) fn take_ace(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
+        if self.mode != EcnMode::AccEcn {
+            return 0;
+        }
         self.counting_mut().map_or(0, |a| a.take(flags, fresh, delivered))
     }
 

@@ -99,12 +99,16 @@ impl Tracer {
     }
 
     /// A segment came to `side`; `packet` is its number.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn received(&mut self, at: Instant, side: Side, segment: &Segment, packet: u64) {
         (self.trigger, self.cause) = (Trigger::Segment, packet);
         self.note(at, side.peer(), SegmentEvent::Received, segment, packet);
     }
 
     /// The segment that came in last was not used.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn refused(&mut self, side: Side) {
         let flow = side.flow() as u32;
         if let Some(row) = self.trace.segments.last_mut().filter(|r| r.flow == flow) {
@@ -113,6 +117,8 @@ impl Tracer {
     }
 
     /// A timer of `side` fired, between these counters.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn timer(&mut self, side: Side, before: &Counters, after: &Counters) {
         self.cause = 0;
         self.trigger = if after.rto_count > before.rto_count {
@@ -130,10 +136,14 @@ impl Tracer {
     }
 
     /// `side` sent a segment; `packet` is its number.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn sent(&mut self, at: Instant, side: Side, segment: &Segment, packet: u64) {
         self.note(at, side, SegmentEvent::Sent, segment, packet);
     }
 
+    #[cold]
+    #[inline(never)]
     fn note(
         &mut self,
         at: Instant,

@@ -76,10 +76,10 @@ fn the_delivery_rate_is_what_was_delivered_since_the_segment_left_over_the_time_
         );
         // All that is in flight in 4 ms: 11 kB since the last two left.
         t.run("+4ms < . 1:1(0) ack 12001\n> . 12001:13001(1000) ack 1 * 8");
-        assert_eq!(seen().delivery_rate.map(Rate::as_bps), Some(22_000_000));
+        assert_eq!(seen().delivery_rate().map(Rate::as_bps), Some(22_000_000));
         // The last of these left when there was nothing more to send: it says nothing of the path.
         t.run("+4ms < . 1:1(0) ack 20001");
-        assert_eq!(seen().delivery_rate, None);
+        assert_eq!(seen().delivery_rate(), None);
     });
 }
 
