@@ -42,7 +42,7 @@ impl Side {
 }
 
 /// What the driver keeps of one connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Handle {
     /// The host that holds it.
     pub(crate) host: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Handle {
     /// When its one pending timer event comes; far future without one.
     pub(crate) armed: Instant,
     /// What it showed when it was released.
-    pub(crate) last: Option<Info>,
+    pub(crate) last: Option<Box<Info>>,
 }
 
 /// One flow as it goes on.

@@ -54,7 +54,7 @@ fn count_memory(world: &mut World<'_>) {
 /// The connection as it is, or as it was when it was released.
 fn look(world: &mut World<'_>, side: Side) -> Option<Info> {
     let handle = world.handles.get(side.index() as usize)?;
-    let Some(id) = handle.conn else { return handle.last };
+    let Some(id) = handle.conn else { return handle.last.as_deref().copied() };
     let node = world.nodes.get_mut(handle.host as usize)?;
     node.endpoint.conn(id).map(|c| c.info())
 }

@@ -349,7 +349,7 @@ impl<'a> World<'a> {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         if let Some(conn) = node.endpoint.conn(id) {
-            handle.last = Some(conn.info());
+            handle.last = Some(Box::new(conn.info()));
         }
         node.endpoint.release(now, id);
         handle.conn = None;
