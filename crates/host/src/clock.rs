@@ -18,18 +18,7 @@ use lowtide_sim::Seed;
 use lowtide_units::{Duration, HostStamp, Instant, Parts};
 
 use crate::noise::{Noise, NoiseSpec};
-
-/// Where a stamp is taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Place {
-    /// At the line.
-    #[default]
-    Hardware,
-    /// Between the NIC's queue and the host.
-    Driver,
-    /// In TCP.
-    Kernel,
-}
+pub use crate::places::{Place, Received, Sent};
 
 /// The clock of a host. The default is perfect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,28 +59,6 @@ impl Default for ClockSpec {
     fn default() -> Self {
         Self::IDEAL
     }
-}
-
-/// When a packet passed each [`Place`] on its way out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sent {
-    /// TCP made it.
-    pub made: Instant,
-    /// It was handed to the NIC.
-    pub handed: Instant,
-    /// Its last bit left.
-    pub left: Instant,
-}
-
-/// When a packet passed each [`Place`] on its way in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Received {
-    /// Its last bit came.
-    pub came: Instant,
-    /// The host took it off the NIC.
-    pub taken: Instant,
-    /// TCP gets it.
-    pub given: Instant,
 }
 
 /// A clock that runs.

@@ -36,6 +36,8 @@ impl Delays {
         Self { flows: flows.collect(), rows: Vec::new() }
     }
 
+    #[cold]
+    #[inline(never)]
     fn find(&self, side: Side) -> Option<usize> {
         self.flows.binary_search_by_key(&side.flow(), |w| w.sender.flow()).ok()
     }
@@ -47,6 +49,8 @@ impl Delays {
     }
 
     /// A segment has come to `conn`, the receiver of the data.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn on_data(&mut self, side: Side, delivery: &Delivery, conn: Option<&Connection>) {
         let (Some(at), Some(conn)) = (self.find(side), conn) else { return };
         let seg = &delivery.packet.segment;
@@ -59,6 +63,8 @@ impl Delays {
     }
 
     /// `conn`, the sender of the data, has taken `seg`.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,

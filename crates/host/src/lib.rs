@@ -5,6 +5,7 @@
 //! to one host and talk to each other by packets only.
 
 mod aggregate;
+mod alpha;
 mod answer;
 mod app;
 mod ask;
@@ -19,6 +20,7 @@ mod node;
 mod noise;
 mod outcome;
 mod paths;
+mod places;
 mod probe;
 mod profile;
 mod query;

@@ -5,11 +5,11 @@ use std::mem;
 
 use lowtide_net::{Delivery, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_tcp::{Arrival, ConnId};
+use lowtide_tcp::{Arrival, ConnId, TransmitId};
 use lowtide_units::{HostStamp, Instant};
 
 use crate::app::Side;
-use crate::bucket::Waiting;
+use crate::bucket::{Pacer, Waiting};
 use crate::calibration::Calibration;
 use crate::clock::{Clock, Received, Sent};
 use crate::node::{address, packet};
@@ -49,9 +49,7 @@ impl World<'_> {
                     continue;
                 }
                 if let Some(pacer) = &mut node.pacer {
-                    if let Some(at) = pacer.push(now, Waiting { packet, made: now, ends }) {
-                        sched.at(at, Entity::new(SEND, handle.host));
-                    }
+                    hold(pacer, now, Waiting { packet, made: now, ends }, sched);
                     continue;
                 }
                 let stamps = (&mut node.clock, &mut node.calibration);
@@ -67,6 +65,7 @@ impl World<'_> {
     }
 
     /// Burst control of a host lets packets go.
+    #[inline(never)]
     pub(crate) fn send_paced(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         while let Some(node) = self.nodes.get_mut(host as usize) {
             let Some(pacer) = &mut node.pacer else { return };
@@ -91,11 +90,7 @@ impl World<'_> {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         match &mut node.pacer {
             None => self.hand_to_nic(now, host, waiting, sched),
-            Some(pacer) => {
-                if let Some(at) = pacer.push(now, waiting) {
-                    sched.at(at, Entity::new(SEND, host));
-                }
-            }
+            Some(pacer) => hold(pacer, now, waiting, sched),
         }
     }
 
@@ -140,6 +135,7 @@ impl World<'_> {
     }
 
     /// The interrupt of a host's NIC: it takes all that has come.
+    #[inline(never)]
     pub(crate) fn interrupt(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let Some(moderator) = &mut node.moderator else { return };
@@ -202,6 +198,7 @@ impl World<'_> {
     }
 
     /// Aggregates of a host have waited long enough.
+    #[inline(never)]
     pub(crate) fn flush(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let Some(aggregator) = &mut node.aggregator else { return };
@@ -284,10 +281,17 @@ impl World<'_> {
                 self.net.send(now, &reply, sched);
                 continue;
             };
-            if let Some(at) = pacer.push(now, waiting) {
-                sched.at(at, Entity::new(SEND, host));
-            }
+            hold(pacer, now, waiting, sched);
         }
+    }
+}
+
+/// Burst control gets a packet.
+#[inline(never)]
+fn hold(pacer: &mut Pacer, now: Instant, waiting: Waiting, sched: &mut Scheduler) {
+    let host = waiting.packet.src.0;
+    if let Some(at) = pacer.push(now, waiting) {
+        sched.at(at, Entity::new(SEND, host));
     }
 }
 

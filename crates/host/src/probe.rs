@@ -3,8 +3,9 @@
 
 use lowtide_net::Network;
 use lowtide_tcp::Connection;
-use lowtide_units::{Instant, Probe, Unit};
+use lowtide_units::Instant;
 
+use crate::alpha::alpha;
 use crate::app::{Progress, Side};
 use crate::outcome::{ProbeRow, QueueSample};
 use crate::setup::ProbePlan;
@@ -18,24 +19,6 @@ pub(crate) struct Sampler {
     ports: Vec<u32>,
     pub(crate) rows: Vec<ProbeRow>,
     pub(crate) queues: Vec<QueueSample>,
-}
-
-#[derive(Default)]
-struct Alpha(Option<u64>);
-
-impl Probe for Alpha {
-    fn value(&mut self, name: &'static str, unit: Unit, value: u64) {
-        if name == "alpha" && unit == Unit::Q20 {
-            self.0 = Some(value);
-        }
-    }
-}
-
-/// DCTCP's alpha in units of 2^-20, where the control has one.
-pub(crate) fn alpha(conn: &Connection) -> Option<u64> {
-    let mut alpha = Alpha::default();
-    conn.probe(&mut alpha);
-    alpha.0
 }
 
 impl Sampler {

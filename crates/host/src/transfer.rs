@@ -10,6 +10,8 @@ use crate::world::{WRITE, World};
 
 impl World<'_> {
     /// The client of a flow opens its connection and writes.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn start_flow(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
         let side = Side::client(index);
         let Some(id) = self.open(now, side) else {
@@ -38,6 +40,8 @@ impl World<'_> {
     }
 
     /// The application of a flow writes more.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
         let side = Side::client(index);
         let Some(handle) = self.handles.get(side.index() as usize) else { return };
@@ -52,6 +56,8 @@ impl World<'_> {
     }
 
     /// A writer that waits for acknowledgements may have got them.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn resume_writer(
         &mut self,
         now: Instant,

@@ -193,6 +193,7 @@ impl<'a> World<'a> {
         self.conn(side, id).map(|c| c.info())
     }
 
+    #[inline(never)]
     fn timer(&mut self, now: Instant, side: Side, sched: &mut Scheduler) {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         if handle.armed > now {
@@ -244,6 +245,8 @@ impl<'a> World<'a> {
     }
 
     /// Shows the connection to the tracer.
+    #[cold]
+    #[inline(never)]
     fn look(&mut self, now: Instant, side: Side, id: ConnId) {
         let Some(handle) = self.handles.get(side.index() as usize) else { return };
         let node = self.nodes.get_mut(handle.host as usize);
@@ -270,6 +273,8 @@ impl<'a> World<'a> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn release(&mut self, now: Instant, side: Side, id: ConnId) {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
@@ -280,6 +285,8 @@ impl<'a> World<'a> {
         handle.conn = None;
     }
 
+    #[cold]
+    #[inline(never)]
     fn probe(&mut self, now: Instant, sched: &mut Scheduler) {
         let Some(interval) = self.setup.probes.interval else { return };
         for i in 0..self.sampler.senders.len() {

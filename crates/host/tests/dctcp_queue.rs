@@ -2,14 +2,10 @@
 
 mod common;
 
-use common::{config, port};
-use lowtide_host::{Disturbance, End, HostSetup, Outcome, ProbePlan, Setup};
-use lowtide_net::Framing;
-use lowtide_net::topology::HostLine;
-use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
+use common::config;
+use lowtide_host::Outcome;
 use lowtide_tcp::switches;
-use lowtide_traffic::{Flow, Source};
-use lowtide_units::{Bytes, Duration, Instant, Rate};
+use lowtide_units::{Bytes, Duration};
 
 const K: u64 = 40;
 const RTT_US: f64 = 100.0;
@@ -22,49 +18,8 @@ fn long_flows(n: u32, m: u32, arithmetic: &str) -> Outcome {
     config.delack_timer = Duration::from_ms(1);
     config.receive_buffer = Bytes::new(8_000_000);
     config.send_buffer = Bytes::new(8_000_000);
-    let line = |side: &str, i: u32| HostLine {
-        name: format!("{side}{i}"),
-        rate: Rate::from_gbps(10),
-        delay: Duration::from_us(10),
-    };
-    let setup = Setup {
-        seed: 1,
-        end: End { at: Duration::from_ms(150), when_done: false },
-        warmup: Duration::from_ms(50),
-        network: dumbbell(&Dumbbell {
-            left: (0..n).map(|i| line("left", i)).collect(),
-            right: (0..n).map(|i| line("right", i)).collect(),
-            bottleneck_rate: Rate::from_gbps(10),
-            bottleneck_delay: Duration::from_us(30),
-            framing: Framing::Ethernet,
-            port: port(1000, K),
-            bottleneck_port: port(1000, K),
-        }),
-        hosts: (0..2 * n)
-            .map(|_| HostSetup { config: config.clone(), ..HostSetup::default() })
-            .collect(),
-        host_groups: vec!["all".into()],
-        flows: (0..n)
-            .map(|i| Flow {
-                group: 0,
-                src: i,
-                dst: n + i,
-                size: None,
-                start: Instant::ZERO,
-                source: Source::AtOnce,
-            })
-            .collect(),
-        askers: Vec::new(),
-        traffic_groups: vec!["long".into()],
-        disturbance: Disturbance {
-            start_jitter: Duration::from_us(100),
-            host_jitter: Duration::from_us(1),
-            ports: true,
-            ties: true,
-        },
-        probes: ProbePlan::default(),
-    };
-    common::outcome(&setup)
+    let (delay, jitter) = (Duration::from_us(30), Duration::from_us(100));
+    common::outcome(&common::long_flows(n, &config, delay, K, jitter))
 }
 
 /// The length that a share `p` of arrivals found at most, in packets.

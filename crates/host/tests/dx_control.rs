@@ -2,14 +2,10 @@
 
 mod common;
 
-use common::{config, port};
-use lowtide_host::{Disturbance, End, HostSetup, Outcome, ProbePlan, Setup};
-use lowtide_net::Framing;
-use lowtide_net::topology::HostLine;
-use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
+use common::config;
+use lowtide_host::{Outcome, ProbePlan, Setup};
 use lowtide_tcp::{Config, switches};
-use lowtide_traffic::{Flow, Source};
-use lowtide_units::{Bytes, Duration, Instant, Rate};
+use lowtide_units::{Bytes, Duration, Instant};
 
 /// DCTCP's threshold at 10 Gbit/s (DX §VI-B).
 const K: u64 = 65;
@@ -30,48 +26,7 @@ fn with(scheme: &str, sets: &[(&str, &str)]) -> Config {
 
 /// `n` flows over one line, 200 us without queues (DX §IV-C), for 100 ms.
 fn long_flows(n: u32, config: &Config) -> Setup {
-    let line = |side: &str, i: u32| HostLine {
-        name: format!("{side}{i}"),
-        rate: Rate::from_gbps(10),
-        delay: Duration::from_us(10),
-    };
-    Setup {
-        seed: 1,
-        end: End { at: Duration::from_ms(150), when_done: false },
-        warmup: Duration::from_ms(50),
-        network: dumbbell(&Dumbbell {
-            left: (0..n).map(|i| line("left", i)).collect(),
-            right: (0..n).map(|i| line("right", i)).collect(),
-            bottleneck_rate: Rate::from_gbps(10),
-            bottleneck_delay: Duration::from_us(78),
-            framing: Framing::Ethernet,
-            port: port(1000, K),
-            bottleneck_port: port(1000, K),
-        }),
-        hosts: (0..2 * n)
-            .map(|_| HostSetup { config: config.clone(), ..HostSetup::default() })
-            .collect(),
-        host_groups: vec!["all".into()],
-        flows: (0..n)
-            .map(|i| Flow {
-                group: 0,
-                src: i,
-                dst: n + i,
-                size: None,
-                start: Instant::ZERO,
-                source: Source::AtOnce,
-            })
-            .collect(),
-        askers: Vec::new(),
-        traffic_groups: vec!["long".into()],
-        disturbance: Disturbance {
-            start_jitter: Duration::from_us(200),
-            host_jitter: Duration::from_us(1),
-            ports: true,
-            ties: true,
-        },
-        probes: ProbePlan::default(),
-    }
+    common::long_flows(n, config, Duration::from_us(78), K, Duration::from_us(200))
 }
 
 /// What the bottleneck saw: busy share of the time in 1/1000, mean and 99th percentile of the queue in

@@ -1,6 +1,6 @@
 //! What an ACK does to the sender: the scoreboard, recovery, the round trip, ECN, the window.
 
-use lowtide_units::{Bytes, Duration, Instant, Rate};
+use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Segment};
 
 use crate::cc::{AckSample, CongestionEvent, Reaction};
@@ -22,7 +22,9 @@ impl Connection {
         later: bool,
     ) -> Result<(), SegmentError> {
         let ack = self.snd.offset(seg.ack);
-        self.take_probe_answer(now, ack);
+        if let Some(end) = self.snd.probe_end {
+            self.take_probe_answer(now, ack, end);
+        }
         if ack > self.snd.nxt as i64 {
             self.rcv.owe_ack_now();
             return Err(SegmentError::AckOfUnsent);
@@ -45,8 +47,12 @@ impl Connection {
         let advanced = ack > self.snd.una;
         self.snd.board.ack(ack, &mut acked);
         self.snd.una = ack;
-        self.undo_spurious(now, seg, advanced);
-        let sack_news = self.sack_ok && self.take_sack_blocks(seg, &mut acked);
+        let sack_news =
+            self.sack_ok && !seg.options.sack.is_empty() && self.take_sack_blocks(seg, &mut acked);
+        let feedback = self.decode(seg, &acked, advanced || later);
+        if self.ts.is_some() && (!seg.options.sack.is_empty() || self.snd.episode.repairing()) {
+            self.undo_spurious(now, seg, advanced, feedback.congested);
+        }
         if advanced {
             self.timeouts = 0;
             self.unanswered = 0;
@@ -81,8 +87,10 @@ impl Connection {
             if extras || prior_flight_size > 0 { self.recover(now, &acked, &news) } else { (0, 0) };
 
         let rtt = self.measure_round_trip(now, seg, &acked, advanced);
-        let feedback = self.decode(seg, &acked, advanced || later);
-        let measured = self.delay.as_mut().and_then(|delay| delay.on_ack(now, seg));
+        let measured = match &mut self.delay {
+            None => None,
+            Some(delay) => delay.on_ack(now, seg),
+        };
         self.counters.delivered_ce += feedback.bytes;
         self.counters.delivered_ce_segs += u64::from(feedback.segments);
         let round_ended = advanced && ack >= self.snd.round_end;
@@ -111,7 +119,7 @@ impl Connection {
             base_rtt: measured.map(|m| m.base_rtt),
             in_flight: self.snd.board.pipe(),
             prior_in_flight,
-            delivery_rate: self.delivery_rate(now, &acked),
+            flight: self.flight(now, &acked),
             app_limited: self.snd.limited_by != LimitedBy::Cwnd,
             round_ended,
             may_reduce,
@@ -144,8 +152,9 @@ impl Connection {
     }
 
     /// The byte of a window probe was taken: now it counts as sent.
-    fn take_probe_answer(&mut self, now: Instant, ack: i64) {
-        let Some(end) = self.snd.probe_end else { return };
+    #[cold]
+    #[inline(never)]
+    fn take_probe_answer(&mut self, now: Instant, ack: i64, end: u64) {
         if ack > self.snd.nxt as i64 && ack <= end as i64 {
             let (start, delivered, at) = (self.snd.nxt, self.snd.delivered, self.snd.delivered_at);
             self.snd.board.push(start, (end - start) as u32, now, delivered, at, true);
@@ -181,6 +190,7 @@ impl Connection {
 
     /// Marks what the blocks report. Blocks that cannot be true are ignored (RFC 2018 §5), so is the
     /// DSACK, which is at or below SND.UNA or inside the second block (RFC 2883 §4).
+    #[inline(never)]
     fn take_sack_blocks(&mut self, seg: &Segment, acked: &mut Acked) -> bool {
         let mut news = false;
         for &(start, end) in seg.options.sack.as_slice() {
@@ -196,10 +206,11 @@ impl Connection {
     /// Takes a loss reaction back when it was not needed (RFC 3522, RFC 4015; switch `undo`).
     ///
     /// What counts as lost is in flight again, so that new data goes next (RFC 4015 step 7), unless
-    /// the ACK reports congestion (step 8). Deviations: cwnd returns to what it was, as in Linux, not
+    /// the ACK reports congestion (step 8), `marked` as the decoder has it. Deviations: cwnd returns to what it was, as in Linux, not
     /// to what is in flight; the round-trip estimate takes the late sample in as any other.
-    fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool) {
-        let Some(option) = seg.options.timestamps.filter(|_| self.ts.is_some()) else { return };
+    #[inline(never)]
+    fn undo_spurious(&mut self, now: Instant, seg: &Segment, advanced: bool, marked: bool) {
+        let Some(option) = seg.options.timestamps else { return };
         let dsack = is_dsack(seg.options.sack.as_slice(), seg.ack);
         if dsack {
             self.snd.eifel.on_dsack();
@@ -208,7 +219,6 @@ impl Connection {
             return;
         }
         let answer = Answer { echo: option.echo, dsack, all: self.snd.board.is_empty() };
-        let marked = self.ecn.reports_marks(seg.flags);
         if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
             return;
         }
@@ -282,13 +292,11 @@ impl Connection {
                 .is_some_and(|(r, min)| r >= min + self.config.rto_granularity)
     }
 
-    /// Bytes delivered since the newest acknowledged segment left, over the time that took.
-    fn delivery_rate(&self, now: Instant, acked: &Acked) -> Option<Rate> {
-        let newest = acked.newest.filter(|n| !n.app_limited)?;
-        let span = now.saturating_since(newest.delivered_at).as_ps();
+    /// The facts of [`AckSample::flight`].
+    fn flight(&self, now: Instant, acked: &Acked) -> Option<(u64, Duration)> {
+        let newest = acked.newest.as_ref().filter(|n| !n.app_limited)?;
         let bytes = self.snd.delivered.saturating_sub(newest.delivered);
-        let bits = u128::from(Bytes::new(bytes).as_u64()) * 8_000_000_000_000;
-        Rate::from_bps(u64::try_from(bits.checked_div(u128::from(span))?).ok()?)
+        Some((bytes, now.saturating_since(newest.delivered_at)))
     }
 
     /// RFC 6298 §5.2, §5.3: off when everything is acknowledged, else from now on. So at every partial

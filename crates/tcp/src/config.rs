@@ -4,7 +4,6 @@
 use lowtide_units::{Bytes, Duration};
 
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
-use crate::delay::EchoRule;
 use crate::params::Params;
 
 /// How ECN is negotiated (RFC 3168 §6.1.1, RFC 9768 §3.1).
@@ -42,6 +41,15 @@ pub enum EctClass {
     All,
     /// Every packet but SYN and SYN-ACK.
     AllButSyn,
+}
+
+/// What receivers echo when one ACK stands for several segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EchoRule {
+    /// The mean of all (DX §V-A, "LRO handling").
+    Mean,
+    /// The newest; the others are discarded (DX §V-A, "delayed ACK").
+    Newest,
 }
 
 /// When the sender sets CWR.

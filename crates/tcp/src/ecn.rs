@@ -366,17 +366,11 @@ impl EcnState {
         self.counting_mut().and_then(Accurate::take_bare)
     }
 
-    /// The flags of an ACK of new data report congestion. To be asked before [`Self::take_ace`].
-    pub(crate) fn reports_marks(&self, flags: Flags) -> bool {
-        match self.mode {
-            EcnMode::Off => false,
-            EcnMode::Classic => flags.contains(Flags::ECE),
-            EcnMode::AccEcn => self.counting().is_some_and(|a| a.ahead(flags) > 0),
-        }
-    }
-
     /// How many packets with CE the flags report at least ([`Accurate::take`]).
     pub(crate) fn take_ace(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
+        if self.mode != EcnMode::AccEcn {
+            return 0;
+        }
         self.counting_mut().map_or(0, |a| a.take(flags, fresh, delivered))
     }
 

@@ -312,6 +312,8 @@ impl Endpoint {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn unknown(&mut self, now: Instant, tuple: FourTuple, seg: &Segment, opens: bool) -> Arrival {
         let old = self.time_waits.get(now, &tuple);
         let waits = old.is_some();
@@ -348,6 +350,8 @@ impl Endpoint {
     }
 
     /// A SYN for a listener, or for nobody.
+    #[cold]
+    #[inline(never)]
     fn open(
         &mut self,
         now: Instant,
@@ -373,6 +377,8 @@ impl Endpoint {
     }
 
     /// RST for a segment that belongs to nobody (RFC 9293 §3.10.7.1).
+    #[cold]
+    #[inline(never)]
     fn reset(&mut self, tuple: FourTuple, seg: &Segment) {
         let mut reply = Segment {
             src_port: tuple.local_port,

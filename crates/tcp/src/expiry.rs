@@ -35,6 +35,8 @@ impl Connection {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn syn_timeout(&mut self, now: Instant) {
         if self.handshake.retransmissions >= self.config.syn_retries {
             self.end(CloseReason::TimedOut);
@@ -49,6 +51,8 @@ impl Connection {
     }
 
     /// RFC 6298 §5.4 to §5.6 and RFC 5681 §3.1.
+    #[cold]
+    #[inline(never)]
     fn retransmission_timeout(&mut self, now: Instant) {
         if self.snd.board.is_empty() {
             self.timers.retransmit = Instant::FAR_FUTURE;
@@ -96,6 +100,8 @@ impl Connection {
     }
 
     /// RFC 9293 §3.8.6.1: probe, with backoff, for as long as the peer answers.
+    #[cold]
+    #[inline(never)]
     fn persist_timeout(&mut self, now: Instant) {
         if self.unanswered > self.config.retries {
             self.end(CloseReason::TimedOut);

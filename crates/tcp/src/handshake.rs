@@ -125,6 +125,8 @@ impl Connection {
     }
 
     /// Our SYN or SYN-ACK, when one is due.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn syn_segment(&mut self, now: Instant) -> Option<Transmit> {
         if !core::mem::take(&mut self.handshake.syn_due) {
             return None;
@@ -157,6 +159,8 @@ impl Connection {
     }
 
     /// A segment in SYN-SENT (RFC 9293 §3.10.7.3).
+    #[cold]
+    #[inline(never)]
     pub(crate) fn segment_in_syn_sent(
         &mut self,
         now: Instant,
@@ -197,6 +201,8 @@ impl Connection {
     /// counts is its ACK (RFC 9293 §3.5, figure 7, line 6); by its sequence number it is not acceptable
     /// and thus answered (§3.10.7.4). As on every SYN, the window is not scaled and ECE is no
     /// congestion echo.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn crossing_syn_ack_arrives(
         &mut self,
         now: Instant,
@@ -217,6 +223,8 @@ impl Connection {
     }
 
     /// The peer acknowledged our SYN and we have the peer's: both sides are synchronised.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn establish(&mut self, now: Instant) {
         let config = Arc::clone(&self.config);
         let peer = self.handshake.peer;

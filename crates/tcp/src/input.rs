@@ -16,8 +16,8 @@ impl Connection {
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
-        if self.state == State::SynReceived
-            && seg.flags.contains(Flags::SYN)
+        if seg.flags.contains(Flags::SYN)
+            && self.state == State::SynReceived
             && !seg.flags.contains(Flags::RST)
             && self.rcv.offset(seg.seq) == -1
         {
@@ -96,6 +96,8 @@ impl Connection {
     }
 
     /// Counts the CE of a segment that passed all checks (RFC 9768 §3.2), payload or none.
+    #[cold]
+    #[inline(never)]
     fn count_marks(&mut self, seg: &Segment) {
         let marks = match seg.rx.coalesced {
             0 | 1 => u32::from(seg.ecn == Ecn::Ce),
@@ -116,6 +118,8 @@ impl Connection {
     }
 
     /// A SYN-ACK that came again is answered: with AccECN the ACK says how it arrived.
+    #[cold]
+    #[inline(never)]
     fn answer_syn_ack_again(&mut self, seg: &Segment) {
         let again = seg.flags.contains(Flags::SYN | Flags::ACK)
             && self.rcv.offset(seg.seq) == -1
@@ -142,6 +146,8 @@ impl Connection {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn unacceptable(
         &mut self,
         now: Instant,
@@ -152,10 +158,12 @@ impl Connection {
             return Err(SegmentError::OutOfWindow);
         }
         self.rcv.note_duplicate(seg);
-        // Deviation from RFC 9293 §3.10.7.4: in SYN-RECEIVED an empty segment is not answered. When
-        // an old SYN opened it, the peer has another connection, and both would answer each other's
-        // answers until one of them gives up.
-        if self.state.is_synchronised() || seg.seq_len() > 0 {
+        // Deviation from RFC 9293 §3.10.7.4: in SYN-RECEIVED an empty segment is answered only when it
+        // acknowledges our SYN, as a keep-alive does where the last ACK of the handshake was lost. When an
+        // old SYN opened it, the peer has another connection, and both would answer each other's answers
+        // until one of them gives up.
+        let of_this = seg.flags.contains(Flags::ACK) && self.snd.offset(seg.ack) == 0;
+        if self.state.is_synchronised() || seg.seq_len() > 0 || of_this {
             self.answer_unacceptable(now, seg);
             self.answer_syn_ack_again(seg);
         }
@@ -186,6 +194,8 @@ impl Connection {
     /// A RST in the window (RFC 9293 §3.10.7.4, second check).
     ///
     /// Deviation: in CLOSING and LAST-ACK the end is normal only when all our data was acknowledged.
+    #[cold]
+    #[inline(never)]
     fn reset_arrives(&mut self, now: Instant, offset: i64) -> Result<Accepted, SegmentError> {
         let exact = offset == self.rcv.nxt as i64;
         if self.state == State::TimeWait {
@@ -208,6 +218,8 @@ impl Connection {
     }
 
     /// A SYN in the window, where it is not challenged anyway (RFC 793 p. 71).
+    #[cold]
+    #[inline(never)]
     fn syn_arrives(&mut self, now: Instant) {
         if self.config.syn_answer == SynAnswer::Reset && self.state != State::TimeWait {
             self.reset = Some(self.snd.seq(self.snd.nxt));
@@ -234,6 +246,8 @@ impl Connection {
     }
 
     /// An ACK that only a peer which sees it can answer rightly (RFC 5961), so many and no more.
+    #[cold]
+    #[inline(never)]
     fn challenge(&mut self, now: Instant) {
         let (limit, interval) =
             (self.config.challenge_ack_limit, self.config.challenge_ack_interval);
@@ -246,6 +260,8 @@ impl Connection {
     }
 
     /// The ACK in answer to a segment that is old or beyond the window.
+    #[cold]
+    #[inline(never)]
     fn answer_unacceptable(&mut self, now: Instant, seg: &Segment) {
         if self.config.ack_throttle == AckThrottle::Empty && seg.seq_len() == 0 {
             self.challenge(now);
@@ -291,6 +307,8 @@ impl Connection {
     }
 
     /// Enters TIME-WAIT: the application is done, old segments are waited out.
+    #[cold]
+    #[inline(never)]
     fn wait_out(&mut self, now: Instant) {
         self.pending.closed = Some(CloseReason::Normal);
         self.state = State::TimeWait;

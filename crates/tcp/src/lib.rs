@@ -54,12 +54,12 @@ mod transmit;
 mod value;
 
 pub use config::{
-    Config, CutRule, CwrRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, IsnRule, PacingRule,
-    RecoveryRule, Recut, Reduction, RtoMinApplies, TimestampOffset, UndoRule,
+    Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, IsnRule,
+    PacingRule, RecoveryRule, Recut, Reduction, RtoMinApplies, TimestampOffset, UndoRule,
 };
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
-pub use delay::{DelayMode, EchoRule};
+pub use delay::DelayMode;
 pub use ecn::EcnMode;
 pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError};
 pub use event::{CloseReason, Event, SegmentError};

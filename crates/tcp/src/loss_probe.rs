@@ -69,6 +69,8 @@ impl Connection {
 
     /// What the probe carries: new data if there is some and the peer has room for it, whatever cwnd
     /// and Nagle say; else the last segment.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn plan_tail(&self) -> Option<Tail> {
         let snd = &self.snd;
         let edge = snd.una.saturating_add(self.config.send_buffer.as_u64());
@@ -83,6 +85,8 @@ impl Connection {
         snd.board.last().map(Tail::Again)
     }
 
+    #[cold]
+    #[inline(never)]
     pub(crate) fn send_tail(&mut self, now: Instant, tail: &Tail) -> Transmit {
         let flight_size = self.snd.board.flight_size();
         let (again, transmit) = match tail {

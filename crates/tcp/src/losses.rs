@@ -135,6 +135,7 @@ impl Connection {
     }
 
     /// Fast recovery without SACK (RFC 6582 §3.2 steps 3 and 4).
+    #[inline(never)]
     fn go_on_by_counting(&mut self, acked: &Acked, news: &News) -> (u64, u32) {
         let mss = u64::from(self.snd.mss);
         let inflates = self.snd.prr().is_none();
@@ -154,6 +155,7 @@ impl Connection {
         (0, 0)
     }
 
+    #[inline(never)]
     fn maybe_begin_recovery(
         &mut self,
         now: Instant,
@@ -198,8 +200,8 @@ impl Connection {
         if self.config.reduction == Reduction::OneStep {
             self.snd.episode.inflation = counted;
         }
-        // The duplicate that begins it is delivered in it.
-        let before = counted.saturating_sub(mss);
+        // The duplicate that begins it is delivered in it. With SACK the scoreboard has counted them.
+        let before = if self.sack_ok { 0 } else { counted.saturating_sub(mss) };
         let known = self.snd.board.sacked() + before;
         if let Some(extras) = &mut self.snd.extras {
             extras.answered_at = now;
@@ -245,6 +247,8 @@ impl Connection {
 
     /// The loss of a retransmission is a second indication of congestion (RFC 5681 §4.3), answered
     /// once per window; PRR holds back by itself (RFC 8985 §9.3).
+    #[cold]
+    #[inline(never)]
     fn answer_lost_retransmission(&mut self, now: Instant, resent_at: Instant) {
         let Some(extras) = &mut self.snd.extras else { return };
         if self.config.reduction == Reduction::Prr || resent_at < extras.answered_at {
@@ -271,6 +275,8 @@ impl Connection {
     }
 
     /// The reordering timer: what was overtaken did not come.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn reordering_timeout(&mut self, now: Instant) {
         let (bytes, _) = self.lose_by_time(now, 0);
         let target = self.cc.as_ref().map_or(0, |cc| cc.cwnd());
@@ -286,6 +292,7 @@ impl Connection {
 
     /// ECN cut the window: with PRR it comes down over the round trip. After a timeout, and with
     /// nothing in flight, there is nothing to spread.
+    #[inline(never)]
     pub(crate) fn reduce_for_ecn(&mut self, acked: &Acked) {
         let spreads = self.config.reduction == Reduction::Prr
             && !self.snd.episode.repairing()
@@ -310,7 +317,9 @@ impl Connection {
         let Some(prr) = self.snd.extras.as_mut().and_then(|e| e.prr.as_mut()) else { return };
         let mss = u64::from(self.snd.mss);
         let board = &self.snd.board;
-        let counting = matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+        // NewReno's rule with SACK agreed has a scoreboard as well, which knows better.
+        let counting = !self.sack_ok
+            && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
         let delivered = if counting {
             prr.count(acked.acked_bytes, news.duplicate, board.flight_size(), mss)
         } else {

@@ -127,6 +127,8 @@ impl Connection {
     /// NextSeg rules 3 and 4 of RFC 6675 §4, when there is nothing new to send. Rule 4 is applied
     /// once per episode. Deviation: not to a segment that this episode has sent again, else every loss
     /// of a sender without more data would be sent twice.
+    #[cold]
+    #[inline(never)]
     fn plan_hole(&mut self, cwnd: u64, in_flight: u64) -> Option<Plan> {
         let fits = |s: &Sent| in_flight + u64::from(s.len) <= cwnd;
         if let Some(hole) = self.snd.board.next_hole().filter(fits) {
@@ -229,6 +231,8 @@ impl Connection {
     }
 
     /// The persist timer fired: what the window takes, however little, else one byte beyond it.
+    #[cold]
+    #[inline(never)]
     fn plan_probe(&self) -> Plan {
         let window = (self.snd.una + self.snd.wnd).saturating_sub(self.snd.nxt);
         let len =
@@ -297,6 +301,8 @@ impl Connection {
         self.transmit(header, start..end, segments)
     }
 
+    #[cold]
+    #[inline(never)]
     pub(crate) fn retransmission(&mut self, now: Instant, sent: &Sent) -> Transmit {
         let payload_end = sent.end().min(self.snd.end);
         let len = payload_end.saturating_sub(sent.start);
@@ -325,6 +331,8 @@ impl Connection {
     /// With nothing but a FIN to send the probe is empty and repeats the last sequence number, which
     /// asks for an ACK too (as in Linux). A FIN sent into the closed window would be refused, and then
     /// wait for the retransmission timer although the window has opened.
+    #[cold]
+    #[inline(never)]
     fn window_probe(&mut self, now: Instant) -> Transmit {
         let start = self.snd.nxt;
         if start >= self.snd.end {
@@ -401,6 +409,8 @@ impl Connection {
     }
 
     /// An ACK alone and without SACK blocks (RFC 9768 §3.2.2.1, §3.2.2.5.1).
+    #[cold]
+    #[inline(never)]
     fn bare_ack(&mut self, now: Instant) -> Transmit {
         let blocks = self.sack_ok && self.rcv.has_blocks();
         let at = self.snd.nxt;
@@ -416,6 +426,7 @@ impl Connection {
 
     /// The ACK that must go first when the echo flips (RFC 8257 §3.2): an older number with the older
     /// echo. What arrived since stays owed.
+    #[inline(never)]
     fn older_ack(&mut self, now: Instant, upto: u64, echo: bool) -> Transmit {
         let mut header = Segment {
             src_port: self.local_port,
@@ -434,6 +445,8 @@ impl Connection {
         self.control(header)
     }
 
+    #[cold]
+    #[inline(never)]
     fn reset_segment(&mut self, now: Instant, seq: SeqNum) -> Transmit {
         let mut header = Segment {
             src_port: self.local_port,

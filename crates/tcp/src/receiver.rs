@@ -306,6 +306,8 @@ impl Receiver {
     }
 
     /// A wholly old segment came: say so (RFC 2883 §4).
+    #[cold]
+    #[inline(never)]
     pub(crate) fn note_duplicate(&mut self, seg: &Segment) {
         let start = self.offset(seg.seq).max(0) as u64;
         let end = (self.offset(seg.seq) + i64::from(seg.payload_len)).max(0) as u64;

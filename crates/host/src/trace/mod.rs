@@ -17,9 +17,9 @@ pub use rows::{
     Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
 };
 
+use crate::alpha::alpha;
 use crate::app::{Progress, Side};
 use crate::node::address;
-use crate::probe::alpha;
 
 /// What is kept of one side while the trace goes on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,12 +99,16 @@ impl Tracer {
     }
 
     /// A segment came to `side`; `packet` is its number.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn received(&mut self, at: Instant, side: Side, segment: &Segment, packet: u64) {
         (self.trigger, self.cause) = (Trigger::Segment, packet);
         self.note(at, side.peer(), SegmentEvent::Received, segment, packet);
     }
 
     /// The segment that came in last was not used.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn refused(&mut self, side: Side) {
         let flow = side.flow() as u32;
         if let Some(row) = self.trace.segments.last_mut().filter(|r| r.flow == flow) {
@@ -113,6 +117,8 @@ impl Tracer {
     }
 
     /// A timer of a side fired, between these looks at it.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn timer(&mut self, before: &Info, after: &Info) {
         self.cause = 0;
         let (was, is) = (&before.counters, &after.counters);
@@ -130,10 +136,14 @@ impl Tracer {
     }
 
     /// `side` sent a segment; `packet` is its number.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn sent(&mut self, at: Instant, side: Side, segment: &Segment, packet: u64) {
         self.note(at, side, SegmentEvent::Sent, segment, packet);
     }
 
+    #[cold]
+    #[inline(never)]
     fn note(
         &mut self,
         at: Instant,

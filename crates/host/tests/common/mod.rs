@@ -3,6 +3,7 @@
 
 use lowtide_host::{Disturbance, End, HostSetup, Outcome, ProbePlan, Setup, run};
 use lowtide_net::topology::HostLine;
+use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{BufferSpec, Count, Framing, MarkSpec, NotEct, PortSpec};
 use lowtide_tcp::{Config, scheme};
@@ -53,6 +54,59 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
         askers: Vec::new(),
         traffic_groups: vec!["flows".into()],
         disturbance: Disturbance::default(),
+        probes: ProbePlan::default(),
+    }
+}
+
+/// `n` flows without end from left to right over one line of 10 Gbit/s that takes `delay` and marks above
+/// `k` packets, each begun within `jitter`, seen from 50 ms to 150 ms. Hosts add 20 us each way.
+pub(crate) fn long_flows(
+    n: u32,
+    config: &Config,
+    delay: Duration,
+    k: u64,
+    jitter: Duration,
+) -> Setup {
+    let line = |side: &str, i: u32| HostLine {
+        name: format!("{side}{i}"),
+        rate: Rate::from_gbps(10),
+        delay: Duration::from_us(10),
+    };
+    Setup {
+        seed: 1,
+        end: End { at: Duration::from_ms(150), when_done: false },
+        warmup: Duration::from_ms(50),
+        network: dumbbell(&Dumbbell {
+            left: (0..n).map(|i| line("left", i)).collect(),
+            right: (0..n).map(|i| line("right", i)).collect(),
+            bottleneck_rate: Rate::from_gbps(10),
+            bottleneck_delay: delay,
+            framing: Framing::Ethernet,
+            port: port(1000, k),
+            bottleneck_port: port(1000, k),
+        }),
+        hosts: (0..2 * n)
+            .map(|_| HostSetup { config: config.clone(), ..HostSetup::default() })
+            .collect(),
+        host_groups: vec!["all".into()],
+        flows: (0..n)
+            .map(|i| Flow {
+                group: 0,
+                src: i,
+                dst: n + i,
+                size: None,
+                start: Instant::ZERO,
+                source: Source::AtOnce,
+            })
+            .collect(),
+        askers: Vec::new(),
+        traffic_groups: vec!["long".into()],
+        disturbance: Disturbance {
+            start_jitter: jitter,
+            host_jitter: Duration::from_us(1),
+            ports: true,
+            ties: true,
+        },
         probes: ProbePlan::default(),
     }
 }

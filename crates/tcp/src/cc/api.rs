@@ -5,6 +5,7 @@ use core::fmt;
 
 use lowtide_units::{Duration, Instant, Probe, Rate};
 
+use super::per_round_trip;
 use crate::params::{Param, Params};
 
 /// The path as it was when the connection was established.
@@ -67,8 +68,10 @@ pub struct AckSample {
     pub in_flight: u64,
     /// Bytes in flight before it.
     pub prior_in_flight: u64,
-    /// Delivery rate over the segment's own flight.
-    pub delivery_rate: Option<Rate>,
+    /// Bytes delivered from when the newest acknowledged segment left until now, and the time since the
+    /// last delivery before it left; none where the application was the limit then. See
+    /// [`Self::delivery_rate`].
+    pub flight: Option<(u64, Duration)>,
     /// The sender had nothing more to send, so the window was not the limit.
     pub app_limited: bool,
     /// A round trip ended: data sent after the previous round's end is now acknowledged.
@@ -86,6 +89,15 @@ pub struct AckSample {
     pub delack_suspected: bool,
     /// Whether a delayed-ACK timer really released it; told by simulators only.
     pub delack_timeout: Option<bool>,
+}
+
+impl AckSample {
+    /// Delivery rate over the newest acknowledged segment's own flight. A division of 128 bits, so it is
+    /// made for those who ask.
+    pub fn delivery_rate(&self) -> Option<Rate> {
+        let (bytes, span) = self.flight?;
+        per_round_trip(bytes, 100, span.as_ps())
+    }
 }
 
 /// What the control did about congestion on this ACK.

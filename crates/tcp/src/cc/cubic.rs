@@ -234,7 +234,7 @@ fn w_cubic(stage: &Stage, mss: u64, t: Duration) -> u64 {
 fn cube_root(n: u128) -> u64 {
     let mut root: u128 = 0;
     for bit in (0..43).rev() {
-        let try_root = root | (1 << bit);
+        let try_root = root + (1 << bit);
         let cube = try_root.checked_mul(try_root).and_then(|s| s.checked_mul(try_root));
         if cube.is_some_and(|c| c <= n) {
             root = try_root;

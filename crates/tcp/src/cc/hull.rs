@@ -30,8 +30,8 @@ use lowtide_units::{Duration, Instant, Probe, Rate, Unit};
 use super::dctcp::{Dctcp, INITIAL_ALPHA, SHIFT_G};
 use super::{
     AckSample, CongestionControl, CongestionEvent, Declares, Entry, Path, Reaction, Signal, Wants,
+    per_round_trip,
 };
-use crate::pacing::per_round_trip;
 use crate::params::{Param, Params};
 use crate::value::Kind;
 

@@ -5,6 +5,7 @@
 
 pub mod alpha;
 mod api;
+mod rate;
 mod window;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod cubic;
@@ -26,6 +27,7 @@ pub use api::{
     AckSample, CongestionControl, CongestionEvent, Declares, DelackTally, Entry, Exemption, Path,
     Reaction, Signal, Wants,
 };
+pub use rate::per_round_trip;
 pub use window::{Factor, SLOW_START_END, Window, overshoots};
 
 use crate::registered::{Added, NameTaken};

@@ -1,6 +1,6 @@
 //! What a receiver of data keeps until it acknowledges.
 
-use super::EchoRule;
+use crate::config::EchoRule;
 
 /// The stamps of segments that arrived and are not acknowledged yet.
 #[derive(Clone, Debug)]

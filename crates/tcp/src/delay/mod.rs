@@ -45,15 +45,6 @@ pub enum DelayMode {
     On,
 }
 
-/// What receivers echo when one ACK stands for several segments.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EchoRule {
-    /// The mean of all (DX §V-A, "LRO handling").
-    Mean,
-    /// The newest; the others are discarded (DX §V-A, "delayed ACK").
-    Newest,
-}
-
 /// What one ACK tells of the way that its data took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Measured {
@@ -87,6 +78,7 @@ impl Delay {
     }
 
     /// A full segment of data arrived.
+    #[inline(never)]
     pub(crate) fn on_data(&mut self, seg: &Segment) {
         if let (Some(stamps), Some(at)) = (seg.options.delay(), seg.rx.stamp) {
             self.echoes.add(stamps.left, at.0 as u32, seg.segments());
@@ -94,6 +86,7 @@ impl Delay {
     }
 
     /// An acknowledgement arrived: what its echo says, if it has one.
+    #[inline(never)]
     pub(crate) fn on_ack(&mut self, now: Instant, seg: &Segment) -> Option<Measured> {
         let stamps = seg.options.delay()?;
         let at = seg.rx.stamp?.0 as u32;

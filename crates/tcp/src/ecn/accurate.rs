@@ -241,6 +241,7 @@ impl Accurate {
     ///
     /// The first one must not be zero (§3.2.2.4), unless so many packets are delivered by it that their
     /// marks can have brought it there.
+    #[inline(never)]
     pub(super) fn take(&mut self, flags: Flags, fresh: bool, delivered: u32) -> u8 {
         if core::mem::take(&mut self.read) {
             return 0;

@@ -43,8 +43,8 @@ impl Arrivals {
         self.highest = self.highest.max(sending.end);
         self.reordered |= !again && sending.end < self.fack;
         let counts = !again || sending.at <= self.plausible;
-        if counts && self.last.is_none_or(|last| last < sending) {
-            self.last = Some(sending);
+        if counts {
+            self.last = self.last.max(Some(sending));
         }
     }
 }

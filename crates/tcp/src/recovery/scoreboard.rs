@@ -277,7 +277,7 @@ impl Scoreboard {
         let mut above_runs = 0_u32;
         let mut in_run = false;
         let mut edge = None;
-        let top = self.sent.partition_point(|s| s.start < self.high_sacked);
+        let top = self.sent.partition_point(|s| s.end() <= self.high_sacked);
         for (index, sent) in self.sent.range(..top).enumerate().rev() {
             if sent.end() <= self.loss_edge {
                 return (0, 0);

@@ -4,7 +4,7 @@ use lowtide_units::Duration;
 
 use super::field::{Names, name_of, names, set_bool, set_duration, set_name, span};
 use super::{Side, Switch};
-use crate::delay::EchoRule;
+use crate::config::EchoRule;
 use crate::value::{Kind, Value};
 
 const ECHO: Names<EchoRule> = &[("mean", EchoRule::Mean), ("newest", EchoRule::Newest)];

@@ -1,6 +1,6 @@
 //! What the counter of Accurate ECN does once it was agreed: it is sent, acknowledged in time, read.
 
-use lowtide_tcp::{Config, EcnMode, EcnWish, EctClass};
+use lowtide_tcp::{Config, EcnMode, EcnWish, EctClass, UndoRule};
 use lowtide_units::Duration;
 
 use crate::common::{Fate, Origin, Pair, Script, Side, everywhere, ms, plain};
@@ -223,4 +223,32 @@ fn the_count_is_never_below_the_truth() {
         });
     }
     assert!(exact > 100 && above > 10, "{exact} exact, {above} above");
+}
+
+#[test]
+fn rfc4015_3_step_8_marks_that_are_assumed_are_reason_enough_to_undo_nothing() {
+    everywhere(|o| {
+        let mut config = Config {
+            timestamps: true,
+            undo: UndoRule::Eifel,
+            mtu: 1052,
+            limited_transmit: false,
+            ..accurate()
+        };
+        let (repair, go_on) = ("9001:10001(1000) ack 1", "10001:11001(1000) ack 1 * 9");
+        for (wrap, undos, next) in [("safest", 0, repair), ("least", 1, go_on)] {
+            config.params.set("accecn", "wrap", lowtide_tcp::Value::Name(wrap));
+            let mut t = Script::opened(o, &config, "S.W 0:0(0) ack 1 <mss 1460,sackOK>");
+            // The counter stands where it stood, but nine packets may have taken it round.
+            t.run(&format!(
+                "send 50000
+                 > .AE 1:1001(1000) ack 1 * 10
+                 +1s > .AE 1:1001(1000) ack 1
+                 +5ms < .AE 1:1(0) ack 9001 <TS val 900 ecr 10>
+                 > .AE {next}
+                 is undos {undos}
+                 is cuts 0"
+            ));
+        }
+    });
 }

@@ -218,3 +218,35 @@ fn rfc8985_7_3_a_fin_is_a_tail_too() {
         );
     });
 }
+
+#[test]
+fn rfc8985_7_3_a_probe_with_the_last_data_closes_as_well() {
+    everywhere(|o| {
+        let initial_window = InitialWindow::Segments(2);
+        let mut t = Script::established(o, &Config { initial_window, ..probing() });
+        t.run(
+            "send 3000
+             > . 1:1001(1000) ack 1 * 2
+             close
+             +20ms > FP. 2001:3001(1000) ack 1
+             is probes 1
+             +10ms < . 1:1(0) ack 3002
+             is state FinWait2",
+        );
+    });
+}
+
+#[test]
+fn rfc2883_4_a_block_without_a_byte_is_no_dsack() {
+    everywhere(|o| {
+        tail_lost(o).run(
+            "+10ms < . 1:1(0) ack 5001
+             send 2000
+             > . 5001:6001(1000) ack 1
+             > P. 6001:7001(1000) ack 1
+             // It ends where the probe did, and says nothing.
+             +10ms < . 1:1(0) ack 6001 <sack 5001:5001>
+             is probe-repairs 1",
+        );
+    });
+}

@@ -30,6 +30,7 @@ mod reassembly;
 mod resets;
 mod sack_receiver;
 mod sack_sender;
+mod samples;
 mod send_buffer;
 mod syn_checks;
 mod syn_loss;

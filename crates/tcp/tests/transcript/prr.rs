@@ -326,3 +326,30 @@ fn rfc3042_2_duplicates_add_nothing_while_a_cut_for_a_mark_comes_down() {
         );
     });
 }
+
+#[test]
+fn rfc9937_6_2_with_sack_what_a_duplicate_delivers_is_what_it_says() {
+    everywhere(|o| {
+        let mut t = twenty_out(o, &Config { recovery: RecoveryRule::NewReno, ..prr() });
+        t.run(
+            "< . 1:1(0) ack 1 <sack 1001:2001>
+             > . 20001:21001(1000) ack 1
+             < . 1:1(0) ack 1 <sack 1001:3001>
+             > . 21001:22001(1000) ack 1
+             < . 1:1(0) ack 1 <sack 1001:4001>
+             > . 1:1001(1000) ack 1
+             is ssthresh 10000
+             is flight 19000",
+        );
+        // The network repeats an ACK: nothing has left it, and nothing goes.
+        for _ in 0..12 {
+            t.run("< . 1:1(0) ack 1 <sack 1001:4001>");
+        }
+        t.run(
+            "is flight 19000
+             < . 1:1(0) ack 1 <sack 1001:6001>
+             > . 22001:23001(1000) ack 1
+             is flight 18000",
+        );
+    });
+}

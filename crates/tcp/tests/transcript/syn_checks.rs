@@ -77,8 +77,9 @@ fn rfc9293_3_10_7_4_what_lies_outside_the_window_is_answered_in_syn_received() {
             "> S. 0:0(0) ack 1 <mss 1000,wscale 6>
              < . 100000:100001(1) ack 1 -> OutOfWindow
              > . 1:1(0) ack 1 win 62500 // scaled, since the SYN-ACK agreed on that
-             // But not what is empty: an end with another connection would answer in turn, for ever.
-             < . 5000000:5000000(0) ack 1 -> OutOfWindow
+             // But not what is empty and does not know our SYN: an end with another connection would
+             // answer in turn, for ever.
+             < . 5000000:5000000(0) ack 7 -> OutOfWindow
              < R 5000000:5000000(0) -> OutOfWindow
              < SR 0:0(0) -> OutOfWindow
              is state SynReceived
@@ -100,6 +101,23 @@ fn rfc9293_3_10_7_4_a_new_syn_in_the_window_is_challenged() {
              is state Established
              < S 50:50(0) <mss 1460> -> UnexpectedSyn
              > . 1:1(0) ack 1
+             is state Established",
+        );
+    });
+}
+
+#[test]
+fn rfc9293_3_10_7_4_a_keep_alive_is_answered_before_the_handshake_is_over() {
+    everywhere(|o| {
+        let mut t = Script::passive(o, &plain(), "S 0:0(0) win 65535 <mss 1460>");
+        t.run(
+            "> S. 0:0(0) ack 1 <mss 1000>
+             // The last ACK of the handshake was lost, and the peer asks whether we are there.
+             +100ms < . 0:0(0) ack 1 -> OutOfWindow
+             > . 1:1(0) ack 1
+             is state SynReceived
+             +900ms > S. 0:0(0) ack 1 <mss 1000>
+             < . 1:1(0) ack 1
              is state Established",
         );
     });

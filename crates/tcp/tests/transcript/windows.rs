@@ -379,3 +379,21 @@ fn rfc9293_3_8_6_a_slow_reader_gets_every_byte() {
         assert_eq!(pair.a.state(), State::Established);
     });
 }
+
+#[test]
+fn rfc9293_3_10_7_4_a_segment_that_was_overtaken_does_not_bring_its_window() {
+    everywhere(|o| {
+        let mut t = offered(o, &plain(), 4000);
+        t.run(
+            "< . 1001:2001(1000) ack 1 win 2000
+             > . 1:1(0) ack 1
+             is wnd 2000
+             < . 1:1001(1000) ack 1 win 5000
+             > . 1:1(0) ack 2001
+             is wnd 2000
+             < . 2001:3001(1000) ack 1 win 5000
+             > . 1:1(0) ack 3001
+             is wnd 5000",
+        );
+    });
+}

@@ -256,3 +256,38 @@ fn time_without_data_does_not_count() {
         assert!(near(cwnd, steady, 2), "{name}: {cwnd} against {steady}");
     }
 }
+
+#[test]
+fn a_cut_after_a_loss_leaves_nothing_to_undo() {
+    let mut flow = Flow::new(Duration::from_ms(10));
+    flow.lose();
+    assert_eq!(flow.mark(), Reaction::Reduced);
+    let cut = (flow.cwnd(), flow.cc.ssthresh(), flow.w_max());
+    flow.cc.on_event(&CongestionEvent::Undo { now: flow.now });
+    assert_eq!((flow.cwnd(), flow.cc.ssthresh(), flow.w_max()), cut);
+}
+
+#[test]
+fn the_region_is_reno_friendly_only_while_the_curve_is_below_the_estimate() {
+    let window = 100 * MSS;
+    let stage = Stage {
+        start: Instant::ZERO,
+        k_us: 0,
+        plateau: window,
+        estimate: u128::from(window) << EST_BITS,
+    };
+    let mut cubic = Cubic {
+        window: Window::new(&path(), BETA),
+        fast_convergence: true,
+        curve: Curve { w_max: window, prior: 2 * window, flat: false, stage: Some(stage) },
+        before_loss: None,
+        srtt: Some(Duration::from_secs(2)),
+        last_ack: Instant::ZERO,
+        quiet: false,
+        credit: 0,
+    };
+    // Both stand at the window itself (RFC 9438 §4.3: "less than"), and the curve has 3.2 segments
+    // more in a round trip: a thousandth of them for a thousandth of the window.
+    cubic.avoid(Instant::ZERO, 100);
+    assert_eq!(cubic.window.cwnd(), window + 3);
+}

@@ -224,6 +224,16 @@ fn a_cut_for_each_ack_sends_what_the_targets_allow_and_keeps_no_bank() {
 }
 
 #[test]
+fn what_went_out_below_the_target_is_not_owed_by_the_next_cut() {
+    let mut prr = Prr::begin(10_000, Some(10_000));
+    prr.on_sent(3000);
+    prr.on_ack(&Step { target: 5000, ..step(1000, 5000) });
+    prr = prr.again(10_000, 10_000, 1000);
+    prr.on_ack(&Step { target: 5000, ..step(1000, 9000) });
+    assert_eq!(prr.budget(), 1000, "half a segment of share is the first segment");
+}
+
+#[test]
 fn without_sack_a_duplicate_counts_a_segment_and_an_advance_what_is_left() {
     let mut prr = Prr::begin(10_000, None).by_counting(2000);
     assert_eq!(prr.count(0, true, 10_000, 1000), 1000);

@@ -53,6 +53,8 @@ fn reordering_is_what_was_sent_once_and_came_below_the_highest() {
     assert!(!rack.reordering_seen, "one ACK may report several blocks in any order");
     arrive(&mut rack, 100, 0, &[(1, 1000, true)]);
     assert!(!rack.reordering_seen, "a retransmission fills a hole");
+    arrive(&mut rack, 100, 0, &[(1, 3000, false)]);
+    assert!(!rack.reordering_seen, "the highest once more, after the peer took it back");
     arrive(&mut rack, 100, 0, &[(1, 1000, false)]);
     assert!(rack.reordering_seen);
 }

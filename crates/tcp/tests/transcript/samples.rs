@@ -1,0 +1,100 @@
+//! What a congestion control is told of an ACK.
+
+use std::cell::RefCell;
+use std::sync::Once;
+
+use lowtide_tcp::cc::{
+    AckSample, CongestionControl, CongestionEvent, Declares, Entry, Path, Reaction, Wants,
+};
+use lowtide_tcp::{Config, Params, cc};
+use lowtide_units::{Probe, Rate};
+
+use crate::common::{Origin, Script, everywhere, plain};
+
+thread_local! {
+    static SEEN: RefCell<Vec<AckSample>> = const { RefCell::new(Vec::new()) };
+}
+
+/// NewReno that keeps what it is told.
+static WITNESS: Entry = Entry {
+    name: "witness",
+    summary: "for this test",
+    spec: "none",
+    params: &[],
+    declares: Declares { reacts_to: &[], floor_segments: 2, proportional: false, exemptions: &[] },
+    wants: Wants { ecn: false, host_stamps: false },
+    build,
+};
+
+fn build(params: &Params, path: &Path) -> Box<dyn CongestionControl> {
+    Box::new(Witness((cc::newreno::ENTRY.build)(params, path)))
+}
+
+#[derive(Debug)]
+struct Witness(Box<dyn CongestionControl>);
+
+impl CongestionControl for Witness {
+    fn on_ack(&mut self, ack: &AckSample) -> Reaction {
+        SEEN.with_borrow_mut(|seen| seen.push(*ack));
+        self.0.on_ack(ack)
+    }
+    fn on_event(&mut self, event: &CongestionEvent) {
+        self.0.on_event(event);
+    }
+    fn cwnd(&self) -> u64 {
+        self.0.cwnd()
+    }
+    fn ssthresh(&self) -> u64 {
+        self.0.ssthresh()
+    }
+    fn probe(&self, out: &mut dyn Probe) {
+        self.0.probe(out);
+    }
+}
+
+fn watched(o: Origin) -> Script {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| cc::register(&WITNESS).expect("the name is free"));
+    SEEN.with_borrow_mut(Vec::clear);
+    Script::established(o, &Config { cc: "witness", ..plain() })
+}
+
+/// The newest sample.
+fn seen() -> AckSample {
+    SEEN.with_borrow(|seen| *seen.last().expect("an ACK was told of"))
+}
+
+#[test]
+fn the_delivery_rate_is_what_was_delivered_since_the_segment_left_over_the_time_that_took() {
+    everywhere(|o| {
+        let mut t = watched(o);
+        t.run(
+            "send 20000
+             > . 1:1001(1000) ack 1 * 10
+             +10ms < . 1:1(0) ack 1001
+             > . 10001:11001(1000) ack 1 * 2",
+        );
+        // All that is in flight in 4 ms: 11 kB since the last two left.
+        t.run("+4ms < . 1:1(0) ack 12001\n> . 12001:13001(1000) ack 1 * 8");
+        assert_eq!(seen().delivery_rate().map(Rate::as_bps), Some(22_000_000));
+        // The last of these left when there was nothing more to send: it says nothing of the path.
+        t.run("+4ms < . 1:1(0) ack 20001");
+        assert_eq!(seen().delivery_rate(), None);
+    });
+}
+
+#[test]
+fn the_sender_is_limited_by_the_application_when_it_has_nothing_more_to_send() {
+    everywhere(|o| {
+        let mut t = watched(o);
+        t.run(
+            "send 12000
+             > . 1:1001(1000) ack 1 * 10
+             +10ms < . 1:1(0) ack 1001
+             > . 10001:11001(1000) ack 1 * 2",
+        );
+        assert!(!seen().app_limited);
+        t.run("< . 1:1(0) ack 2001");
+        assert!(seen().app_limited);
+    });
+}
