@@ -1,6 +1,10 @@
 //! What a network is made of, before it is built: nodes, links, and the queue at each end of a link.
 
+use std::collections::BTreeMap;
+
 use lowtide_units::{Bytes, Duration, Parts, Rate};
+
+use crate::{Failure, Routing};
 
 /// A host, numbered from zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -165,4 +169,56 @@ pub struct Blueprint {
     pub switches: Vec<String>,
     /// The links. Each host has exactly one.
     pub links: Vec<LinkSpec>,
+    /// Which of several equally short ways a packet takes.
+    pub routing: Routing,
+    /// Links that fail, and when.
+    pub failures: Vec<Failure>,
+}
+
+impl Blueprint {
+    /// The name of `node`; empty for one that does not exist.
+    pub fn name(&self, node: NodeId) -> &str {
+        let name = match node {
+            NodeId::Host(host) => self.hosts.get(host.0 as usize),
+            NodeId::Switch(switch) => self.switches.get(switch as usize),
+        };
+        name.map_or("", String::as_str)
+    }
+
+    /// The rack of each host: hosts on the same switch are in one rack. Racks are numbered from zero
+    /// in the order of their first hosts. A host without a switch is a rack of its own.
+    pub fn racks(&self) -> Vec<u32> {
+        let mut first = vec![None; self.hosts.len()];
+        for link in &self.links {
+            for (near, far) in [(link.a, link.b), (link.b, link.a)] {
+                if let (NodeId::Host(host), NodeId::Switch(switch)) = (near, far)
+                    && let Some(first) = first.get_mut(host.0 as usize)
+                {
+                    first.get_or_insert(switch);
+                }
+            }
+        }
+        let mut racks = BTreeMap::new();
+        let mut count = 0;
+        let mut next = || {
+            count += 1;
+            count - 1
+        };
+        let rack = |switch: Option<u32>| match switch {
+            Some(switch) => *racks.entry(switch).or_insert_with(&mut next),
+            None => next(),
+        };
+        first.into_iter().map(rack).collect()
+    }
+
+    /// The link between the nodes called `a` and `b`, whichever its end `a` is; of several the one
+    /// number `nth`, counted from zero.
+    pub fn find_link(&self, a: &str, b: &str, nth: usize) -> Option<usize> {
+        let between = |link: &LinkSpec| {
+            let ends = (self.name(link.a), self.name(link.b));
+            ends == (a, b) || ends == (b, a)
+        };
+        let mut found = self.links.iter().enumerate().filter(|(_, link)| between(link));
+        found.nth(nth).map(|(i, _)| i)
+    }
 }

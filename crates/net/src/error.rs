@@ -1,5 +1,7 @@
 //! What can be wrong with a blueprint.
 
+use lowtide_units::Instant;
+
 use crate::NodeId;
 
 /// Why a [`crate::Blueprint`] is not a network. Links are counted from zero.
@@ -54,6 +56,62 @@ pub enum BlueprintError {
         links: usize,
         /// How many there may be.
         most: usize,
+    },
+    /// Two nodes have one name.
+    #[error("{name} is the name of two nodes; each needs one of its own")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// A link of a graph ends at a name that no node has.
+    #[error("link {link} ends at {name}, which is neither a host nor a switch")]
+    UnknownName {
+        /// The link.
+        link: usize,
+        /// The name.
+        name: String,
+    },
+    /// A parameter with which there is no such topology.
+    #[error("there is no {topology} with {param} = {value}: {need}")]
+    Parameter {
+        /// The topology's name.
+        topology: &'static str,
+        /// The parameter's name in kebab case.
+        param: &'static str,
+        /// Its value.
+        value: u64,
+        /// What would be right.
+        need: String,
+    },
+    /// A link fails that does not exist.
+    #[error("failure {failure} is of link {link}, of which there are only {links}")]
+    FailureOfNoLink {
+        /// The failure, counted from zero.
+        failure: usize,
+        /// The link.
+        link: usize,
+        /// How many there are.
+        links: usize,
+    },
+    /// A link comes back before it fails, or at that very time.
+    #[error("failure {failure} ends at {up_at}, which is not after its start at {down_at}")]
+    FailureEndsEarly {
+        /// The failure, counted from zero.
+        failure: usize,
+        /// When the link fails.
+        down_at: Instant,
+        /// When it is said to come back.
+        up_at: Instant,
+    },
+    /// A link fails again before the routes have heard of its recovery.
+    #[error(
+        "failures {first} and {second} of one link overlap: it must be back, and `detect` must have passed, before it fails again"
+    )]
+    FailuresOverlap {
+        /// The earlier one, counted from zero.
+        first: usize,
+        /// The later one.
+        second: usize,
     },
 }
 

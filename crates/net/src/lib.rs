@@ -31,6 +31,7 @@ mod packet;
 mod port;
 pub mod registry;
 mod route;
+mod routing;
 pub mod scheduler;
 mod stats;
 pub mod topology;
@@ -43,6 +44,7 @@ pub use blueprint::{
 pub use error::BlueprintError;
 pub use network::{Delivery, Network};
 pub use packet::Packet;
+pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;
 pub use stats::{Level, PortStats, PortView};
 pub use watch::{Decision, Passage};

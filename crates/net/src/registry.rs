@@ -41,8 +41,16 @@ pub enum Kind {
     Share,
     /// One of these names.
     Choice(&'static [&'static str]),
+    /// A whole number: `8`.
+    Number,
     /// A list of hosts.
     Hosts,
+    /// A list of switches.
+    Switches,
+    /// A list of links: two ends by name, a rate, a delay.
+    Links,
+    /// The links of one layer of a tree: rate, delay, and the port of each switch on them.
+    Layer,
     /// A port: its buffer and its marker.
     Port,
 }

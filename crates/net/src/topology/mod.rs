@@ -5,8 +5,14 @@
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dumbbell;
+pub mod fat_tree;
+pub mod graph;
+pub mod leaf_spine;
+pub mod multi_hop;
 pub mod star;
+pub mod three_tier;
 // lowtide:registry end
+pub mod tree;
 
 use lowtide_units::{Duration, Rate};
 
@@ -15,7 +21,15 @@ use crate::{Framing, HostId, LinkSpec, NodeId, PortSpec};
 
 /// Every topology, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&dumbbell::ENTRY, &star::ENTRY];
+pub static REGISTRY: &[&Entry] = &[
+    &dumbbell::ENTRY,
+    &fat_tree::ENTRY,
+    &graph::ENTRY,
+    &leaf_spine::ENTRY,
+    &multi_hop::ENTRY,
+    &star::ENTRY,
+    &three_tier::ENTRY,
+];
 // lowtide:registry list end
 
 /// The topology of that name.

@@ -51,5 +51,6 @@ pub fn star(star: &Star) -> Blueprint {
         hosts: star.hosts.iter().map(|host| host.name.clone()).collect(),
         switches: vec!["switch0".to_string()],
         links: star.hosts.iter().enumerate().map(link).collect(),
+        ..Blueprint::default()
     }
 }

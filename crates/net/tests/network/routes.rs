@@ -19,6 +19,7 @@ fn plan(hosts: u32, switches: u32, links: &[(NodeId, NodeId)]) -> Blueprint {
         hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
         switches: (0..switches).map(|i| format!("s{i}")).collect(),
         links: links.iter().map(|&(a, b)| link(a, b)).collect(),
+        ..Blueprint::default()
     }
 }
 
