@@ -24,6 +24,7 @@ fn error(links: &[(NodeId, NodeId)]) -> BlueprintError {
         hosts: vec!["h0".into(), "h1".into()],
         switches: vec!["s0".into(), "s1".into()],
         links: links.iter().map(|&(a, b)| link(a, b)).collect(),
+        ..Blueprint::default()
     };
     Network::build(&plan, 0, Duration::ZERO, Duration::ZERO).expect_err("this is no network")
 }
