@@ -25,6 +25,7 @@ fn network(hosts: u32, jitter: Duration) -> Network {
         buffer: BufferSpec::Static(Count::Bytes(Bytes::new(1_000_000))),
         mark: MarkSpec::Step { k: Count::Packets(20), not_ect: NotEct::Ignore },
         count_in_service: false,
+        classes: None,
     };
     let plan =
         star(&Star { hosts: (0..hosts).map(line).collect(), framing: Framing::Ethernet, port });
@@ -46,7 +47,7 @@ fn hop(c: &mut Criterion) {
                 let dst = HostId((host + 1) % hosts);
                 let size = 1_500 - rng.below(10) as u32;
                 let src = HostId(host);
-                let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0 };
+                let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0, class: 0 };
                 net.send(start, &packet, &mut sched);
             }
         }

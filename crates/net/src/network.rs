@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 
+use crate::check::check;
 use crate::loss::Loss;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{Entered, Far, Port};
@@ -79,6 +80,7 @@ impl Network {
     ) -> Result<Self, BlueprintError> {
         check_number(plan.links.len())?;
         let routes = Routes::build(plan)?;
+        check(plan)?;
         let warmup = Instant::ZERO + warmup;
         let ports = plan.links.iter().zip(0_u64..).flat_map(|(link, i)| {
             let port = |spec: &LineSpec, to, number| {
@@ -312,7 +314,7 @@ fn labels(plan: &Blueprint) -> Vec<Label> {
     let name = |node: NodeId| {
         let name = match node {
             NodeId::Host(host) => plan.hosts.get(host.0 as usize),
-            NodeId::Switch(switch) => plan.switches.get(switch as usize),
+            NodeId::Switch(switch) => plan.switches.get(switch as usize).map(|s| &s.name),
         };
         name.cloned().unwrap_or_default()
     };

@@ -21,6 +21,8 @@ pub struct Packet {
     pub src_conn: u32,
     /// For the driver at `dst`; the network does not look at it.
     pub dst_conn: u32,
+    /// The queue that it takes at ports with several ([`crate::PortSpec::classes`]), as a DSCP says it.
+    pub class: u8,
 }
 
 impl Packet {
@@ -127,7 +129,15 @@ pub(crate) mod tests {
 
     pub(crate) fn any() -> Packet {
         let segment = Segment { ecn: Ecn::Ect0, payload_len: 1_460, ..Segment::default() };
-        Packet { segment, src: HostId(0), dst: HostId(1), size: 1_500, src_conn: 5, dst_conn: 6 }
+        Packet {
+            segment,
+            src: HostId(0),
+            dst: HostId(1),
+            size: 1_500,
+            src_conn: 5,
+            dst_conn: 6,
+            class: 0,
+        }
     }
 
     #[test]

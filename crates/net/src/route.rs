@@ -131,6 +131,10 @@ impl Edges {
 /// The name of a node by its place in the graph.
 fn name(plan: &Blueprint, node: usize) -> String {
     let hosts = plan.hosts.len();
-    let name = if node < hosts { plan.hosts.get(node) } else { plan.switches.get(node - hosts) };
+    let name = if node < hosts {
+        plan.hosts.get(node)
+    } else {
+        plan.switches.get(node - hosts).map(|s| &s.name)
+    };
     name.cloned().unwrap_or_default()
 }

@@ -69,6 +69,11 @@ impl Marker {
     pub(crate) fn new(spec: &MarkSpec, line: &Line) -> Self {
         match *spec {
             MarkSpec::None => Self::DropTail(droptail::DropTail),
+            // Refused by `check` until they are built.
+            MarkSpec::StepDequeue { .. }
+            | MarkSpec::Red(_)
+            | MarkSpec::CoDel(_)
+            | MarkSpec::Pi(_) => Self::DropTail(droptail::DropTail),
             MarkSpec::Step { k, not_ect } => Self::Step(step::Step::new(k, not_ect)),
             MarkSpec::Phantom { k, gamma, not_ect } => {
                 let (rate, overhead) = (line.rate(), line.overhead());

@@ -38,7 +38,10 @@ impl Admission {
     pub(crate) fn new(spec: &BufferSpec) -> Self {
         match *spec {
             BufferSpec::Static(size) => Self::Static(static_::Static::new(size)),
-            BufferSpec::Unlimited => Self::Unlimited(unlimited::Unlimited),
+            // Refused by `check` until it is built.
+            BufferSpec::Dynamic { .. } | BufferSpec::Unlimited => {
+                Self::Unlimited(unlimited::Unlimited)
+            }
         }
     }
 }

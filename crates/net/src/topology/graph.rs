@@ -108,7 +108,7 @@ pub fn graph(graph: &Graph) -> Result<Blueprint, BlueprintError> {
     });
     Ok(Blueprint {
         hosts: graph.hosts.clone(),
-        switches: graph.switches.clone(),
+        switches: graph.switches.iter().cloned().map(Into::into).collect(),
         links: links.into_iter().map(|(_, _, spec)| spec).collect(),
         ..Blueprint::default()
     })

@@ -83,7 +83,15 @@ pub(crate) fn build(plan: &Blueprint) -> Network {
 /// An ECT(0) packet number `seq`.
 pub(crate) fn packet(src: u32, dst: u32, size: u32, seq: u32) -> Packet {
     let segment = Segment { seq: SeqNum::new(seq), ecn: Ecn::Ect0, ..Segment::default() };
-    Packet { segment, src: HostId(src), dst: HostId(dst), size, src_conn: seq, dst_conn: !seq }
+    Packet {
+        segment,
+        src: HostId(src),
+        dst: HostId(dst),
+        size,
+        src_conn: seq,
+        dst_conn: !seq,
+        class: 0,
+    }
 }
 
 pub(crate) fn ps(ps: u64) -> Instant {

@@ -19,5 +19,7 @@ pub(super) fn write(out: &mut Text, buffer: &BufferSpec) {
     match buffer {
         BufferSpec::Unlimited => out.text("buffer", "unlimited"),
         BufferSpec::Static(count) => out.text("buffer", show(*count)),
+        // No key makes it yet.
+        BufferSpec::Dynamic { .. } => {}
     }
 }

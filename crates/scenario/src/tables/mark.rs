@@ -88,5 +88,7 @@ pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
             out.text("gamma", gamma);
             out.text("not-ect", drop(not_ect));
         }
+        // No key makes these yet.
+        MarkSpec::StepDequeue { .. } | MarkSpec::Red(_) | MarkSpec::CoDel(_) | MarkSpec::Pi(_) => {}
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> SwitchPort {
     let buffer = buffer::read(&mut r);
     let (buffer_at, count_in_service) = (r.at("buffer"), r.bool("count-in-service"));
     let (mark, k_at) = mark::read(&mut file.table(&MARK));
-    SwitchPort { port: PortSpec { buffer, mark, count_in_service }, buffer_at, k_at }
+    SwitchPort { port: PortSpec { buffer, mark, count_in_service, classes: None }, buffer_at, k_at }
 }
 
 /// Writes both out.
