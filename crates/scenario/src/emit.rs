@@ -195,6 +195,8 @@ fn parameter(out: &mut Text, param: &Param, args: &Args) {
                 out.text(param.name, rate);
             }
         }
+        ParamKind::Parts { .. } => out.text(param.name, args.parts(param.name).unwrap_or_default()),
+        ParamKind::Distribution(_) | ParamKind::File | ParamKind::Optional(_) => {}
         ParamKind::Choice(_) => out.text(param.name, args.choice(param.name).unwrap_or_default()),
         ParamKind::Size | ParamKind::SizeOrUnlimited => match args.size(param.name) {
             Some(size) => out.text(param.name, size),

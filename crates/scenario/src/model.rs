@@ -5,9 +5,8 @@
 
 use lowtide_host::{ClockSpec, Disturbance, NicSpec};
 use lowtide_net::{Framing, PortSpec};
-use lowtide_traffic::Flow;
-use lowtide_traffic::workload::{self, Args};
-use lowtide_units::{Bytes, Duration, Rate};
+use lowtide_traffic::workload::{self, Args, HostFacts, Refusal, Site, Traffic};
+use lowtide_units::{Bytes, Duration, Instant, Rate};
 
 use crate::host_tables;
 use crate::hosts::resolve;
@@ -100,9 +99,9 @@ pub(crate) struct TrafficGroup {
 }
 
 impl TrafficGroup {
-    /// The flows, made anew each time: a sweep would hold a million of them per point otherwise.
-    pub(crate) fn flows(&self) -> Vec<Flow> {
-        (self.workload.flows)(&self.args)
+    /// The traffic, made anew each time: a sweep would hold a million flows per point otherwise.
+    pub(crate) fn traffic(&self, site: &Site) -> Result<Traffic, Refusal> {
+        (self.workload.traffic)(&self.args, site)
     }
 }
 
@@ -197,6 +196,19 @@ impl Model {
     }
 
     /// How many hosts there are.
+    /// What workloads may know of a run with this seed.
+    pub(crate) fn site(&self, seed: u64) -> Site {
+        let dumbbell = self.topology.kind == TopologyKind::Dumbbell;
+        let facts = |group: &HostGroup, i: u32| HostFacts {
+            name: format!("{}.{i}", group.name),
+            rate: self.topology.rate,
+            rack: u32::from(dumbbell && group.right),
+        };
+        let mut groups: Vec<&HostGroup> = self.hosts.iter().collect();
+        groups.sort_by_key(|g| g.range.first);
+        let hosts = groups.iter().flat_map(|g| (0..g.range.count).map(|i| facts(g, i)));
+        Site { seed, end: Instant::ZERO + self.run.duration, hosts: hosts.collect() }
+    }
     pub(crate) fn host_count(&self) -> u32 {
         self.hosts.iter().map(|g| g.range.end()).max().unwrap_or(0)
     }
@@ -403,8 +415,10 @@ impl<'a, 's> File<'a, '_, 's> {
                 hosts.unwrap_or_default()
             };
             let (sources, destinations) = (list(from), list(to));
-            let args = Args { group: index as u16, sources, destinations, values };
-            out.push(TrafficGroup { name: name.to_owned(), to_at, start_at, workload, args });
+            let name = name.to_owned();
+            let args =
+                Args { group: index as u16, name: name.clone(), sources, destinations, values };
+            out.push(TrafficGroup { name, to_at, start_at, workload, args });
         }
         out
     }
