@@ -2,9 +2,10 @@
 
 use lowtide_host::{End, HostSetup, ProbePlan, Setup};
 use lowtide_tcp::Config;
+use lowtide_traffic::Flow;
 
 use crate::flows;
-use crate::model::{Model, TrafficGroup};
+use crate::model::Model;
 use crate::network;
 
 /// What all seeds of a scheme at a point share.
@@ -25,7 +26,11 @@ impl Case {
             let config = self.configs[usize::from(group)].clone();
             Some(HostSetup { group, config, clock: hosts.clock, nic: hosts.nic })
         });
-        let sizes = flows::groups(model);
+        let site = model.site(seed);
+        // What is refused was complained of by `check`.
+        let traffic = model.traffic.iter().map(|g| g.traffic(&site).unwrap_or_default().flows);
+        let made: Vec<Vec<Flow>> = traffic.collect();
+        let sizes = flows::groups(model, &made);
         let traced = model.probes.trace.iter().filter_map(|(t, _)| flows::resolve(t, &sizes).ok());
         Setup {
             seed,
@@ -34,7 +39,7 @@ impl Case {
             network: network::blueprint(model),
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),
-            flows: model.traffic.iter().flat_map(TrafficGroup::flows).collect(),
+            flows: made.into_iter().flatten().collect(),
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
             disturbance: model.disturbance,
             probes: ProbePlan {

@@ -17,10 +17,10 @@ use crate::value::show;
 
 /// Checks one point under one scheme; `configs` has one configuration per host group.
 pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
-    let flows: Vec<Vec<Flow>> = model.traffic.iter().map(TrafficGroup::flows).collect();
+    let flows = made(model, complaints);
     times(model, &flows, complaints);
-    traffic(model, &flows, complaints);
-    traced(model, complaints);
+    sides(model, complaints);
+    traced(model, &flows, complaints);
     packets(model, configs, complaints);
     if !model.run.allow_mismatch {
         peers(model, &flows, configs, complaints);
@@ -54,11 +54,11 @@ fn times(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
     }
 }
 
-fn traced(model: &Model, complaints: &mut Complaints<'_>) {
+fn traced(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
     if model.probes.trace.is_empty() {
         return;
     }
-    let groups = flows::groups(model);
+    let groups = flows::groups(model, flows);
     for (text, at) in &model.probes.trace {
         if let Err((message, help)) = flows::resolve(text, &groups) {
             complaints.add(*at, message, help);
@@ -66,15 +66,20 @@ fn traced(model: &Model, complaints: &mut Complaints<'_>) {
     }
 }
 
-fn traffic(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
-    for (group, flows) in model.traffic.iter().zip(flows) {
-        // A workload leaves out what would go from a host to itself.
-        if flows.is_empty() || flows.len() as u64 != group.args.count("count") {
-            let message = format!("[traffic.{}] sends from a host to itself", group.name);
-            let help = "name another host in `to`".to_owned();
-            complaints.add(group.to_at, message, Some(help));
+/// The flows of each group with the first seed; complains of what a workload refuses.
+fn made(model: &Model, complaints: &mut Complaints<'_>) -> Vec<Vec<Flow>> {
+    let site = model.site(model.run.first_seed);
+    let mut flows = |group: &TrafficGroup| match group.traffic(&site) {
+        Ok(traffic) => traffic.flows,
+        Err(refusal) => {
+            complaints.add(group.to_at, refusal.message, refusal.help);
+            Vec::new()
         }
-    }
+    };
+    model.traffic.iter().map(&mut flows).collect()
+}
+
+fn sides(model: &Model, complaints: &mut Complaints<'_>) {
     if model.topology.kind == TopologyKind::Dumbbell {
         for right in [false, true] {
             if model.hosts.iter().all(|g| g.right != right) {

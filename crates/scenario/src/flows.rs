@@ -3,12 +3,15 @@
 
 use std::ops::Range;
 
+use lowtide_traffic::Flow;
+
 use crate::error::suggest;
 use crate::model::Model;
 
 /// The traffic groups of a scenario, each with how many flows it has.
-pub(crate) fn groups(model: &Model) -> Vec<(String, u32)> {
-    model.traffic.iter().map(|g| (g.name.clone(), g.flows().len() as u32)).collect()
+pub(crate) fn groups(model: &Model, flows: &[Vec<Flow>]) -> Vec<(String, u32)> {
+    let sizes = flows.iter().map(|flows| flows.len() as u32);
+    model.traffic.iter().map(|g| g.name.clone()).zip(sizes).collect()
 }
 
 /// The numbers of the flows that `text` names among the flows of `groups` (names and numbers of flows,

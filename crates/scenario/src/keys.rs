@@ -112,6 +112,8 @@ impl Key {
             ParamKind::Time => Ty::Time { positive: false },
             ParamKind::Rate => Ty::Rate,
             ParamKind::Choice(names) => Ty::Name(Names::Fixed(names)),
+            ParamKind::Parts { min, max } => Ty::Parts { min, max },
+            ParamKind::Distribution(_) | ParamKind::File | ParamKind::Optional(_) => Ty::Text,
         };
         let default = param.default.map_or(Required, Is);
         Self { name: param.name, ty, default, doc: param.doc }

@@ -5,9 +5,8 @@
 
 use lowtide_host::{ClockSpec, Disturbance, NicSpec};
 use lowtide_net::{BufferSpec, Framing, MarkSpec, PortSpec};
-use lowtide_traffic::Flow;
-use lowtide_traffic::workload::{self, Args};
-use lowtide_units::{Bytes, Duration, Parts, Rate};
+use lowtide_traffic::workload::{self, Args, HostFacts, Refusal, Site, Traffic};
+use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
 
 use crate::range::HostRange;
 use crate::settings::Setting;
@@ -111,9 +110,9 @@ pub(crate) struct TrafficGroup {
 }
 
 impl TrafficGroup {
-    /// The flows, made anew each time: a sweep would hold a million of them per point otherwise.
-    pub(crate) fn flows(&self) -> Vec<Flow> {
-        (self.workload.flows)(&self.args)
+    /// The traffic, made anew each time: a sweep would hold a million flows per point otherwise.
+    pub(crate) fn traffic(&self, site: &Site) -> Result<Traffic, Refusal> {
+        (self.workload.traffic)(&self.args, site)
     }
 }
 
@@ -164,6 +163,19 @@ impl Model {
     }
 
     /// How many hosts there are.
+    /// What workloads may know of a run with this seed.
+    pub(crate) fn site(&self, seed: u64) -> Site {
+        let dumbbell = self.topology.kind == TopologyKind::Dumbbell;
+        let facts = |group: &HostGroup, i: u32| HostFacts {
+            name: format!("{}.{i}", group.name),
+            rate: self.topology.rate,
+            rack: u32::from(dumbbell && group.right),
+        };
+        let mut groups: Vec<&HostGroup> = self.hosts.iter().collect();
+        groups.sort_by_key(|g| g.range.first);
+        let hosts = groups.iter().flat_map(|g| (0..g.range.count).map(|i| facts(g, i)));
+        Site { seed, end: Instant::ZERO + self.run.duration, hosts: hosts.collect() }
+    }
     pub(crate) fn host_count(&self) -> u32 {
         self.hosts.iter().map(|g| g.range.end()).max().unwrap_or(0)
     }

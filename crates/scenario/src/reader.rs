@@ -205,6 +205,13 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
             ParamKind::Rate => {
                 ParamValue::Rate(self.rate(param.name).unwrap_or(Rate::from_gbps(1)))
             }
+            ParamKind::Parts { min, .. } => {
+                ParamValue::Parts(self.parts(param.name).unwrap_or(min))
+            }
+            ParamKind::Distribution(_) | ParamKind::File | ParamKind::Optional(_) => {
+                self.text(param.name);
+                ParamValue::Off
+            }
             ParamKind::Choice(names) => {
                 let chosen = self.text(param.name);
                 let chosen = names.iter().find(|n| Some(**n) == chosen.as_deref());

@@ -2,11 +2,16 @@
 //! they are written. Knows no transport.
 
 mod asker;
+pub mod cdf;
 mod deal;
 mod flow;
 mod source;
+pub mod table;
+#[cfg(test)]
+mod testing;
 pub mod workload;
 
 pub use asker::{Asker, Asks};
+pub use cdf::Cdf;
 pub use flow::{Flow, FlowId};
 pub use source::Source;

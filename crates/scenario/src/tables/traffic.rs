@@ -43,8 +43,9 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, hosts: &[HostGroup]) -> Vec<Traf
             hosts.unwrap_or_default()
         };
         let (sources, destinations) = (list(from), list(to));
-        let args = Args { group: index as u16, sources, destinations, values };
         let name = named.name.to_owned();
+        let group = index as u16;
+        let args = Args { group, name: name.clone(), sources, destinations, values };
         out.push(TrafficGroup { name, to_at, start_at, workload, args });
     }
     out
@@ -77,6 +78,8 @@ fn parameter(out: &mut Text, param: &Param, args: &Args) {
                 out.text(param.name, rate);
             }
         }
+        ParamKind::Parts { .. } => out.text(param.name, args.parts(param.name).unwrap_or_default()),
+        ParamKind::Distribution(_) | ParamKind::File | ParamKind::Optional(_) => {}
         ParamKind::Choice(_) => out.text(param.name, args.choice(param.name).unwrap_or_default()),
         ParamKind::Size | ParamKind::SizeOrUnlimited => match args.size(param.name) {
             Some(size) => out.text(param.name, size),

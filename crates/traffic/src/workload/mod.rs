@@ -1,13 +1,17 @@
 //! Workloads: rules by which flows are made. One file per workload, found by name.
 
 mod api;
+mod param;
+mod refusal;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod on_off;
 pub mod rate_limited;
 pub mod transfers;
 // lowtide:registry end
 
-pub use api::{Args, Entry, Param, ParamKind, ParamValue};
+pub use api::{Args, Ends, Entry, HostFacts, Site, Traffic};
+pub use param::{Param, ParamKind, ParamValue, UserFile};
+pub use refusal::{MOST_CONNECTIONS, MOST_QUERIES, Refusal};
 
 /// Every workload, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
