@@ -1,11 +1,12 @@
-//! The applications: a client that sends a flow's bytes and closes, a server that reads everything.
+//! The connections of a run: their numbers, what the driver keeps of each, and how far each is.
 //!
-//! Each flow has two connections with fixed numbers, so that a packet can carry both as steering
-//! hints and no host needs a table of the others.
+//! Each connection has two sides with fixed numbers, so that a packet can carry both as steering hints
+//! and no host needs a table of the others. First come the flows ([`lowtide_traffic::Flow`]): the
+//! client sends the flow's bytes and closes, the server reads everything. Then come the connections of
+//! askers ([`crate::ask`]): the client sends requests, and the server answers.
 
 use lowtide_tcp::{CloseReason, ConnId, Info};
-use lowtide_traffic::Flow;
-use lowtide_units::Instant;
+use lowtide_units::{Bytes, Instant};
 
 use crate::signals::Signals;
 
@@ -15,8 +16,8 @@ pub(crate) const SERVER_PORT: u16 = 5001;
 /// As good as endless: 2^60 B take a century at 3 Tbit/s.
 pub(crate) const BACKLOG: u64 = 1 << 60;
 
-/// A connection of the run: twice the flow for the client's, plus one for the server's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// One side of a connection: twice its number for the client's, plus one for the server's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Side(u32);
 
 impl Side {
@@ -35,14 +36,14 @@ impl Side {
     pub(crate) const fn is_client(self) -> bool {
         self.0.is_multiple_of(2)
     }
-    /// The other end of the same flow.
+    /// The other end of the same connection.
     pub(crate) const fn peer(self) -> Self {
         Self(self.0 ^ 1)
     }
 }
 
 /// What the driver keeps of one connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Handle {
     /// The host that holds it.
     pub(crate) host: u32,
@@ -51,14 +52,30 @@ pub(crate) struct Handle {
     /// When its one pending timer event comes; far future without one.
     pub(crate) armed: Instant,
     /// What it showed when it was released.
-    pub(crate) last: Option<Info>,
+    pub(crate) last: Option<Box<Info>>,
 }
 
-/// One flow as it goes on.
+impl Handle {
+    /// A side at `host` that is not open.
+    pub(crate) const fn at(host: u32) -> Self {
+        Self { host, conn: None, armed: Instant::FAR_FUTURE, last: None }
+    }
+}
+
+/// One connection as it goes on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
-    pub(crate) flow: Flow,
-    /// When it really started, jitter included.
+    /// Index of the traffic group.
+    pub(crate) group: u16,
+    /// It is an asker's: the server sends the data. Else the client does.
+    pub(crate) answers: bool,
+    /// The host that opens it.
+    pub(crate) client: u32,
+    /// The host that it is opened to.
+    pub(crate) server: u32,
+    /// Bytes of data; `None` where no number ends it.
+    pub(crate) size: Option<Bytes>,
+    /// When the application opens it, jitter included; far future for one that nobody has asked for.
     pub(crate) start: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) delivered: u64,
@@ -71,8 +88,50 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// A connection from `client` to `server` of which nothing has happened yet.
+    pub(crate) fn new(group: u16, client: u32, server: u32, size: Option<Bytes>) -> Self {
+        Self {
+            group,
+            answers: false,
+            client,
+            server,
+            size,
+            start: Instant::FAR_FUTURE,
+            established: None,
+            delivered: 0,
+            delivered_in_warmup: 0,
+            delivered_at: None,
+            ports: (0, SERVER_PORT),
+            failed: None,
+            signals: Signals::default(),
+        }
+    }
+
+    /// This side of it sends the data.
+    #[inline]
+    pub(crate) const fn sends(&self, side: Side) -> bool {
+        side.is_client() != self.answers
+    }
+
+    /// The side of it that sends the data, for connection `number`, and the host there.
+    pub(crate) const fn sender(&self, number: u32) -> (Side, u32) {
+        let client = Side::client(number);
+        if self.answers { (client.peer(), self.server) } else { (client, self.client) }
+    }
+
+    /// The receiving application has got everything below `upto`.
+    pub(crate) fn note_delivered(&mut self, now: Instant, upto: u64, warm: Instant) {
+        self.delivered = upto;
+        if now < warm {
+            self.delivered_in_warmup = upto;
+        }
+        if self.size.is_some_and(|s| upto >= s.as_u64()) {
+            self.delivered_at.get_or_insert(now);
+        }
+    }
+
     /// Nothing more is to be waited for.
     pub(crate) fn is_over(&self) -> bool {
-        self.flow.size.is_none() || self.delivered_at.is_some() || self.failed.is_some()
+        self.size.is_none() || self.delivered_at.is_some() || self.failed.is_some()
     }
 }

@@ -23,21 +23,21 @@ pub(crate) struct Delays {
 
 #[derive(Debug)]
 struct Watched {
-    flow: u32,
+    sender: Side,
     /// Full segments that arrived and are not acknowledged at the sender: their end, how they waited.
     waits: VecDeque<(SeqNum, Duration)>,
 }
 
 impl Delays {
-    /// Compares `flows` (ascending), or none.
-    pub(crate) fn new(on: bool, flows: &[u32]) -> Self {
-        let flows = if on { flows } else { &[] };
-        let flows = flows.iter().map(|flow| Watched { flow: *flow, waits: VecDeque::new() });
+    /// Compares the flows that these sides (ascending) send, or none.
+    pub(crate) fn new(on: bool, senders: &[Side]) -> Self {
+        let senders = if on { senders } else { &[] };
+        let flows = senders.iter().map(|s| Watched { sender: *s, waits: VecDeque::new() });
         Self { flows: flows.collect(), rows: Vec::new() }
     }
 
     fn find(&self, side: Side) -> Option<usize> {
-        self.flows.binary_search_by_key(&(side.flow() as u32), |w| w.flow).ok()
+        self.flows.binary_search_by_key(&side.flow(), |w| w.sender.flow()).ok()
     }
 
     /// This connection belongs to a flow that is compared.
@@ -48,11 +48,10 @@ impl Delays {
 
     /// A segment has come to `conn`, the receiver of the data.
     pub(crate) fn on_data(&mut self, side: Side, delivery: &Delivery, conn: Option<&Connection>) {
-        let (Some(at), Some(conn)) = (self.find(side).filter(|_| !side.is_client()), conn) else {
-            return;
-        };
+        let (Some(at), Some(conn)) = (self.find(side), conn) else { return };
         let seg = &delivery.packet.segment;
         if let Some(watched) = self.flows.get_mut(at)
+            && watched.sender != side
             && seg.payload_len >= conn.info().mss
         {
             watched.waits.push_back((seg.seq_end(), delivery.waited));
@@ -67,8 +66,11 @@ impl Delays {
         seg: &Segment,
         conn: Option<&Connection>,
     ) {
-        let Some(at) = self.find(side).filter(|_| side.is_client()) else { return };
+        let Some(at) = self.find(side) else { return };
         let (Some(watched), Some(conn)) = (self.flows.get_mut(at), conn) else { return };
+        if watched.sender != side {
+            return;
+        }
         let (mut sum, mut n) = (Duration::ZERO, 0);
         while let Some((end, waited)) = watched.waits.front().copied() {
             if seg.ack.before(end) {
@@ -80,7 +82,12 @@ impl Delays {
         }
         let told = seg.options.delay().is_some_and(|stamps| stamps.echo().is_some());
         if let Some(computed) = conn.info().queueing_delay.filter(|_| told && n > 0) {
-            self.rows.push(DelayRow { at: now, flow: watched.flow, computed, actual: sum / n });
+            self.rows.push(DelayRow {
+                at: now,
+                flow: side.flow() as u32,
+                computed,
+                actual: sum / n,
+            });
         }
     }
 

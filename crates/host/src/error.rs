@@ -22,6 +22,13 @@ pub enum RunError {
         /// The flow.
         flow: usize,
     },
+    /// An asker cannot be run.
+    Asker {
+        /// The asker.
+        asker: usize,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
 }
 
 impl fmt::Display for RunError {
@@ -31,6 +38,7 @@ impl fmt::Display for RunError {
             Self::HostCount { network, settings } => {
                 write!(f, "the network has {network} hosts, but {settings} have settings")
             }
+            Self::Asker { asker, problem } => write!(f, "asker {asker}: {problem}"),
             Self::FlowEnds { flow } => {
                 write!(f, "flow {flow} must go from one host of the network to another")
             }

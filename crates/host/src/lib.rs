@@ -5,7 +5,10 @@
 //! to one host and talk to each other by packets only.
 
 mod aggregate;
+mod answer;
 mod app;
+mod ask;
+mod askers;
 mod bucket;
 mod calibration;
 pub mod clock;
@@ -17,11 +20,13 @@ mod noise;
 mod outcome;
 mod paths;
 mod probe;
+mod query;
 mod results;
 mod run;
 mod setup;
 mod signals;
 mod trace;
+mod transfer;
 mod world;
 mod writer;
 
@@ -31,8 +36,8 @@ pub use error::RunError;
 pub use nic::{AggregationSpec, NicSpec};
 pub use noise::{DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST};
 pub use outcome::{
-    Counts, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueLevel,
-    QueueRecord, QueueSample,
+    Counts, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueryRecord,
+    QueueLevel, QueueRecord, QueueSample,
 };
 pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};

@@ -10,7 +10,7 @@ use crate::trace::Trace;
 pub enum EndReason {
     /// Its time was up.
     Time,
-    /// All flows with a size were delivered.
+    /// All flows with a size were delivered, and all askers were answered (or both failed).
     Done,
     /// Nothing was pending any more.
     Idle,
@@ -47,15 +47,19 @@ pub struct FlowRecord {
     pub id: u32,
     /// Index of the traffic group.
     pub group: u16,
+    /// A connection of an asker: the server, to which it was opened, sends the data. In a flow proper the
+    /// client does.
+    pub answers: bool,
     /// Sending host.
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Client's port.
+    /// Sender's port.
     pub src_port: u16,
-    /// Server's port.
+    /// Receiver's port.
     pub dst_port: u16,
-    /// Bytes asked for; `None` for a backlogged flow.
+    /// Bytes asked for; `None` for a backlogged flow, and for a connection that stays open from query to
+    /// query.
     pub size: Option<u64>,
     /// When the application opened the connection.
     pub start: Instant,
@@ -125,6 +129,41 @@ pub struct FlowRecord {
     pub status: FlowStatus,
     /// Why it failed, when it did.
     pub error: Option<&'static str>,
+}
+
+/// One query: a request to each of some servers at once, and their answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueryRecord {
+    /// Index of the traffic group.
+    pub group: u16,
+    /// Index into [`crate::Setup::askers`].
+    pub asker: u32,
+    /// Number of the query, from zero for each asker.
+    pub number: u32,
+    /// The host that asks.
+    pub client: u32,
+    /// How many servers it asks.
+    pub fan_out: u32,
+    /// When the client asks; a connection that has yet to be opened is opened after this, and with jitter
+    /// a request leaves later.
+    pub start: Instant,
+    /// When the last byte of the last answer reached the client's application.
+    pub end: Option<Instant>,
+    /// Bytes of all its answers.
+    pub bytes: u64,
+    /// Whether all answers were there in time; `None` without a deadline, or where the run ended before it.
+    pub deadline_met: Option<bool>,
+    /// Retransmission timeouts of its connections, at either end, from request to answer. Where queries
+    /// share a connection at the same time, a timeout is counted for each.
+    pub timeouts: u64,
+    /// Payload bytes that its connections sent more than once; as for `timeouts`.
+    pub retx_bytes: u64,
+    /// How it ended: failed when a connection did before its answer was there.
+    pub status: FlowStatus,
+    /// Why it failed, when it did.
+    pub error: Option<&'static str>,
+    /// It began before the warm-up was over.
+    pub in_warmup: bool,
 }
 
 /// Time or arrivals at one length of a queue.
@@ -245,8 +284,11 @@ pub struct Outcome {
     pub ended: Instant,
     /// Why.
     pub reason: EndReason,
-    /// One row per flow, in order of flow number.
+    /// One row per flow, in order of flow number: the flows of the setup, then the connections of askers
+    /// that were opened.
     pub flows: Vec<FlowRecord>,
+    /// One row per query that was begun, by asker, then number.
+    pub queries: Vec<QueryRecord>,
     /// One row per output queue.
     pub queues: Vec<QueueRecord>,
     /// Sampled senders, by time then flow.

@@ -23,7 +23,9 @@ impl World<'_> {
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         let Some(conn) = node.endpoint.conn(id) else { return };
         let mut signals = match self.flows.get_mut(side.flow()) {
-            Some(progress) if side.is_client() && now >= self.warm => Some(&mut progress.signals),
+            Some(progress) if progress.sends(side) && now >= self.warm => {
+                Some(&mut progress.signals)
+            }
             _ => None,
         };
         while let Some(transmit) = conn.poll_transmit(now) {
@@ -88,8 +90,9 @@ impl World<'_> {
         if now >= self.warm
             && let Some(progress) = self.flows.get_mut(side.flow())
         {
+            let sends = progress.sends(side);
             let (signals, segment) = (&mut progress.signals, &delivery.packet.segment);
-            if side.is_client() { signals.heard(segment) } else { signals.arrived(segment) }
+            if sends { signals.heard(segment) } else { signals.arrived(segment) }
         }
         if let Some(moderator) = &mut node.moderator {
             if let Some(at) = moderator.push(now, *delivery) {

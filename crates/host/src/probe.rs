@@ -5,14 +5,15 @@ use lowtide_net::Network;
 use lowtide_tcp::Connection;
 use lowtide_units::{Instant, Probe, Unit};
 
+use crate::app::{Progress, Side};
 use crate::outcome::{ProbeRow, QueueSample};
-use crate::setup::Setup;
+use crate::setup::ProbePlan;
 
 /// Which flows and ports are sampled, and what was seen.
 #[derive(Debug, Default)]
 pub(crate) struct Sampler {
-    /// Flow numbers, ascending.
-    pub(crate) flows: Vec<u32>,
+    /// The sending sides of the flows, ascending.
+    pub(crate) senders: Vec<Side>,
     /// Port numbers of switches, ascending; the position in [`crate::Outcome::queues`] is the same.
     ports: Vec<u32>,
     pub(crate) rows: Vec<ProbeRow>,
@@ -38,23 +39,23 @@ pub(crate) fn alpha(conn: &Connection) -> Option<u64> {
 }
 
 impl Sampler {
-    pub(crate) fn new(setup: &Setup, net: &Network) -> Self {
-        let plan = &setup.probes;
-        let mut flows = Vec::new();
+    pub(crate) fn new(plan: &ProbePlan, flows: &[Progress], net: &Network) -> Self {
+        let mut senders = Vec::new();
         for group in &plan.groups {
-            let of_group = setup.flows.iter().enumerate().filter(|(_, f)| f.group == *group);
-            flows.extend(of_group.take(plan.flows_per_group as usize).map(|(i, _)| i as u32));
+            let of_group = flows.iter().zip(0..).filter(|(f, _)| f.group == *group);
+            let sender = |(f, i): (&Progress, u32)| f.sender(i).0;
+            senders.extend(of_group.take(plan.flows_per_group as usize).map(sender));
         }
-        flows.sort_unstable();
+        senders.sort_unstable();
         let ports = net.ports().enumerate().filter(|(_, p)| plan.queues && p.at_switch);
-        Self { flows, ports: ports.map(|(i, _)| i as u32).collect(), ..Self::default() }
+        Self { senders, ports: ports.map(|(i, _)| i as u32).collect(), ..Self::default() }
     }
 
-    pub(crate) fn sample_sender(&mut self, now: Instant, flow: u32, conn: &Connection) {
+    pub(crate) fn sample_sender(&mut self, now: Instant, side: Side, conn: &Connection) {
         let info = conn.info();
         self.rows.push(ProbeRow {
             at: now,
-            flow,
+            flow: side.flow() as u32,
             cwnd: info.snd_cwnd,
             ssthresh: info.snd_ssthresh,
             srtt: info.srtt,

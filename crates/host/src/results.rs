@@ -1,10 +1,10 @@
 //! From the end of a run to its rows.
 
 use lowtide_sim::Digest;
-use lowtide_tcp::{DelayMode, EcnMode, Info, switches};
+use lowtide_tcp::{DelayMode, EcnMode, switches};
 use lowtide_units::{Bytes, Duration, Instant};
 
-use crate::app::{Progress, Side};
+use crate::app::Progress;
 use crate::node::Node;
 use crate::outcome::{EndReason, FlowRecord, FlowStatus, Outcome, QueueLevel, QueueRecord};
 use crate::world::World;
@@ -12,6 +12,7 @@ use crate::world::World;
 pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -> Outcome {
     world.net.finish(ended);
     let flows = (0..world.flows.len() as u32).filter_map(|i| flow_record(&mut world, i)).collect();
+    let queries = world.query_rows(ended);
     let queues = world.net.ports().map(|p| queue_record(&p)).collect();
     let entities = core::iter::once(world.net.digest()).chain(world.nodes.iter().map(Node::digest));
     let digest = Digest::combine(entities);
@@ -23,6 +24,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         ended,
         reason,
         flows,
+        queries,
         queues,
         probes: world.sampler.rows,
         delays: world.delays.rows(),
@@ -51,37 +53,38 @@ fn count_memory(world: &mut World<'_>) {
     }
 }
 
-/// The connection as it is, or as it was when it was released.
-fn look(world: &mut World<'_>, side: Side) -> Option<Info> {
-    let handle = world.handles.get(side.index() as usize)?;
-    let Some(id) = handle.conn else { return handle.last };
-    let node = world.nodes.get_mut(handle.host as usize)?;
-    node.endpoint.conn(id).map(|c| c.info())
-}
-
+/// `None` for a connection that no query asked for.
 fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
-    let client = look(world, Side::client(id));
-    let server = look(world, Side::client(id).peer());
     let progress: Progress = *world.flows.get(id as usize)?;
-    let flow = progress.flow;
-    let sender = &world.nodes.get(flow.src as usize)?.config;
-    let receiver = &world.nodes.get(flow.dst as usize)?.config;
+    if progress.start == Instant::FAR_FUTURE {
+        return None;
+    }
+    let (side, src) = progress.sender(id);
+    let (sender, receiver) = (world.info(side), world.info(side.peer()));
+    let dst = if progress.answers { progress.client } else { progress.server };
+    let opener = &world.nodes.get(progress.client as usize)?.config;
+    let sending = &world.nodes.get(src as usize)?.config;
+    let receiving = &world.nodes.get(dst as usize)?.config;
+    let (client_port, server_port) = progress.ports;
+    let (src_port, dst_port) =
+        if progress.answers { (server_port, client_port) } else { (client_port, server_port) };
     let status = match (progress.delivered_at, progress.failed) {
         (Some(_), _) => FlowStatus::Complete,
         (None, Some(_)) => FlowStatus::Failed,
         (None, None) => FlowStatus::Unfinished,
     };
-    let counters = client.map(|c| c.counters).unwrap_or_default();
-    let mode = client.map_or(EcnMode::Off, |c| c.ecn);
-    let guesses = client.map(|c| c.delack).unwrap_or_default();
+    let counters = sender.map(|s| s.counters).unwrap_or_default();
+    let mode = sender.map_or(EcnMode::Off, |s| s.ecn);
+    let guesses = sender.map(|s| s.delack).unwrap_or_default();
     Some(FlowRecord {
         id,
-        group: flow.group,
-        src: flow.src,
-        dst: flow.dst,
-        src_port: progress.ports.0,
-        dst_port: progress.ports.1,
-        size: flow.size.map(Bytes::as_u64),
+        group: progress.group,
+        answers: progress.answers,
+        src,
+        dst,
+        src_port,
+        dst_port,
+        size: progress.size.map(Bytes::as_u64),
         start: progress.start,
         established: progress.established,
         delivered_at: progress.delivered_at,
@@ -92,28 +95,28 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         rto_count: counters.rto_count,
         fast_retransmits: counters.fast_retransmits,
         ecn_reductions: counters.ecn_reductions,
-        delack_timeouts: server.map_or(0, |s| u64::from(s.delack_timeouts)),
-        delack_time: server.map_or(Duration::ZERO, |s| s.delack_time),
+        delack_timeouts: receiver.map_or(0, |s| u64::from(s.delack_timeouts)),
+        delack_time: receiver.map_or(Duration::ZERO, |s| s.delack_time),
         delack_found: u64::from(guesses.found),
         delack_missed: u64::from(guesses.missed),
         delack_imagined: u64::from(guesses.imagined),
         delay_reductions: counters.delay_reductions,
         heard_ce_bytes: counters.delivered_ce,
         signals: progress.signals,
-        marked_bytes: server.map_or(0, |s| s.marked_bytes),
-        received_bytes: server.map_or(0, |s| s.received_bytes),
-        srtt: client.and_then(|c| c.srtt),
-        mss: client.map(|c| c.mss),
-        cc: sender.cc,
-        feedback: sender.feedback,
-        ack: receiver.ack,
+        marked_bytes: receiver.map_or(0, |s| s.marked_bytes),
+        received_bytes: receiver.map_or(0, |s| s.received_bytes),
+        srtt: sender.and_then(|s| s.srtt),
+        mss: sender.map(|s| s.mss),
+        cc: sending.cc,
+        feedback: sending.feedback,
+        ack: receiving.ack,
         ecn: mode != EcnMode::Off,
-        ecn_wish: switches::get_text(sender, "ecn").unwrap_or_default(),
+        ecn_wish: switches::get_text(opener, "ecn").unwrap_or_default(),
         ecn_mode: mode.name(),
-        feedback_used: mode.feedback(sender.feedback),
-        ack_used: server.map_or(EcnMode::Off, |s| s.ecn).ack(receiver.ack),
-        delay_option: client.is_some_and(|c| c.delay == DelayMode::On),
-        cc_used: client.map_or(sender.cc, |c| c.cc),
+        feedback_used: mode.feedback(sending.feedback),
+        ack_used: receiver.map_or(EcnMode::Off, |s| s.ecn).ack(receiving.ack),
+        delay_option: sender.is_some_and(|s| s.delay == DelayMode::On),
+        cc_used: sender.map_or(sending.cc, |s| s.cc),
         status,
         error: progress.failed.map(lowtide_tcp::CloseReason::name),
     })

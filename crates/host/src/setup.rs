@@ -2,7 +2,7 @@
 
 use lowtide_net::Blueprint;
 use lowtide_tcp::Config;
-use lowtide_traffic::Flow;
+use lowtide_traffic::{Asker, Flow};
 use lowtide_units::Duration;
 
 use crate::clock::ClockSpec;
@@ -13,14 +13,15 @@ use crate::nic::NicSpec;
 pub struct End {
     /// At the latest.
     pub at: Duration,
-    /// Already when every flow with a size has been delivered.
+    /// Already when every flow with a size has been delivered and the last query of every asker is
+    /// complete. What has failed is not waited for.
     pub when_done: bool,
 }
 
 /// What the seed moves. All zero gives a run that does not depend on the seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Disturbance {
-    /// Each flow starts up to this much later, uniformly.
+    /// Each flow, and each asker with all its queries, starts up to this much later, uniformly.
     pub start_jitter: Duration,
     /// Each packet waits up to this much longer before a host handles it, uniformly; order is kept.
     pub host_jitter: Duration,
@@ -77,6 +78,9 @@ pub struct Setup {
     pub host_groups: Vec<String>,
     /// The flows.
     pub flows: Vec<Flow>,
+    /// The clients that ask servers. Their connections have the flow numbers after the last of `flows`, asker
+    /// by asker: one per server where they stay open, else one per query and server that it goes to.
+    pub askers: Vec<Asker>,
     /// Names of the traffic groups.
     pub traffic_groups: Vec<String>,
     /// What the seed moves.

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use lowtide_net::{HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler, Seed};
-use lowtide_tcp::{CloseReason, ConnId, Event};
-use lowtide_units::{Bytes, Instant};
+use lowtide_tcp::{ConnId, Connection, Info};
+use lowtide_units::Instant;
 
-use crate::app::{BACKLOG, Handle, Progress, SERVER_PORT, Side};
+use crate::app::{Handle, Progress, SERVER_PORT, Side};
+use crate::askers::Askers;
 use crate::delays::Delays;
 use crate::error::RunError;
 use crate::node::{Node, address};
 use crate::outcome::Counts;
 use crate::probe::Sampler;
 use crate::setup::Setup;
-use crate::signals::Signals;
 use crate::trace::Tracer;
 use crate::writer::Writer;
 
@@ -22,22 +22,27 @@ use crate::writer::Writer;
 const TIMER: u8 = 1;
 const FLOW_START: u8 = 2;
 const PROBE: u8 = 3;
-const WRITE: u8 = 4;
+pub(crate) const WRITE: u8 = 4;
 /// A host's burst control lets packets go.
 pub(crate) const SEND: u8 = 5;
 /// A host's NIC interrupts.
 pub(crate) const INTERRUPT: u8 = 6;
 /// A host's aggregates have waited long enough.
 pub(crate) const FLUSH: u8 = 7;
+/// A client asks.
+pub(crate) const ASK: u8 = 8;
 
 pub(crate) struct World<'a> {
     pub(crate) setup: &'a Setup,
     pub(crate) net: Network,
     pub(crate) nodes: Vec<Node>,
+    /// Connections by number: the flows, then those of askers.
     pub(crate) flows: Vec<Progress>,
+    /// Their sides.
     pub(crate) handles: Vec<Handle>,
+    pub(crate) askers: Askers,
     /// By flow; empty when every flow is written at once.
-    writers: Vec<Option<Box<Writer>>>,
+    pub(crate) writers: Vec<Option<Box<Writer>>>,
     pub(crate) sampler: Sampler,
     pub(crate) delays: Delays,
     pub(crate) tracer: Option<Box<Tracer>>,
@@ -46,7 +51,7 @@ pub(crate) struct World<'a> {
     pub(crate) ready: Vec<Packet>,
     pub(crate) warm: Instant,
     pub(crate) end: Instant,
-    /// Flows with a size that are neither delivered nor failed.
+    /// Flows with a size that are neither delivered nor failed, and askers with queries to go.
     unfinished: usize,
     /// All of them are, and the run ends for that.
     done: bool,
@@ -66,6 +71,7 @@ impl lowtide_sim::World for World<'_> {
             SEND => self.send_paced(now, entity.index(), sched),
             INTERRUPT => self.interrupt(now, entity.index(), sched),
             FLUSH => self.flush(now, entity.index(), sched),
+            ASK => self.ask(now, entity.index(), sched),
             _ => self.probe(now, sched),
         }
     }
@@ -93,46 +99,37 @@ impl<'a> World<'a> {
         let endpoint_seed = if disturbance.ports { setup.seed } else { 0 };
         let node = |(h, i)| Node::new(i, h, net.framing(HostId(i)), setup.seed, endpoint_seed);
         let nodes = setup.hosts.iter().zip(0_u32..).map(node).collect();
-        let flows: Vec<Progress> = setup
-            .flows
-            .iter()
-            .enumerate()
-            .map(|(i, flow)| {
-                let mut rng = Seed::derive(setup.seed, "flow", i as u64, "start jitter").rng();
-                Progress {
-                    flow: *flow,
-                    start: flow.start + rng.duration_below(disturbance.start_jitter),
-                    established: None,
-                    delivered: 0,
-                    delivered_in_warmup: 0,
-                    delivered_at: None,
-                    ports: (0, SERVER_PORT),
-                    failed: None,
-                    signals: Signals::default(),
-                }
-            })
-            .collect();
-        let writers = flows.iter().zip(0..);
-        let mut writers: Vec<_> =
-            writers.map(|(f, id)| Writer::new(&f.flow, f.start, setup.seed, id)).collect();
+        let flow = |(flow, id): (&lowtide_traffic::Flow, u64)| {
+            let mut rng = Seed::derive(setup.seed, "flow", id, "start jitter").rng();
+            let start = flow.start + rng.duration_below(disturbance.start_jitter);
+            Progress { start, ..Progress::new(flow.group, flow.src, flow.dst, flow.size) }
+        };
+        let mut flows: Vec<Progress> = setup.flows.iter().zip(0..).map(flow).collect();
+        let writers = flows.iter().zip(&setup.flows).zip(0..);
+        let writer =
+            |((p, flow), id): ((&Progress, _), _)| Writer::new(flow, p.start, setup.seed, id);
+        let mut writers: Vec<_> = writers.map(writer).collect();
         if writers.iter().all(Option::is_none) {
             writers.clear();
         }
-        let handle = |host| Handle { host, conn: None, armed: Instant::FAR_FUTURE, last: None };
-        let handles = setup.flows.iter().flat_map(|f| [handle(f.src), handle(f.dst)]).collect();
-        let sampler = Sampler::new(setup, &net);
-        let delays = Delays::new(setup.probes.delays, &sampler.flows);
+        let askers = Askers::new(setup, &mut flows)?;
+        let sides = flows.iter().flat_map(|p| [p.client, p.server]);
+        let handles = sides.map(Handle::at).collect();
+        let sampler = Sampler::new(&setup.probes, &flows, &net);
+        let delays = Delays::new(setup.probes.delays, &sampler.senders);
         if setup.probes.delays {
             net.measure_waits();
         }
-        let tracer = Tracer::new(setup, &mut net);
-        let unfinished = flows.iter().filter(|f| !f.is_over()).count();
+        let tracer = Tracer::new(&setup.probes.trace, &flows, &mut net);
+        let unfinished =
+            flows.iter().filter(|f| !f.answers && !f.is_over()).count() + askers.busy();
         Ok(Self {
             setup,
             net,
             nodes,
             flows,
             handles,
+            askers,
             writers,
             sampler,
             delays,
@@ -147,39 +144,26 @@ impl<'a> World<'a> {
     }
 
     pub(crate) fn prime(&mut self, sched: &mut Scheduler) {
-        for (i, flow) in self.flows.iter().enumerate() {
-            sched.at(flow.start, Entity::new(FLOW_START, i as u32));
+        for (flow, i) in self.flows.iter().zip(0..).filter(|(f, _)| !f.answers) {
+            sched.at(flow.start, Entity::new(FLOW_START, i));
+        }
+        for (start, i) in self.askers.starts().zip(0..) {
+            sched.at(start, Entity::new(ASK, i));
         }
         if self.setup.probes.interval.is_some() {
             sched.at(Instant::ZERO, Entity::new(PROBE, 0));
         }
     }
 
-    fn start_flow(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
-        let side = Side::client(index);
-        let Some(progress) = self.flows.get_mut(index as usize) else { return };
-        let (src, dst) = (progress.flow.src, progress.flow.dst);
-        let Some(node) = self.nodes.get_mut(src as usize) else { return };
-        let config = Arc::clone(&node.config);
-        let opened = node.endpoint.connect(now, node.address, 0, address(dst), SERVER_PORT, config);
-        let Ok(id) = opened else {
-            // Out of ephemeral ports: the flow fails and says so.
-            progress.failed = Some(CloseReason::Aborted);
-            self.one_is_over();
-            return;
-        };
+    /// The client's side of a connection opens it; `None` without a free port.
+    pub(crate) fn open(&mut self, now: Instant, side: Side) -> Option<ConnId> {
+        let progress = self.flows.get_mut(side.flow())?;
+        let node = self.nodes.get_mut(progress.client as usize)?;
+        let (config, remote) = (Arc::clone(&node.config), address(progress.server));
+        let opened = node.endpoint.connect(now, node.address, 0, remote, SERVER_PORT, config);
+        let id = opened.ok()?;
         if let Some(conn) = node.endpoint.conn(id) {
             progress.ports.0 = conn.ports().0;
-            if let Some(Some(writer)) = self.writers.get_mut(index as usize) {
-                if let Some(next) = writer.write(now, conn) {
-                    sched.at(next, Entity::new(WRITE, index));
-                }
-            } else {
-                conn.send(progress.flow.size.map_or(BACKLOG, Bytes::as_u64));
-                if progress.flow.size.is_some() {
-                    conn.close();
-                }
-            }
         }
         if let Some(handle) = self.handles.get_mut(side.index() as usize) {
             handle.conn = Some(id);
@@ -187,35 +171,20 @@ impl<'a> World<'a> {
         if let Some(tracer) = &mut self.tracer {
             tracer.opened();
         }
-        self.serve(now, side, id, sched);
+        Some(id)
     }
 
-    /// The application of a flow writes more.
-    fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
-        let side = Side::client(index);
-        let Some(handle) = self.handles.get(side.index() as usize) else { return };
-        let Some(id) = handle.conn else { return };
-        let Some(Some(writer)) = self.writers.get_mut(index as usize) else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
-        let Some(conn) = node.endpoint.conn(id) else { return };
-        if let Some(next) = writer.write(now, conn) {
-            sched.at(next, Entity::new(WRITE, index));
-        }
-        self.serve(now, side, id, sched);
+    /// A connection of the host of that side.
+    pub(crate) fn conn(&mut self, side: Side, id: ConnId) -> Option<&mut Connection> {
+        let handle = self.handles.get(side.index() as usize)?;
+        self.nodes.get_mut(handle.host as usize)?.endpoint.conn(id)
     }
 
-    /// A writer that waits for acknowledgements may have got them.
-    fn resume_writer(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
-        if !side.is_client() {
-            return;
-        }
-        let Some(Some(writer)) = self.writers.get_mut(side.flow()) else { return };
-        let Some(handle) = self.handles.get(side.index() as usize) else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
-        let Some(conn) = node.endpoint.conn(id) else { return };
-        if let Some(next) = writer.acknowledged(now, conn) {
-            sched.at(next, Entity::new(WRITE, side.flow() as u32));
-        }
+    /// The connection of a side as it is, or as it was when it was released.
+    pub(crate) fn info(&mut self, side: Side) -> Option<Info> {
+        let handle = self.handles.get(side.index() as usize)?;
+        let Some(id) = handle.conn else { return handle.last.as_deref().copied() };
+        self.conn(side, id).map(|c| c.info())
     }
 
     fn timer(&mut self, now: Instant, side: Side, sched: &mut Scheduler) {
@@ -230,11 +199,11 @@ impl<'a> World<'a> {
         let Some(conn) = node.endpoint.conn(id) else { return };
         if conn.poll_timeout().is_some_and(|at| at <= now) {
             let before = conn.rto_count();
-            let counters = self.tracer.is_some().then(|| conn.info().counters);
+            let seen = self.tracer.is_some().then(|| conn.info());
             conn.handle_timeout(now);
             let timed_out = conn.rto_count() > before;
-            if let Some((tracer, counters)) = self.tracer.as_mut().zip(counters) {
-                tracer.timer(side, &counters, &conn.info().counters);
+            if let Some((tracer, seen)) = self.tracer.as_mut().zip(seen) {
+                tracer.timer(&seen, &conn.info());
             }
             if timed_out {
                 node.note_timeout(now, side.index());
@@ -247,7 +216,7 @@ impl<'a> World<'a> {
 
     /// Everything that follows a change of a connection: events, transmissions, the timer.
     pub(crate) fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
-        let over = self.drain_events(now, side, id);
+        let over = self.drain_events(now, side, id, sched);
         if !self.writers.is_empty() {
             self.resume_writer(now, side, id, sched);
         }
@@ -262,47 +231,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The application's turn. True when the connection can be released.
-    fn drain_events(&mut self, now: Instant, side: Side, id: ConnId) -> bool {
-        let Some(progress) = self.flows.get_mut(side.flow()) else { return false };
-        let Some(handle) = self.handles.get(side.index() as usize) else { return false };
-        let Some(conn) = self.nodes.get_mut(handle.host as usize).and_then(|n| n.endpoint.conn(id))
-        else {
-            return false;
-        };
-        let was_over = progress.is_over();
-        let mut over = false;
-        while let Some(event) = conn.poll_event() {
-            match event {
-                Event::Established if side.is_client() => progress.established = Some(now),
-                Event::Readable { upto } if !side.is_client() => {
-                    conn.read(upto);
-                    progress.delivered = upto;
-                    if now < self.warm {
-                        progress.delivered_in_warmup = upto;
-                    }
-                    if progress.flow.size.is_some_and(|s| upto >= s.as_u64()) {
-                        progress.delivered_at.get_or_insert(now);
-                    }
-                }
-                // The server has nothing of its own to send.
-                Event::PeerClosed => conn.close(),
-                Event::Closed(reason) => {
-                    over = true;
-                    if reason != CloseReason::Normal && progress.delivered_at.is_none() {
-                        progress.failed.get_or_insert(reason);
-                    }
-                }
-                Event::Established | Event::Readable { .. } | Event::Writable => {}
-            }
-        }
-        if !was_over && progress.is_over() {
-            self.one_is_over();
-        }
-        over
-    }
-
-    fn one_is_over(&mut self) {
+    /// A flow or an asker has nothing more to wait for.
+    pub(crate) fn one_is_over(&mut self) {
         self.unfinished = self.unfinished.saturating_sub(1);
         self.done = self.unfinished == 0 && self.setup.end.when_done;
     }
@@ -338,7 +268,7 @@ impl<'a> World<'a> {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         if let Some(conn) = node.endpoint.conn(id) {
-            handle.last = Some(conn.info());
+            handle.last = Some(Box::new(conn.info()));
         }
         node.endpoint.release(now, id);
         handle.conn = None;
@@ -346,16 +276,14 @@ impl<'a> World<'a> {
 
     fn probe(&mut self, now: Instant, sched: &mut Scheduler) {
         let Some(interval) = self.setup.probes.interval else { return };
-        for i in 0..self.sampler.flows.len() {
-            let Some(&flow) = self.sampler.flows.get(i) else { break };
-            let Some(handle) = self.handles.get(Side::client(flow).index() as usize) else {
-                continue;
-            };
+        for i in 0..self.sampler.senders.len() {
+            let Some(&side) = self.sampler.senders.get(i) else { break };
+            let Some(handle) = self.handles.get(side.index() as usize) else { continue };
             let Some(id) = handle.conn else { continue };
             if let Some(conn) =
                 self.nodes.get_mut(handle.host as usize).and_then(|n| n.endpoint.conn(id))
             {
-                self.sampler.sample_sender(now, flow, conn);
+                self.sampler.sample_sender(now, side, conn);
             }
         }
         self.sampler.sample_queues(now, &mut self.net);

@@ -54,6 +54,7 @@ fn long_flows(n: u32, m: u32, arithmetic: &str) -> Outcome {
                 source: Source::AtOnce,
             })
             .collect(),
+        askers: Vec::new(),
         traffic_groups: vec!["long".into()],
         disturbance: Disturbance {
             start_jitter: Duration::from_us(100),

@@ -62,6 +62,7 @@ fn long_flows(n: u32, config: &Config) -> Setup {
                 source: Source::AtOnce,
             })
             .collect(),
+        askers: Vec::new(),
         traffic_groups: vec!["long".into()],
         disturbance: Disturbance {
             start_jitter: Duration::from_us(200),

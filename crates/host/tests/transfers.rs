@@ -2,15 +2,9 @@
 
 mod common;
 
-use common::{config, flow, outcome, port, star_setup};
+use common::{config, crossing, flow, outcome, port, star_setup};
 use lowtide_host::{Disturbance, EndReason, FlowStatus, ProbePlan, RunError, run};
-use lowtide_units::{Bytes, Duration, Instant, Rate};
-
-/// One packet of `ip_bytes` over two links of the star, store and forward.
-fn crossing(ip_bytes: u64) -> Duration {
-    let line = Rate::from_gbps(1).serialization(Bytes::new(ip_bytes + 38));
-    (line + Duration::from_us(20)) * 2
-}
+use lowtide_units::{Duration, Instant};
 
 #[test]
 fn a_one_segment_transfer_takes_exactly_what_the_links_take() {

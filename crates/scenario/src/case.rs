@@ -2,7 +2,7 @@
 
 use lowtide_host::{End, HostSetup, ProbePlan, Setup};
 use lowtide_tcp::Config;
-use lowtide_traffic::Flow;
+use lowtide_traffic::workload::Traffic;
 
 use crate::flows;
 use crate::model::Model;
@@ -28,10 +28,15 @@ impl Case {
         });
         let site = model.site(seed);
         // What is refused was complained of by `check`.
-        let traffic = model.traffic.iter().map(|g| g.traffic(&site).unwrap_or_default().flows);
-        let made: Vec<Vec<Flow>> = traffic.collect();
+        let made: Vec<Traffic> =
+            model.traffic.iter().map(|g| g.traffic(&site).unwrap_or_default()).collect();
         let sizes = flows::groups(model, &made);
         let traced = model.probes.trace.iter().filter_map(|(t, _)| flows::resolve(t, &sizes).ok());
+        let (mut flows, mut askers) = (Vec::new(), Vec::new());
+        for traffic in made {
+            flows.extend(traffic.flows);
+            askers.extend(traffic.askers);
+        }
         Setup {
             seed,
             end: End { at: model.run.duration, when_done: model.run.end_done },
@@ -39,7 +44,8 @@ impl Case {
             network: network::blueprint(model),
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),
-            flows: made.into_iter().flatten().collect(),
+            flows,
+            askers,
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
             disturbance: model.disturbance,
             probes: ProbePlan {

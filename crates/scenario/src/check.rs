@@ -3,7 +3,7 @@
 
 use lowtide_net::{BufferSpec, Count, MarkSpec, PortSpec};
 use lowtide_tcp::{Config, CwrRule, EcnMode, EcnWish, ack, cc, feedback};
-use lowtide_traffic::Flow;
+use lowtide_traffic::workload::Traffic;
 use lowtide_units::Instant;
 
 use crate::complaints::Complaints;
@@ -17,17 +17,17 @@ use crate::value::show;
 
 /// Checks one point under one scheme; `configs` has one configuration per host group.
 pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
-    let flows = made(model, complaints);
-    times(model, &flows, complaints);
+    let made = made(model, complaints);
+    times(model, &made, complaints);
     sides(model, complaints);
-    traced(model, &flows, complaints);
+    traced(model, &made, complaints);
     packets(model, configs, complaints);
     if !model.run.allow_mismatch {
-        peers(model, &flows, configs, complaints);
+        peers(model, &made, configs, complaints);
     }
 }
 
-fn times(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
+fn times(model: &Model, made: &[Traffic], complaints: &mut Complaints<'_>) {
     let run = &model.run;
     if run.warmup >= run.duration {
         let message = format!(
@@ -36,16 +36,17 @@ fn times(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
         );
         complaints.add(run.warmup_at, message, Some("warm up for less, or run longer".to_owned()));
     }
-    let sized = flows.iter().flatten().any(|f| f.size.is_some());
-    let empty = flows.iter().any(Vec::is_empty);
+    let sized =
+        made.iter().any(|t| !t.askers.is_empty() || t.flows.iter().any(|f| f.size.is_some()));
+    let empty = made.iter().any(|t| t.flows.is_empty() && t.askers.is_empty());
     if run.end_done && !sized && !empty {
         let message = "every flow is unlimited, so the run can never end by `done`";
         let help = "write `end = \"duration\"` in [run], or give a flow a size";
         complaints.add(run.end_at, message, Some(help.to_owned()));
     }
-    for (group, flows) in model.traffic.iter().zip(flows) {
+    for (group, made) in model.traffic.iter().zip(made) {
         let late = |start: Instant| start.since_start() >= run.duration;
-        let Some(flow) = flows.iter().find(|f| late(f.start)) else { continue };
+        let Some(flow) = made.flows.iter().find(|f| late(f.start)) else { continue };
         let message = format!(
             "flows of [traffic.{}] start at {}, but the run ends at {}",
             group.name, flow.start, run.duration
@@ -54,11 +55,11 @@ fn times(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
     }
 }
 
-fn traced(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
+fn traced(model: &Model, made: &[Traffic], complaints: &mut Complaints<'_>) {
     if model.probes.trace.is_empty() {
         return;
     }
-    let groups = flows::groups(model, flows);
+    let groups = flows::groups(model, made);
     for (text, at) in &model.probes.trace {
         if let Err((message, help)) = flows::resolve(text, &groups) {
             complaints.add(*at, message, help);
@@ -67,16 +68,16 @@ fn traced(model: &Model, flows: &[Vec<Flow>], complaints: &mut Complaints<'_>) {
 }
 
 /// The flows of each group with the first seed; complains of what a workload refuses.
-fn made(model: &Model, complaints: &mut Complaints<'_>) -> Vec<Vec<Flow>> {
+fn made(model: &Model, complaints: &mut Complaints<'_>) -> Vec<Traffic> {
     let site = model.site(model.run.first_seed);
-    let mut flows = |group: &TrafficGroup| match group.traffic(&site) {
-        Ok(traffic) => traffic.flows,
+    let mut make = |group: &TrafficGroup| match group.traffic(&site) {
+        Ok(traffic) => traffic,
         Err(refusal) => {
             complaints.add(group.to_at, refusal.message, refusal.help);
-            Vec::new()
+            Traffic::default()
         }
     };
-    model.traffic.iter().map(&mut flows).collect()
+    model.traffic.iter().map(&mut make).collect()
 }
 
 fn sides(model: &Model, complaints: &mut Complaints<'_>) {
@@ -187,9 +188,9 @@ fn queue(
 }
 
 /// Whether each receiver serves the senders that send to it.
-fn peers(model: &Model, flows: &[Vec<Flow>], configs: &[Config], complaints: &mut Complaints<'_>) {
-    for (traffic, flows) in model.traffic.iter().zip(flows) {
-        for (from, to) in pairs(model, flows) {
+fn peers(model: &Model, made: &[Traffic], configs: &[Config], complaints: &mut Complaints<'_>) {
+    for (traffic, made) in model.traffic.iter().zip(made) {
+        for (from, to) in pairs(model, made) {
             let (sender, receiver) = (&configs[from], &configs[to]);
             let (from, to) = (&model.hosts[from], &model.hosts[to]);
             let agreed = sender.ecn.asks() && receiver.ecn != EcnWish::Off;
@@ -249,15 +250,22 @@ fn peers(model: &Model, flows: &[Vec<Flow>], configs: &[Config], complaints: &mu
     }
 }
 
-/// The pairs of host groups between which flows go, each once.
-fn pairs(model: &Model, flows: &[Flow]) -> Vec<(usize, usize)> {
+/// The pairs of host groups between which flows, requests or answers go, each once.
+fn pairs(model: &Model, made: &Traffic) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::new();
-    for flow in flows {
+    let mut add = |from: u32, to: u32| {
         let group = |host| model.group_of(host).map(|(index, _)| usize::from(index));
-        if let (Some(from), Some(to)) = (group(flow.src), group(flow.dst))
+        if let (Some(from), Some(to)) = (group(from), group(to))
             && !out.contains(&(from, to))
         {
             out.push((from, to));
+        }
+    };
+    made.flows.iter().for_each(|f| add(f.src, f.dst));
+    for asker in &made.askers {
+        for server in &asker.servers {
+            add(asker.client, *server);
+            add(*server, asker.client);
         }
     }
     out

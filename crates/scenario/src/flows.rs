@@ -3,15 +3,36 @@
 
 use std::ops::Range;
 
-use lowtide_traffic::Flow;
+use lowtide_traffic::workload::Traffic;
+use lowtide_traffic::{Asker, Asks};
 
 use crate::error::suggest;
 use crate::model::Model;
 
-/// The traffic groups of a scenario, each with how many flows it has.
-pub(crate) fn groups(model: &Model, flows: &[Vec<Flow>]) -> Vec<(String, u32)> {
-    let sizes = flows.iter().map(|flows| flows.len() as u32);
-    model.traffic.iter().map(|g| g.name.clone()).zip(sizes).collect()
+/// The traffic groups of a scenario, each with how many flows it has. The connections of askers have the
+/// numbers after the last flow, so that groups of askers stand behind all others.
+pub(crate) fn groups(model: &Model, made: &[Traffic]) -> Vec<(String, u32)> {
+    let names = || model.traffic.iter().map(|g| g.name.clone());
+    let flows = names().zip(made.iter().map(|t| t.flows.len() as u32));
+    let asked = names().zip(made.iter().map(|t| t.askers.iter().map(connections).sum()));
+    let some = |group: &(String, u32)| group.1 > 0;
+    flows.filter(some).chain(asked.filter(some)).collect()
+}
+
+/// How many connections an asker has in all.
+pub(crate) fn connections(asker: &Asker) -> u32 {
+    if asker.standing {
+        return asker.servers.len() as u32;
+    }
+    queries(asker).saturating_mul(asker.fan_out)
+}
+
+/// How many queries an asker makes in all.
+pub(crate) fn queries(asker: &Asker) -> u32 {
+    match &asker.asks {
+        Asks::Closed { queries, .. } => *queries,
+        Asks::At(times) => times.len() as u32,
+    }
 }
 
 /// The numbers of the flows that `text` names among the flows of `groups` (names and numbers of flows,

@@ -17,10 +17,9 @@ pub use rows::{
     Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
 };
 
-use crate::app::Side;
+use crate::app::{Progress, Side};
 use crate::node::address;
 use crate::probe::alpha;
-use crate::setup::Setup;
 
 /// What is kept of one side while the trace goes on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,15 +54,16 @@ pub(crate) struct Tracer {
 
 impl Tracer {
     /// `None` when nothing is to be traced. Flows that the run does not have are left out.
-    pub(crate) fn new(setup: &Setup, net: &mut Network) -> Option<Box<Self>> {
-        let mut ids: Vec<u32> = setup.probes.trace.clone();
+    pub(crate) fn new(wanted: &[u32], all: &[Progress], net: &mut Network) -> Option<Box<Self>> {
+        let mut ids: Vec<u32> = wanted.to_vec();
         ids.sort_unstable();
         ids.dedup();
         let ends = |id: u32| {
-            let flow = setup.flows.get(id as usize)?;
-            Some(TracedFlow { id, client: address(flow.src), server: address(flow.dst) })
+            let conn = all.get(id as usize)?;
+            Some(TracedFlow { id, client: address(conn.client), server: address(conn.server) })
         };
         let flows: Vec<TracedFlow> = ids.into_iter().filter_map(ends).collect();
+        let answers_from = all.iter().take_while(|p| !p.answers).count() as u32;
         let most = flows.last()?.id as usize;
         let mut place = vec![None; most + 1];
         for (i, flow) in flows.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Tracer {
             last: vec![None; flows.len()],
             trigger: Trigger::default(),
             cause: 0,
-            trace: Trace { flows, ..Trace::default() },
+            trace: Trace { flows, answers_from, ..Trace::default() },
         }))
     }
 
@@ -112,20 +112,20 @@ impl Tracer {
         }
     }
 
-    /// A timer of `side` fired, between these counters.
-    pub(crate) fn timer(&mut self, side: Side, before: &Counters, after: &Counters) {
+    /// A timer of a side fired, between these looks at it.
+    pub(crate) fn timer(&mut self, before: &Info, after: &Info) {
         self.cause = 0;
-        self.trigger = if after.rto_count > before.rto_count {
+        let (was, is) = (&before.counters, &after.counters);
+        self.trigger = if is.rto_count > was.rto_count {
             Trigger::Rto
-        } else if after.loss_probes > before.loss_probes {
+        } else if is.loss_probes > was.loss_probes {
             Trigger::LossProbe
-        } else if after.fast_retransmits > before.fast_retransmits {
+        } else if is.fast_retransmits > was.fast_retransmits {
             Trigger::Reordering
-        } else if side.is_client() {
-            Trigger::Timer
-        } else {
-            // Servers only receive: they have no other timer that sends while a flow lasts.
+        } else if after.delack_timeouts > before.delack_timeouts {
             Trigger::DelayedAck
+        } else {
+            Trigger::Timer
         };
     }
 
@@ -177,7 +177,8 @@ impl Tracer {
     pub(crate) fn look(&mut self, at: Instant, side: Side, conn: &Connection) {
         let (trigger, cause) = (self.trigger, self.cause);
         (self.trigger, self.cause) = (Trigger::default(), 0);
-        let Some(place) = self.place(side).filter(|_| side.is_client()) else { return };
+        let sends = side.is_client() != self.trace.answers(side.flow() as u32);
+        let Some(place) = self.place(side).filter(|_| sends) else { return };
         let info = conn.info();
         let (before, counters) = match &self.last[place] {
             Some((row, counters)) => (Some(*row), *counters),

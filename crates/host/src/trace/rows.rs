@@ -12,6 +12,8 @@ use lowtide_wire::Segment;
 pub struct Trace {
     /// The traced flows, ascending.
     pub flows: Vec<TracedFlow>,
+    /// From this number on flows are connections of askers.
+    pub answers_from: u32,
     /// Their segments at both ends.
     pub segments: Vec<SegmentRow>,
     /// Every packet, theirs and others', at each port on their way. [`Passage::src_conn`] is twice the
@@ -21,12 +23,19 @@ pub struct Trace {
     pub senders: Vec<SenderRow>,
 }
 
+impl Trace {
+    /// In that flow, traced or not, the server sends the data: it is a connection of an asker.
+    pub const fn answers(&self, flow: u32) -> bool {
+        flow >= self.answers_from
+    }
+}
+
 /// One traced flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TracedFlow {
     /// Its number.
     pub id: u32,
-    /// The client, which sends the data.
+    /// The client, which opens it and, in a flow proper, sends the data.
     pub client: IpAddr,
     /// The server.
     pub server: IpAddr,

@@ -6,7 +6,7 @@ use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{BufferSpec, Count, Framing, MarkSpec, NotEct, PortSpec};
 use lowtide_tcp::{Config, scheme};
-use lowtide_traffic::{Flow, Source};
+use lowtide_traffic::{Asker, Asks, Flow, Source};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
 /// A port with `buffer` packets that marks above `k`.
@@ -51,6 +51,7 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
             .collect(),
         host_groups: vec!["all".into()],
         flows: Vec::new(),
+        askers: Vec::new(),
         traffic_groups: vec!["flows".into()],
         disturbance: Disturbance::default(),
         probes: ProbePlan::default(),
@@ -68,6 +69,35 @@ pub(crate) fn flow(setup: &Setup, src: u32, size: u64, start: Duration) -> Flow 
         start: Instant::ZERO + start,
         source: Source::AtOnce,
     }
+}
+
+/// The last host asks all others, again and again, over connections that stay open: requests of 200 B,
+/// answers of `answer` bytes.
+pub(crate) fn asker(setup: &Setup, queries: u32, answer: u64) -> Asker {
+    let client = setup.hosts.len() as u32 - 1;
+    Asker {
+        group: 0,
+        client,
+        start: Instant::ZERO,
+        servers: (0..client).collect(),
+        fan_out: client,
+        request: Bytes::new(200),
+        answers: vec![Bytes::new(answer)],
+        asks: Asks::Closed { queries, pause: Duration::ZERO },
+        jitter: Duration::ZERO,
+        deadline: None,
+        standing: true,
+    }
+}
+
+/// One packet of `ip_bytes` over two links of the star, store and forward.
+pub(crate) fn crossing(ip_bytes: u64) -> Duration {
+    (on_line(ip_bytes) + Duration::from_us(20)) * 2
+}
+
+/// The time that such a packet takes on a line of the star.
+pub(crate) fn on_line(ip_bytes: u64) -> Duration {
+    Rate::from_gbps(1).serialization(Bytes::new(ip_bytes + 38))
 }
 
 /// Runs it to its end.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use lowtide_host::{Outcome, SegmentEvent, SegmentRow, SenderRow, TracedFlow};
+use lowtide_host::{Outcome, SegmentEvent, SegmentRow, SenderRow, Trace, TracedFlow};
 use lowtide_net::{Decision, Passage};
 use lowtide_units::Duration;
 use lowtide_wire::{Addresses, Ecn, Flags, SeqNum, packet};
@@ -19,16 +19,17 @@ impl TraceTables {
         };
         let flow = |id: u32| trace.flows.iter().find(|f| f.id == id);
         Self {
-            segments: trace.segments.iter().map(|s| segment_row(s, flow(s.flow))).collect(),
-            hops: trace.passages.iter().map(|p| hop_row(p, name(p.port))).collect(),
+            segments: trace.segments.iter().map(|s| segment_row(s, flow(s.flow), trace)).collect(),
+            hops: trace.passages.iter().map(|p| hop_row(p, name(p.port), trace)).collect(),
             senders: trace.senders.iter().map(sender_row).collect(),
         }
     }
 }
 
-fn segment_row(row: &SegmentRow, flow: Option<&TracedFlow>) -> TraceSegmentRow {
+fn segment_row(row: &SegmentRow, flow: Option<&TracedFlow>, trace: &Trace) -> TraceSegmentRow {
     let s = &row.segment;
     let sent = row.event == SegmentEvent::Sent;
+    let from_sender = row.from_client != trace.answers(row.flow);
     let acks = s.flags.contains(Flags::ACK);
     // A block lies near the acknowledgement that it comes with.
     let near = |at: SeqNum| row.acked.saturating_add_signed(i64::from(at.diff(s.ack)));
@@ -38,7 +39,7 @@ fn segment_row(row: &SegmentRow, flow: Option<&TracedFlow>) -> TraceSegmentRow {
         time_ps: row.at.as_ps(),
         flow: row.flow,
         packet: row.packet,
-        place: if row.from_client == sent { "sender" } else { "receiver" }.to_owned(),
+        place: if from_sender == sent { "sender" } else { "receiver" }.to_owned(),
         event: match row.event {
             SegmentEvent::Sent => "sent",
             SegmentEvent::Received => "received",
@@ -85,13 +86,14 @@ fn header(row: &SegmentRow, flow: &TracedFlow) -> String {
     })
 }
 
-fn hop_row(p: &Passage, name: String) -> TraceHopRow {
+fn hop_row(p: &Passage, name: String, trace: &Trace) -> TraceHopRow {
+    let flow = p.src_conn / 2;
     TraceHopRow {
         time_ps: p.at.as_ps(),
         queue: p.port,
         name,
-        flow: p.src_conn / 2,
-        from_sender: p.src_conn.is_multiple_of(2),
+        flow,
+        from_sender: p.src_conn.is_multiple_of(2) != trace.answers(flow),
         packet: (p.packet > 0).then_some(p.packet),
         size_bytes: p.size,
         verdict: match p.decision {

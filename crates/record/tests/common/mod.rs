@@ -20,6 +20,7 @@ pub(crate) fn setup(seed: u64) -> Setup {
         hosts: Vec::new(),
         host_groups: Vec::new(),
         flows: Vec::new(),
+        askers: Vec::new(),
         traffic_groups: vec!["short".into()],
         disturbance: Disturbance::default(),
         probes: ProbePlan::default(),
@@ -31,6 +32,7 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
     FlowRecord {
         id,
         group: 0,
+        answers: false,
         src: 0,
         dst: 1,
         src_port: 40_000,
@@ -83,6 +85,7 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             flow(1, FlowStatus::Unfinished),
             flow(2, FlowStatus::Failed),
         ],
+        queries: Vec::new(),
         queues: vec![QueueRecord {
             name: "switch0->receiver0".into(),
             at_switch: true,

@@ -1,0 +1,251 @@
+//! All askers of a run, and how far each is: when it asks next, whom, and what its connections carry.
+//!
+//! Contract: the numbers of an asker's connections are known before the run. Where connections stay open
+//! there is one per place in [`Asker::servers`], in that order; else `fan_out` per query, in the order of
+//! queries. What is drawn (servers, jitter) comes from generators of this asker alone.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use lowtide_sim::{Entity, Rng, Seed};
+use lowtide_traffic::{Asker, Asks};
+use lowtide_units::{Duration, Instant};
+
+use crate::answer::Exchange;
+use crate::app::Progress;
+use crate::error::RunError;
+use crate::query::{Query, answer, queries};
+use crate::setup::Setup;
+
+/// All askers of a run.
+#[derive(Debug)]
+pub(crate) struct Askers {
+    pub(crate) list: Vec<Asking>,
+    /// By connection, from the first one of the first asker.
+    exchanges: Vec<Exchange>,
+    /// The number of that connection.
+    first: usize,
+}
+
+/// One asker as it goes on.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    /// Number of its first connection.
+    first: u32,
+    standing: bool,
+    fan_out: u32,
+    /// When it begins, jitter included.
+    start: Instant,
+    /// By how much the start jitter moves its queries.
+    shift: Duration,
+    /// How many queries it makes in all.
+    total: usize,
+    /// Those that have begun, by number.
+    pub(crate) queries: Vec<Query>,
+    /// Of these, queries that are not over.
+    pub(crate) under_way: u32,
+    /// When the next one begins, where that is known.
+    pub(crate) next: Option<Instant>,
+    /// Its connections that stay open have been opened.
+    pub(crate) called: bool,
+    /// Places in the list of servers, shuffled as far as was drawn; empty where a query goes to all.
+    order: Vec<u32>,
+    draw: Rng,
+    jitter: Rng,
+    /// Requests that leave later: when, on which connection, of which query.
+    due: BinaryHeap<Reverse<(Instant, u32, u32)>>,
+}
+
+impl Askers {
+    /// The askers of `setup`, whose connections are added to `flows`.
+    pub(crate) fn new(setup: &Setup, flows: &mut Vec<Progress>) -> Result<Self, RunError> {
+        let mut askers = Self { list: Vec::new(), exchanges: Vec::new(), first: flows.len() };
+        for (spec, index) in setup.askers.iter().zip(0_u32..) {
+            let refuse = |problem| RunError::Asker { asker: index as usize, problem };
+            check(spec, setup.hosts.len(), flows.len()).map_err(refuse)?;
+            let mut asking = Asking::new(setup, spec, index, flows.len() as u32);
+            let progress = |place: u32, size| {
+                let server = spec.servers.get(place as usize).copied().unwrap_or_default();
+                let plain = Progress::new(spec.group, spec.client, server, size);
+                Progress { answers: true, ..plain }
+            };
+            if spec.standing {
+                flows.extend((0..spec.servers.len() as u32).map(|place| progress(place, None)));
+            } else {
+                for query in 0..asking.total as u32 {
+                    asking.shuffle();
+                    let places = (0..spec.fan_out).map(|i| asking.place(i));
+                    flows.extend(places.map(|p| progress(p, Some(answer(spec, query)))));
+                }
+            }
+            let here = flows.len() - askers.first;
+            askers.exchanges.resize_with(here, || Exchange::new(index));
+            askers.list.push(asking);
+        }
+        Ok(askers)
+    }
+
+    /// Askers with queries to make.
+    pub(crate) fn busy(&self) -> usize {
+        self.list.iter().filter(|a| !a.is_over()).count()
+    }
+
+    /// When each begins.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = Instant> {
+        self.list.iter().map(|a| a.start)
+    }
+
+    /// What a connection carries; `None` for one that belongs to no asker.
+    pub(crate) fn exchange(&mut self, connection: usize) -> Option<&mut Exchange> {
+        self.exchanges.get_mut(connection.checked_sub(self.first)?)
+    }
+
+    /// The numbers of all connections.
+    pub(crate) fn connections(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.exchanges.len()
+    }
+}
+
+impl Asking {
+    fn new(setup: &Setup, spec: &Asker, index: u32, first: u32) -> Self {
+        let rng = |purpose| Seed::derive(setup.seed, "asker", u64::from(index), purpose).rng();
+        let shift = rng("start jitter").duration_below(setup.disturbance.start_jitter);
+        let some = (spec.fan_out as usize) < spec.servers.len();
+        let servers = if some { spec.servers.len() as u32 } else { 0 };
+        Self {
+            first,
+            standing: spec.standing,
+            fan_out: spec.fan_out,
+            start: spec.start + shift,
+            shift,
+            total: queries(spec),
+            queries: Vec::new(),
+            under_way: 0,
+            next: Some(Instant::ZERO),
+            called: false,
+            order: (0..servers).collect(),
+            draw: rng("servers"),
+            jitter: rng("jitter"),
+            due: BinaryHeap::new(),
+        }
+        .planned(spec)
+    }
+
+    fn planned(mut self, spec: &Asker) -> Self {
+        self.next = self.time(spec, 0);
+        self
+    }
+
+    /// When query `number` begins, if that depends on no other.
+    fn time(&self, spec: &Asker, number: usize) -> Option<Instant> {
+        match &spec.asks {
+            Asks::Closed { .. } => (number == 0 && self.total > 0).then_some(self.start),
+            Asks::At(times) => times.get(number).map(|at| (*at + self.shift).max(self.start)),
+        }
+    }
+
+    /// All its queries are over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.under_way == 0 && self.queries.len() == self.total
+    }
+
+    /// Its connections that stay open.
+    pub(crate) fn standing(&self, spec: &Asker) -> std::ops::Range<u32> {
+        let n = if self.standing { spec.servers.len() as u32 } else { 0 };
+        self.first..self.first + n
+    }
+
+    /// Begins a query if one is due; its number.
+    pub(crate) fn begin(&mut self, now: Instant, spec: &Asker) -> Option<u32> {
+        if self.next? > now {
+            return None;
+        }
+        let number = self.queries.len() as u32;
+        self.queries.push(Query::new(now, self.fan_out));
+        self.under_way += 1;
+        self.next = self.time(spec, self.queries.len());
+        if self.standing {
+            self.shuffle();
+        }
+        Some(number)
+    }
+
+    /// A query is over: when the next one begins, if it waited for that.
+    pub(crate) fn follow(&mut self, now: Instant, spec: &Asker) -> Option<Instant> {
+        self.under_way -= 1;
+        let Asks::Closed { pause, .. } = spec.asks else { return None };
+        self.next = (self.queries.len() < self.total).then(|| now + pause);
+        self.next
+    }
+
+    /// Draws the servers of a query (Fisher and Yates, as far as needed).
+    fn shuffle(&mut self) {
+        let n = self.order.len();
+        for i in 0..(self.fan_out as usize).min(n) {
+            let j = i + self.draw.below((n - i) as u64) as usize;
+            self.order.swap(i, j);
+        }
+    }
+
+    /// The place in the list of servers of the `i`-th one that was drawn.
+    fn place(&self, i: u32) -> u32 {
+        self.order.get(i as usize).copied().unwrap_or(i)
+    }
+
+    /// The connection of the `i`-th request of `query`, which was begun last.
+    pub(crate) fn connection(&self, query: u32, i: u32) -> u32 {
+        self.first + if self.standing { self.place(i) } else { query * self.fan_out + i }
+    }
+
+    /// A request will leave within `jitter`; when.
+    pub(crate) fn put_off(
+        &mut self,
+        now: Instant,
+        jitter: Duration,
+        connection: u32,
+        query: u32,
+    ) -> Instant {
+        let at = now + self.jitter.duration_below(jitter);
+        self.due.push(Reverse((at, connection, query)));
+        at
+    }
+
+    /// Takes a request that leaves now: its connection and its query.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<(u32, u32)> {
+        let Reverse((at, connection, query)) = *self.due.peek()?;
+        if at > now {
+            return None;
+        }
+        self.due.pop();
+        Some((connection, query))
+    }
+}
+
+fn check(spec: &Asker, hosts: usize, connections: usize) -> Result<(), &'static str> {
+    let exists = |host: &u32| (*host as usize) < hosts;
+    let servers = spec.servers.len();
+    let more = if spec.standing {
+        servers as u64
+    } else {
+        (queries(spec) as u64).saturating_mul(u64::from(spec.fan_out))
+    };
+    let all = more.saturating_add(connections as u64).saturating_mul(2);
+    let falls = |times: &Vec<Instant>| times.windows(2).any(|w| w[0] > w[1]);
+    if !exists(&spec.client) || !spec.servers.iter().all(exists) {
+        Err("its client and its servers must be hosts of the network")
+    } else if spec.servers.contains(&spec.client) {
+        Err("its client cannot be among its servers")
+    } else if spec.fan_out == 0 || spec.fan_out as usize > servers {
+        Err("a query must go to at least one of its servers and at most to all")
+    } else if spec.request.as_u64() == 0 {
+        Err("a request must have at least one byte")
+    } else if spec.answers.is_empty() || spec.answers.iter().any(|a| a.as_u64() == 0) {
+        Err("every answer must have at least one byte, and there must be one")
+    } else if matches!(&spec.asks, Asks::At(times) if falls(times)) {
+        Err("the times of its queries must not fall")
+    } else if all > u64::from(Entity::MAX_INDEX) {
+        Err("a run has at most 134 million connections")
+    } else {
+        Ok(())
+    }
+}

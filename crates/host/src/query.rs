@@ -1,0 +1,114 @@
+//! Queries as they go on, and the rows that they leave.
+
+use lowtide_tcp::{CloseReason, Info};
+use lowtide_traffic::Asker;
+use lowtide_units::{Bytes, Instant};
+
+use crate::outcome::{FlowStatus, QueryRecord};
+
+/// What a connection has gone through, both sides together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Suffered {
+    timeouts: u64,
+    retx_bytes: u64,
+}
+
+impl Suffered {
+    /// One side adds what it shows.
+    pub(crate) fn add(&mut self, side: &Info) {
+        self.timeouts += side.counters.rto_count;
+        self.retx_bytes += side.counters.bytes_retrans;
+    }
+
+    /// What has come since `before`.
+    pub(crate) const fn since(self, before: Self) -> Self {
+        Self {
+            timeouts: self.timeouts.saturating_sub(before.timeouts),
+            retx_bytes: self.retx_bytes.saturating_sub(before.retx_bytes),
+        }
+    }
+}
+
+/// One query.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Query {
+    start: Instant,
+    end: Option<Instant>,
+    /// Answers that are neither there nor given up.
+    missing: u32,
+    suffered: Suffered,
+    failed: Option<CloseReason>,
+}
+
+impl Query {
+    pub(crate) fn new(start: Instant, fan_out: u32) -> Self {
+        let suffered = Suffered::default();
+        Self { start, end: None, missing: fan_out, suffered, failed: None }
+    }
+
+    /// A request of it has cost that much so far.
+    pub(crate) const fn suffer(&mut self, more: Suffered) {
+        self.suffered.timeouts += more.timeouts;
+        self.suffered.retx_bytes += more.retx_bytes;
+    }
+
+    /// An answer is there at `now`, or never comes for a reason. True when it was the last one.
+    pub(crate) fn settle(&mut self, now: Instant, lost: Option<CloseReason>) -> bool {
+        self.failed = self.failed.or(lost);
+        self.missing = self.missing.saturating_sub(1);
+        let over = self.missing == 0;
+        if over && self.failed.is_none() {
+            self.end = Some(now);
+        }
+        over
+    }
+
+    /// Its row, in a run that was warm and that ended at these times.
+    pub(crate) fn record(
+        &self,
+        spec: &Asker,
+        (asker, number): (u32, u32),
+        (warm, ended): (Instant, Instant),
+    ) -> QueryRecord {
+        let deadline_met = spec.deadline.and_then(|deadline| match self.end {
+            Some(end) => Some(end.saturating_since(self.start) <= deadline),
+            None if self.failed.is_some() => Some(false),
+            None => (ended.saturating_since(self.start) > deadline).then_some(false),
+        });
+        let status = match (self.end, self.failed) {
+            (Some(_), _) => FlowStatus::Complete,
+            (None, Some(_)) => FlowStatus::Failed,
+            (None, None) => FlowStatus::Unfinished,
+        };
+        QueryRecord {
+            group: spec.group,
+            asker,
+            number,
+            client: spec.client,
+            fan_out: spec.fan_out,
+            start: self.start,
+            end: self.end,
+            bytes: answer(spec, number).as_u64() * u64::from(spec.fan_out),
+            deadline_met,
+            timeouts: self.suffered.timeouts,
+            retx_bytes: self.suffered.retx_bytes,
+            status,
+            error: self.failed.map(CloseReason::name),
+            in_warmup: self.start < warm,
+        }
+    }
+}
+
+/// Bytes of each answer of that query.
+pub(crate) fn answer(spec: &Asker, query: u32) -> Bytes {
+    let turn = (query as usize).checked_rem(spec.answers.len());
+    turn.and_then(|i| spec.answers.get(i)).copied().unwrap_or_default()
+}
+
+/// How many queries an asker makes in all.
+pub(crate) fn queries(spec: &Asker) -> usize {
+    match &spec.asks {
+        lowtide_traffic::Asks::Closed { queries, .. } => *queries as usize,
+        lowtide_traffic::Asks::At(times) => times.len(),
+    }
+}

@@ -1,0 +1,117 @@
+//! The applications of flows: a client that writes a flow's bytes and closes, a server that reads
+//! everything.
+
+use lowtide_sim::{Entity, Scheduler};
+use lowtide_tcp::{CloseReason, ConnId, Event};
+use lowtide_units::{Bytes, Instant};
+
+use crate::app::{BACKLOG, Side};
+use crate::world::{WRITE, World};
+
+impl World<'_> {
+    /// The client of a flow opens its connection and writes.
+    pub(crate) fn start_flow(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
+        let side = Side::client(index);
+        let Some(id) = self.open(now, side) else {
+            // Out of ephemeral ports: the flow fails and says so.
+            if let Some(progress) = self.flows.get_mut(index as usize) {
+                progress.failed = Some(CloseReason::Aborted);
+            }
+            self.one_is_over();
+            return;
+        };
+        let Some(progress) = self.flows.get(index as usize) else { return };
+        let node = self.nodes.get_mut(progress.client as usize);
+        if let Some(conn) = node.and_then(|n| n.endpoint.conn(id)) {
+            if let Some(Some(writer)) = self.writers.get_mut(index as usize) {
+                if let Some(next) = writer.write(now, conn) {
+                    sched.at(next, Entity::new(WRITE, index));
+                }
+            } else {
+                conn.send(progress.size.map_or(BACKLOG, Bytes::as_u64));
+                if progress.size.is_some() {
+                    conn.close();
+                }
+            }
+        }
+        self.serve(now, side, id, sched);
+    }
+
+    /// The application of a flow writes more.
+    pub(crate) fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
+        let side = Side::client(index);
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let Some(id) = handle.conn else { return };
+        let Some(Some(writer)) = self.writers.get_mut(index as usize) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        if let Some(next) = writer.write(now, conn) {
+            sched.at(next, Entity::new(WRITE, index));
+        }
+        self.serve(now, side, id, sched);
+    }
+
+    /// A writer that waits for acknowledgements may have got them.
+    pub(crate) fn resume_writer(
+        &mut self,
+        now: Instant,
+        side: Side,
+        id: ConnId,
+        sched: &mut Scheduler,
+    ) {
+        if !side.is_client() {
+            return;
+        }
+        let Some(Some(writer)) = self.writers.get_mut(side.flow()) else { return };
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        if let Some(next) = writer.acknowledged(now, conn) {
+            sched.at(next, Entity::new(WRITE, side.flow() as u32));
+        }
+    }
+
+    /// What a connection has to tell its application, one turn of it. True when the connection can be
+    /// released.
+    pub(crate) fn drain_events(
+        &mut self,
+        now: Instant,
+        side: Side,
+        id: ConnId,
+        sched: &mut Scheduler,
+    ) -> bool {
+        let Some(progress) = self.flows.get_mut(side.flow()) else { return false };
+        if progress.answers {
+            return self.converse(now, side, id, sched);
+        }
+        let Some(handle) = self.handles.get(side.index() as usize) else { return false };
+        let Some(conn) = self.nodes.get_mut(handle.host as usize).and_then(|n| n.endpoint.conn(id))
+        else {
+            return false;
+        };
+        let was_over = progress.is_over();
+        let mut over = false;
+        while let Some(event) = conn.poll_event() {
+            match event {
+                Event::Established if side.is_client() => progress.established = Some(now),
+                Event::Readable { upto } if !side.is_client() => {
+                    conn.read(upto);
+                    progress.note_delivered(now, upto, self.warm);
+                }
+                // The server has nothing of its own to send.
+                Event::PeerClosed => conn.close(),
+                Event::Closed(reason) => {
+                    over = true;
+                    if reason != CloseReason::Normal && progress.delivered_at.is_none() {
+                        progress.failed.get_or_insert(reason);
+                    }
+                }
+                Event::Established | Event::Readable { .. } | Event::Writable => {}
+            }
+        }
+        if !was_over && progress.is_over() {
+            self.one_is_over();
+        }
+        over
+    }
+}
