@@ -49,5 +49,5 @@ pub use port_spec::{
     RedSpec, Service, Signal,
 };
 pub use scheduler::Occupancy;
-pub use stats::{Level, PortStats, PortView};
+pub use stats::{ClassStats, Level, MemoryView, PortStats, PortView};
 pub use watch::{Decision, Passage};
