@@ -47,8 +47,7 @@ fn port(plan: &Blueprint, node: NodeId, spec: &PortSpec) -> Result<(), String> {
             "has classes and a buffer or a marker of its own: give those to the classes".into()
         );
     }
-    classes.iter().try_for_each(|class| one_class(class, memory))?;
-    Err("has classes, which are not built yet".into())
+    classes.iter().try_for_each(|class| one_class(class, memory))
 }
 
 /// What a host sends must say when it leaves: that takes a queue that is first in, first out, and
@@ -89,11 +88,6 @@ fn queue(buffer: &BufferSpec, mark: &MarkSpec, memory: Option<Bytes>) -> Result<
         return Err("has a dynamic threshold at a switch without shared memory: \
                     give the switch `memory`"
             .into());
-    }
-    let dynamic = matches!(buffer, BufferSpec::Dynamic { .. });
-    let built = matches!(mark, MarkSpec::None | MarkSpec::Step { .. } | MarkSpec::Phantom { .. });
-    if dynamic || !built {
-        return Err("has a buffer or a marker that is not built yet".into());
     }
     match mark {
         MarkSpec::Red(red) => {

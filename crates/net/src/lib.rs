@@ -51,5 +51,5 @@ pub use port_spec::{
 };
 pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;
-pub use stats::{Level, PortStats, PortView};
+pub use stats::{ClassStats, Level, MemoryView, PortStats, PortView};
 pub use watch::{Decision, Passage};

@@ -27,7 +27,7 @@ pub struct Packet {
 
 impl Packet {
     /// What makes this packet itself in a digest: hosts, ports, sequence and acknowledgement numbers,
-    /// payload length, flags and the ECN codepoint that it was sent with.
+    /// payload length, flags, the ECN codepoint that it was sent with, and its class.
     fn identity(&self) -> u64 {
         let s = &self.segment;
         let mut d = Digest::new();
@@ -37,7 +37,7 @@ impl Packet {
         );
         d.update(u64::from(s.ack.raw()) << 32 | u64::from(s.payload_len));
         d.update(u64::from(s.flags.bits()) << 8 | u64::from(s.ecn.bits()));
-        d.value()
+        d.value().wrapping_add(u64::from(self.class) << 56)
     }
 }
 
@@ -61,6 +61,7 @@ pub(crate) struct Head {
     /// Nanoseconds in queues of switches so far; zero where nobody asks.
     pub(crate) waited: u32,
     pub(crate) ecn: Ecn,
+    pub(crate) class: u8,
 }
 
 /// All packets under way. Places are used again; memory grows to the most that ever were.
@@ -80,6 +81,7 @@ impl Pool {
             size: packet.size,
             waited: 0,
             ecn: packet.segment.ecn,
+            class: packet.class,
         };
         if let Some(id) = self.free.pop() {
             self.heads[id.0 as usize] = head;
@@ -176,6 +178,7 @@ pub(crate) mod tests {
             change(|p| p.segment.payload_len = 7),
             change(|p| p.segment.flags = Flags::SYN),
             change(|p| p.segment.ecn = Ecn::NotEct),
+            change(|p| p.class = 7),
             any().identity(),
         ];
         for (i, a) in different.iter().enumerate() {

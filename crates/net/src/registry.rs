@@ -35,6 +35,12 @@ pub enum Kind {
     Length,
     /// A rate: `"10 Gbit/s"`.
     Rate,
+    /// A whole number: `9`.
+    Number,
+    /// A ratio: `"1/4"`, `"2"`.
+    Ratio,
+    /// An amount of data: `"4 MB"`.
+    Size,
     /// A span: `"5 us"`.
     Duration,
     /// A share: `"95 %"`.

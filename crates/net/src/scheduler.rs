@@ -1,4 +1,5 @@
-//! The order in which a port serves its packets. First in, first out is the only one so far.
+//! The order in which a port serves its packets. First in, first out here;
+//! several queues in [`crate::port`], before the line.
 //!
 //! With constant rate and nothing that overtakes, the departure of a packet is known when it takes
 //! its place: `max(now, free_at) + time on the line`. So a port needs no event of its own for the end
@@ -6,6 +7,7 @@
 
 use lowtide_units::Instant;
 
+use crate::Count;
 use crate::packet::PacketId;
 
 /// A length of queue in both units.
@@ -15,6 +17,17 @@ pub struct Occupancy {
     pub packets: u32,
     /// IP bytes.
     pub bytes: u64,
+}
+
+impl Occupancy {
+    /// Whether it is longer than `k`.
+    #[inline]
+    pub const fn exceeds(&self, k: Count) -> bool {
+        match k {
+            Count::Packets(k) => self.packets as u64 > k,
+            Count::Bytes(k) => self.bytes > k.as_u64(),
+        }
+    }
 }
 
 /// One packet between its place in the queue and the far end of the line.
@@ -92,6 +105,21 @@ impl Fifo {
     pub(crate) fn depart(&mut self, size: u32) {
         self.bytes -= u64::from(size);
         self.line += 1;
+    }
+    /// IP bytes that have not departed, the packet on the line included.
+    #[inline]
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// When the packet on the line leaves.
+    #[inline]
+    pub(crate) fn leaves_at(&self) -> Option<Instant> {
+        (self.line < self.tail).then(|| self.place(self.line).departure)
+    }
+    /// When the next packet arrives at the far end.
+    #[inline]
+    pub(crate) fn arrives_at(&self) -> Option<Instant> {
+        (self.head < self.tail).then(|| self.place(self.head).arrival)
     }
     /// How many have left so far.
     pub(crate) const fn departures(&self) -> u64 {
