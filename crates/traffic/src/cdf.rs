@@ -73,6 +73,24 @@ impl Cdf {
         Self { name: span.to_string(), measure: Measure::Time, points }
     }
 
+    /// Whether every draw gives the same.
+    pub fn is_fixed(&self) -> bool {
+        self.points.first().is_some_and(|first| self.points.iter().all(|p| p.value == first.value))
+    }
+
+    /// The same shape with another mean: every value times `mean` through its own; as it is when its own
+    /// mean is zero.
+    #[must_use]
+    pub fn stretched_to(&self, mean: Duration) -> Self {
+        let (to, from) = (u128::from(mean.as_ps()), u128::from(self.mean()));
+        let stretch = |value: u64| match (u128::from(value) * to + from / 2).checked_div(from) {
+            Some(value) => u64::try_from(value).unwrap_or(u64::MAX),
+            None => value,
+        };
+        let points = self.points.iter().map(|p| Point { value: stretch(p.value), ..*p });
+        Self { points: points.collect(), ..self.clone() }
+    }
+
     /// How the scenario names it: a built-in name, a value or a file.
     pub fn name(&self) -> &str {
         &self.name
@@ -172,3 +190,6 @@ impl fmt::Debug for Cdf {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests;
