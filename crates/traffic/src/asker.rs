@@ -55,9 +55,10 @@ impl Asker {
 
     /// How many connections it opens if all goes well.
     pub fn connections(&self) -> u64 {
-        match self.standing {
-            true => self.servers.len() as u64,
-            false => self.queries().saturating_mul(u64::from(self.fan_out)),
+        if self.standing {
+            self.servers.len() as u64
+        } else {
+            self.queries().saturating_mul(u64::from(self.fan_out))
         }
     }
 }

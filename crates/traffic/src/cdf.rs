@@ -9,7 +9,7 @@
 use core::fmt;
 
 use lowtide_sim::Rng;
-use lowtide_units::{Bytes, Duration};
+use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
 mod built_in;
 mod read;
@@ -48,6 +48,16 @@ impl Cdf {
     /// The built-in distribution of that name, or `None`.
     pub fn named(name: &str) -> Option<Self> {
         built_in::find(name)
+    }
+
+    /// What a text other than a path means: the built-in distribution of that name when it is one of
+    /// `measure`, or always one value, `20 kB` or `10 ms`. `None` leaves it to be a path.
+    pub fn written(text: &str, measure: Measure) -> Option<Self> {
+        let fixed = || match measure {
+            Measure::Size => parse_bytes(text).ok().filter(|b| b.as_u64() > 0).map(Self::fixed),
+            Measure::Time => parse_duration(text).ok().map(Self::fixed_time),
+        };
+        Self::named(text).filter(|cdf| cdf.measure == measure).or_else(fixed)
     }
 
     /// The names of the built-in distributions of a measure.
@@ -110,10 +120,11 @@ impl Cdf {
     /// Twice the integral of the value over all draws below `limit`, in parts of [`WHOLE`]: at most 2^125.
     fn integral(&self, limit: u64) -> u128 {
         self.pieces()
+            .filter(|(from, _)| from.value <= limit)
             .map(|(from, to)| {
                 let whole_piece = to.value <= limit;
                 let upto = if whole_piece { to.upto } else { upto(from, to, limit) };
-                let end = if whole_piece { to.value } else { limit.max(from.value) };
+                let end = if whole_piece { to.value } else { limit };
                 u128::from(upto - from.upto) * (u128::from(from.value) + u128::from(end))
             })
             .sum()

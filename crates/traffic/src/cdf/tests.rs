@@ -11,11 +11,9 @@ fn thousandths(share: u64) -> u64 {
     (share + WHOLE / 2_000) / (WHOLE / 1_000)
 }
 
-fn parse(text: &str) -> Result<Cdf, FileErrorText> {
+fn parse(text: &str) -> Result<Cdf, String> {
     Cdf::parse("c.txt", Measure::Size, text).map_err(|e| e.to_string())
 }
-
-type FileErrorText = String;
 
 const MS: u64 = 1_000_000_000;
 const PERCENT: u64 = WHOLE / 100;
@@ -90,11 +88,9 @@ fn draws_have_the_mean_and_the_quantiles_of_their_distribution() {
 fn draws_are_the_same_everywhere() {
     let mut rng = Seed(42).rng();
     let draws = [(); 4].map(|()| named("web-search-1.6mb").draw(&mut rng));
-    // From floor(u x 10^18 / 2^64) and the points, by hand in another language.
-    assert_eq!(draws, GOLDEN);
+    // From a second implementation in another language, with fractions.
+    assert_eq!(draws, [2_429_154, 33_764, 19_262_779, 1_011_356]);
 }
-
-const GOLDEN: [u64; 4] = [2429154, 33764, 19262779, 1011356];
 
 #[test]
 fn steps_and_weight_on_the_first_value_are_kept() {
@@ -177,4 +173,15 @@ fn the_largest_values_do_not_overflow() {
     assert_eq!(cdf.mean(), 1 << 63);
     assert_eq!(thousandths(cdf.mass_upto(1 << 63)), 250);
     assert_eq!(cdf.quantile(WHOLE), u64::MAX);
+}
+
+#[test]
+fn a_text_is_a_name_or_a_value_or_else_a_path() {
+    let written = |text, measure| Cdf::written(text, measure).map(|cdf| cdf.mean());
+    assert_eq!(written("data-mining", Measure::Size), Some(7_452_000));
+    assert_eq!(written("data-mining", Measure::Time), None);
+    assert_eq!(written("20 kB", Measure::Size), Some(20_000));
+    assert_eq!(written("2 ms", Measure::Time), Some(2 * MS));
+    assert_eq!(written("0 B", Measure::Size), None);
+    assert_eq!(written("cdfs/mine.txt", Measure::Size), None);
 }

@@ -130,6 +130,9 @@ fn mean_gap(args: &Args, site: &Site, sizes: &Cdf) -> Result<Duration, Refusal> 
     Ok(Duration::from_ps(u64::try_from(gap).unwrap_or(u64::MAX)))
 }
 
+/// Hosts by rack.
+type Racks = BTreeMap<Option<u32>, Vec<u32>>;
+
 /// Draws sources and destinations.
 struct Chooser<'a> {
     args: &'a Args,
@@ -138,7 +141,7 @@ struct Chooser<'a> {
     /// The sum of the line rates of the sources up to and with each.
     upto: Vec<u64>,
     /// The destinations in each rack, where racks matter.
-    racks: Option<(Parts, BTreeMap<Option<u32>, Vec<u32>>)>,
+    racks: Option<(Parts, Racks)>,
 }
 
 impl<'a> Chooser<'a> {
@@ -149,7 +152,7 @@ impl<'a> Chooser<'a> {
         };
         let upto: Vec<u64> = args.sources.iter().scan(0, add).collect();
         let racks = args.parts("intra-rack").map(|share| {
-            let mut racks: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+            let mut racks = Racks::new();
             for host in &args.destinations {
                 racks.entry(site.rack(*host)).or_default().push(*host);
             }

@@ -34,19 +34,25 @@ fn short(ms: u64, seed: u64) -> Site {
 
 #[test]
 fn a_hundred_thousand_flows_offer_the_load() {
-    let flows = made(&ENTRY, &args(&[load(15), ("flows", ParamValue::Count(100_000))])).flows;
-    assert_eq!(flows.len(), 100_000);
+    let args = args(&[load(15), ("flows", ParamValue::Count(100_000))]);
+    // In each of ten seeds, 100000 flows of 654 kB are 1.82 s of 15 % of 192 x 10 Gbit/s.
+    let (mut bytes, mut time) = (0_u64, 0_u64);
+    for seed in 1..=10 {
+        let flows = ENTRY.make(&args, &site(192, seed)).unwrap().flows;
+        assert_eq!(flows.len(), 100_000);
+        bytes += flows.iter().map(|f| f.size.unwrap().as_u64()).sum::<u64>();
+        time += flows[99_999].start.as_ps();
+    }
+    // A deviation is 0.28 % of the load: of a size it is 2.6 means, of a time between arrivals one.
+    let offered = u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(time) / 28_800_000;
+    assert!((9_860..=10_140).contains(&offered), "{offered} of 10000 of the load");
+    let flows = made(&ENTRY, &args).flows;
     assert!(flows.is_sorted_by_key(|f| f.start));
     assert!(flows.iter().all(|f| f.src != f.dst && f.src < 192 && f.dst < 192));
-    // 100000 flows are 1.82 s of 288 Gbit/s. The arrivals alone would be 0.3 % off (one deviation), the
-    // sizes, whose deviation is 2.6 means, 0.9 %.
-    let bytes: u64 = flows.iter().map(|f| f.size.unwrap().as_u64()).sum();
-    let offered = u128::from(bytes) * 8 * 1_000_000_000_000
-        / u128::from(flows[99_999].start.as_ps())
-        / 288_000_000;
-    assert!((980..=1_020).contains(&offered), "{offered} thousandths of the load");
     let mut sent = [0_u32; 192];
-    flows.iter().for_each(|f| sent[f.src as usize] += 1);
+    for flow in &flows {
+        sent[flow.src as usize] += 1;
+    }
     // 521 each, five deviations of 22.8.
     assert!(sent.iter().all(|n| (407..=635).contains(n)), "{sent:?}");
 }
@@ -59,7 +65,9 @@ fn arrivals_are_a_poisson_process() {
     assert!((197_764..=202_236).contains(&flows.len()), "{}", flows.len());
     // Counts in windows of 100 us have their mean as variance: 100, five standard errors of 3.2.
     let mut counts = [0_u64; 2_000];
-    flows.iter().for_each(|f| counts[(f.start.as_ps() / 100_000_000) as usize] += 1);
+    for flow in &flows {
+        counts[(flow.start.as_ps() / 100_000_000) as usize] += 1;
+    }
     let mean = flows.len() as u64 / 2_000;
     let variance = counts.iter().map(|c| c.abs_diff(mean).pow(2)).sum::<u64>() / 2_000;
     assert!((84..=116).contains(&variance), "{variance}");
