@@ -112,7 +112,7 @@ pub(crate) struct TrafficGroup {
 impl TrafficGroup {
     /// The traffic, made anew each time: a sweep would hold a million flows per point otherwise.
     pub(crate) fn traffic(&self, site: &Site) -> Result<Traffic, Refusal> {
-        (self.workload.traffic)(&self.args, site)
+        self.workload.make(&self.args, site)
     }
 }
 

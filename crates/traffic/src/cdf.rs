@@ -9,7 +9,7 @@
 use core::fmt;
 
 use lowtide_sim::Rng;
-use lowtide_units::{Bytes, Duration};
+use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
 mod built_in;
 mod read;
@@ -50,6 +50,16 @@ impl Cdf {
         built_in::find(name)
     }
 
+    /// What a text other than a path means: the built-in distribution of that name when it is one of
+    /// `measure`, or always one value, `20 kB` or `10 ms`. `None` leaves it to be a path.
+    pub fn written(text: &str, measure: Measure) -> Option<Self> {
+        let fixed = || match measure {
+            Measure::Size => parse_bytes(text).ok().filter(|b| b.as_u64() > 0).map(Self::fixed),
+            Measure::Time => parse_duration(text).ok().map(Self::fixed_time),
+        };
+        Self::named(text).filter(|cdf| cdf.measure == measure).or_else(fixed)
+    }
+
     /// The names of the built-in distributions of a measure.
     pub fn names(measure: Measure) -> Vec<&'static str> {
         built_in::names(measure)
@@ -73,6 +83,24 @@ impl Cdf {
         Self { name: span.to_string(), measure: Measure::Time, points }
     }
 
+    /// Whether every draw gives the same.
+    pub fn is_fixed(&self) -> bool {
+        self.points.first().is_some_and(|first| self.points.iter().all(|p| p.value == first.value))
+    }
+
+    /// The same shape with another mean: every value times `mean` through its own; as it is when its own
+    /// mean is zero.
+    #[must_use]
+    pub fn stretched_to(&self, mean: Duration) -> Self {
+        let (to, from) = (u128::from(mean.as_ps()), u128::from(self.mean()));
+        let stretch = |value: u64| match (u128::from(value) * to + from / 2).checked_div(from) {
+            Some(value) => u64::try_from(value).unwrap_or(u64::MAX),
+            None => value,
+        };
+        let points = self.points.iter().map(|p| Point { value: stretch(p.value), ..*p });
+        Self { points: points.collect(), ..self.clone() }
+    }
+
     /// How the scenario names it: a built-in name, a value or a file.
     pub fn name(&self) -> &str {
         &self.name
@@ -92,10 +120,11 @@ impl Cdf {
     /// Twice the integral of the value over all draws below `limit`, in parts of [`WHOLE`]: at most 2^125.
     fn integral(&self, limit: u64) -> u128 {
         self.pieces()
+            .filter(|(from, _)| from.value <= limit)
             .map(|(from, to)| {
                 let whole_piece = to.value <= limit;
                 let upto = if whole_piece { to.upto } else { upto(from, to, limit) };
-                let end = if whole_piece { to.value } else { limit.max(from.value) };
+                let end = if whole_piece { to.value } else { limit };
                 u128::from(upto - from.upto) * (u128::from(from.value) + u128::from(end))
             })
             .sum()
@@ -172,3 +201,6 @@ impl fmt::Debug for Cdf {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,9 +46,7 @@ pub(crate) fn deal(args: &Args, source: Source) -> Result<Traffic, Refusal> {
     let (size, start, spacing) = (args.size("size"), args.time("start"), args.time("spacing"));
     let flow = |i| {
         let src = nth(&args.sources, i)?;
-        let dst = nth(&args.destinations, i)
-            .filter(|dst| *dst != src)
-            .or_else(|| nth(&args.destinations, i + 1).filter(|dst| *dst != src))?;
+        let dst = other(&args.destinations, i, src)?;
         let start = Instant::ZERO + start + spacing * i;
         Some(Flow { group: args.group, src, dst, size, start, source })
     };
@@ -61,6 +59,11 @@ pub(crate) fn deal(args: &Args, source: Source) -> Result<Traffic, Refusal> {
 pub(crate) fn to_itself(args: &Args) -> Refusal {
     let message = format!("[traffic.{}] sends from a host to itself", args.name);
     Refusal::at("to", message, "name another host in `to`")
+}
+
+/// Element `i mod length`, or the next one where that is `host` itself.
+pub(crate) fn other(hosts: &[u32], i: u64, host: u32) -> Option<u32> {
+    [i, i + 1].into_iter().filter_map(|i| nth(hosts, i)).find(|other| *other != host)
 }
 
 /// Element `i mod length`.

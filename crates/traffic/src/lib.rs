@@ -1,10 +1,12 @@
 //! Flows and queries: how many, how large, from where to where, when, and how
 //! they are written. Knows no transport.
 
+mod ask;
 mod asker;
 pub mod cdf;
 mod deal;
 mod flow;
+mod list;
 mod source;
 pub mod table;
 #[cfg(test)]

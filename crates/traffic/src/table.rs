@@ -110,15 +110,15 @@ pub(crate) fn scaled(text: &str, scale: u64) -> Option<u64> {
             return None;
         }
         let fractional = i >= whole.len();
-        // Beyond eighteen digits nothing is left that a u64 could hold.
-        if digits < 1_000_000_000_000_000_000 {
+        // After twenty digits nothing is left that a u64 could hold.
+        if digits < 10_000_000_000_000_000_000 {
             digits = digits * 10 + u128::from(byte - b'0');
             power = power.checked_sub(i32::from(fractional))?;
         } else {
             power = power.checked_add(i32::from(!fractional))?;
         }
     }
-    let product = digits * u128::from(scale);
+    let product = digits.checked_mul(u128::from(scale))?;
     let value = if product == 0 {
         0
     } else if power >= 0 {

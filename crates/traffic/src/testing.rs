@@ -14,10 +14,10 @@ pub(crate) fn site(hosts: u32, seed: u64) -> Site {
 
 /// What the workload makes among 256 hosts.
 pub(crate) fn made(entry: &Entry, args: &Args) -> Traffic {
-    (entry.traffic)(args, &site(256, 1)).unwrap()
+    entry.make(args, &site(256, 1)).unwrap()
 }
 
 /// Why the workload makes nothing.
 pub(crate) fn refused(entry: &Entry, args: &Args) -> Refusal {
-    (entry.traffic)(args, &site(256, 1)).unwrap_err()
+    entry.make(args, &site(256, 1)).unwrap_err()
 }

@@ -94,7 +94,7 @@ fn read_unit(line: &Line<'_>, text: &str, measure: Measure) -> Result<u64, FileE
     }
 }
 
-fn read_row<'a>(line: Line<'a>, unit: u64) -> Result<Row<'a>, FileError> {
+fn read_row(line: Line<'_>, unit: u64) -> Result<Row<'_>, FileError> {
     let mut fields = line.content().split([' ', '\t', ',']).filter(|f| !f.is_empty());
     let (first, second, third) = (fields.next(), fields.next(), fields.next());
     if let (Some(_), Some(extra)) = (third, fields.next()) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
 
-use super::{Param, ParamValue, Refusal, UserFile};
+use super::{MOST_CONNECTIONS, MOST_QUERIES, Param, ParamValue, Refusal, UserFile};
 use crate::cdf::Cdf;
 use crate::{Asker, Flow};
 
@@ -75,8 +75,36 @@ pub struct Entry {
     pub ends: Ends,
     /// Its parameters.
     pub params: &'static [Param],
+    /// Makes the traffic; [`Entry::make`] calls it.
+    pub(crate) traffic: fn(&Args, &Site) -> Result<Traffic, Refusal>,
+}
+
+impl Entry {
     /// Makes the traffic: a pure function, the same for the same arguments.
-    pub traffic: fn(&Args, &Site) -> Result<Traffic, Refusal>,
+    ///
+    /// # Errors
+    /// What the parameters mean together cannot be: nobody to send to, a file with a mistake, more than
+    /// [`MOST_CONNECTIONS`] connections or [`MOST_QUERIES`] queries.
+    pub fn make(&self, args: &Args, site: &Site) -> Result<Traffic, Refusal> {
+        let traffic = (self.traffic)(args, site)?;
+        if traffic.connections() > MOST_CONNECTIONS {
+            return Err(Refusal::too_many(args, "connections", MOST_CONNECTIONS));
+        }
+        if traffic.askers.iter().map(Asker::queries).sum::<u64>() > MOST_QUERIES {
+            return Err(Refusal::too_many(args, "queries", MOST_QUERIES));
+        }
+        Ok(traffic)
+    }
+}
+
+impl Traffic {
+    /// How many connections it opens if all of it is done.
+    pub fn connections(&self) -> u64 {
+        self.askers
+            .iter()
+            .map(Asker::connections)
+            .fold(self.flows.len() as u64, u64::saturating_add)
+    }
 }
 
 impl Args {

@@ -34,7 +34,7 @@ pub enum ParamKind {
         max: Parts,
     },
     /// The name of a built-in distribution of this measure, one value (`1 MB`, `10 ms`) that is always
-    /// drawn, or the path of a file: see [`Cdf::named`], [`Cdf::fixed`] and [`Cdf::parse`].
+    /// drawn, or the path of a file: see [`Cdf::written`] and [`Cdf::parse`].
     Distribution(Measure),
     /// The path of a file of the user, which the workload reads itself.
     File,

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::Args;
 use crate::table::FileError;
 
 /// Most connections that one group of traffic makes: about 0.3 GB of flows before the run starts.
@@ -26,6 +27,13 @@ impl Refusal {
     /// About one key.
     pub fn at(key: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { key: Some(key), message: message.into(), help: Some(help.into()) }
+    }
+
+    /// About more than a group may make.
+    pub(crate) fn too_many(args: &Args, what: &str, most: u64) -> Self {
+        let message = format!("[traffic.{}] makes more than {most} {what}", args.name);
+        let help = "ask for less load or fewer of them, or end the run earlier".to_owned();
+        Self { key: None, message, help: Some(help) }
     }
 
     /// About a file that stands under `key`.

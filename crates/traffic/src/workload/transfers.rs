@@ -45,7 +45,7 @@ mod tests {
     }
 
     fn pairs(args: &Args) -> Vec<(u32, u32)> {
-        made(&ENTRY, &args).flows.iter().map(|f| (f.src, f.dst)).collect()
+        made(&ENTRY, args).flows.iter().map(|f| (f.src, f.dst)).collect()
     }
 
     #[test]
