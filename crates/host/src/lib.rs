@@ -25,6 +25,7 @@ mod results;
 mod run;
 mod setup;
 mod signals;
+mod stack;
 mod trace;
 mod transfer;
 mod world;
@@ -42,6 +43,7 @@ pub use outcome::{
 pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};
 pub use signals::Signals;
+pub use stack::{StackDelay, StackJitter, StackSpec};
 pub use trace::{
     Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
 };

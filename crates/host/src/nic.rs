@@ -1,15 +1,16 @@
-//! What stands between TCP and the line: burst control on the way out, interrupt moderation and receive
-//! aggregation on the way in.
+//! What stands between TCP and the line: the stack's delay and burst control on the way out, interrupt
+//! moderation, the stack's delay and receive aggregation on the way in.
 //!
 //! Contract: everything is off by default, and what is off costs a branch. Segmentation offload is TCP's
 //! switch `tso-segments`: the segments of one burst reach the NIC at the same instant and queue in its
-//! port. On the way out a packet passes burst control, then the NIC's queue ([`lowtide_net`]'s port of
-//! the host). On the way in it passes moderation, is stamped, and may then be aggregated.
+//! port. On the way out a packet passes the stack, burst control, then the NIC's queue ([`lowtide_net`]'s port of
+//! the host). On the way in it passes moderation, is stamped, passes the stack, and may then be aggregated.
 
 use lowtide_net::Delivery;
 use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::bucket::BucketSpec;
+use crate::stack::StackSpec;
 
 /// Receive aggregation, as LRO and GRO do it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +24,8 @@ pub struct AggregationSpec {
 /// What one host has. The default is nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NicSpec {
+    /// Delay of the stack, both ways.
+    pub stack: StackSpec,
     /// Burst control.
     pub bucket: Option<BucketSpec>,
     /// The least time between two interrupts; arrivals in between wait for the next. Zero is none.

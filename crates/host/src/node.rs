@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use lowtide_net::{HostId, Packet};
+use lowtide_net::{Delivery, HostId, Packet};
 use lowtide_sim::{Digest, Seed};
 use lowtide_tcp::{Config, Endpoint};
 use lowtide_units::{Duration, Instant};
@@ -11,11 +11,12 @@ use lowtide_wire::Segment;
 
 use crate::aggregate::Aggregator;
 use crate::app::SERVER_PORT;
-use crate::bucket::Pacer;
+use crate::bucket::{Pacer, Waiting};
 use crate::calibration::Calibration;
 use crate::clock::Clock;
 use crate::nic::Moderator;
 use crate::setup::HostSetup;
+use crate::stack::Way;
 
 /// Verdicts that enter a host's digest.
 const DELIVER: u64 = 1;
@@ -29,8 +30,10 @@ pub(crate) struct Node {
     pub(crate) clock: Clock,
     pub(crate) calibration: Calibration,
     // What most hosts do not have takes a pointer each.
+    pub(crate) stack_out: Option<Box<Way<Waiting>>>,
     pub(crate) pacer: Option<Box<Pacer>>,
     pub(crate) moderator: Option<Box<Moderator>>,
+    pub(crate) stack_in: Option<Box<Way<Delivery>>>,
     pub(crate) aggregator: Option<Box<Aggregator>>,
     digest: Digest,
 }
@@ -66,8 +69,10 @@ impl Node {
             address: address(index),
             clock,
             calibration: Calibration::new(&setup.clock),
+            stack_out: Way::new(nic.stack.send, run_seed, id, "stack out"),
             pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
             moderator: moderates.then(|| Box::new(Moderator::new(nic.moderation))),
+            stack_in: Way::new(nic.stack.receive, run_seed, id, "stack in"),
             aggregator: nic.aggregation.map(|spec| Box::new(Aggregator::new(&spec))),
             digest: Digest::default(),
         }

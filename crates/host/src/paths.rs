@@ -13,7 +13,7 @@ use crate::bucket::Waiting;
 use crate::calibration::Calibration;
 use crate::clock::{Clock, Received, Sent};
 use crate::node::{address, packet};
-use crate::world::{FLUSH, INTERRUPT, SEND, World};
+use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 
 impl World<'_> {
     /// Everything that a connection has to send goes on its way.
@@ -38,8 +38,17 @@ impl World<'_> {
                 if let Some(signals) = &mut signals {
                     signals.sent(&packet.segment);
                 }
+                let ends = (i + 1 == transmit.segments).then_some(transmit.id);
+                if let Some(way) = &mut node.stack_out {
+                    if i == 0 {
+                        way.through(now);
+                    }
+                    if let Some(at) = way.push(Waiting { packet, made: now, ends }) {
+                        sched.at(at, Entity::new(STACK_OUT, handle.host));
+                    }
+                    continue;
+                }
                 if let Some(pacer) = &mut node.pacer {
-                    let ends = (i + 1 == transmit.segments).then_some(transmit.id);
                     if let Some(at) = pacer.push(now, Waiting { packet, made: now, ends }) {
                         sched.at(at, Entity::new(SEND, handle.host));
                     }
@@ -59,25 +68,52 @@ impl World<'_> {
 
     /// Burst control of a host lets packets go.
     pub(crate) fn send_paced(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        while let Some(node) = self.nodes.get_mut(host as usize) {
+            let Some(pacer) = &mut node.pacer else { return };
+            let Some(waiting) = pacer.pop(now) else {
+                if let Some(next) = pacer.next(now) {
+                    sched.at(next, Entity::new(SEND, host));
+                }
+                return;
+            };
+            self.hand_to_nic(now, host, waiting, sched);
+        }
+    }
+
+    /// A packet has come through the stack: burst control is next.
+    pub(crate) fn hand_down(
+        &mut self,
+        now: Instant,
+        host: u32,
+        waiting: Waiting,
+        sched: &mut Scheduler,
+    ) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        let Some(pacer) = &mut node.pacer else { return };
-        while let Some(Waiting { packet, made, ends }) = pacer.pop(now) {
-            let stamps = (&mut node.clock, &mut node.calibration);
-            let stamp = send(&mut self.net, stamps, (made, now), &packet, sched);
-            if let Some(tracer) = &mut self.tracer {
-                let side = Side::from_index(packet.src_conn);
-                tracer.sent(now, side, &packet.segment, self.net.watched_packet());
-            }
-            let Some(stamp) = stamp else { continue };
-            let conn = self.handles.get(packet.src_conn as usize).and_then(|h| h.conn);
-            if let Some((id, conn)) = ends.zip(conn)
-                && let Some(conn) = node.endpoint.conn(conn)
-            {
-                conn.on_transmitted(id, stamp);
+        match &mut node.pacer {
+            None => self.hand_to_nic(now, host, waiting, sched),
+            Some(pacer) => {
+                if let Some(at) = pacer.push(now, waiting) {
+                    sched.at(at, Entity::new(SEND, host));
+                }
             }
         }
-        if let Some(next) = pacer.next(now) {
-            sched.at(next, Entity::new(SEND, host));
+    }
+
+    /// A packet that has waited goes to the NIC.
+    fn hand_to_nic(&mut self, now: Instant, host: u32, waiting: Waiting, sched: &mut Scheduler) {
+        let Waiting { packet, made, ends } = waiting;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let stamps = (&mut node.clock, &mut node.calibration);
+        let stamp = send(&mut self.net, stamps, (made, now), &packet, sched);
+        if let Some(tracer) = &mut self.tracer {
+            let side = Side::from_index(packet.src_conn);
+            tracer.sent(now, side, &packet.segment, self.net.watched_packet());
+        }
+        let conn = self.handles.get(packet.src_conn as usize).and_then(|h| h.conn);
+        if let Some(((stamp, id), conn)) = stamp.zip(ends).zip(conn)
+            && let Some(conn) = node.endpoint.conn(conn)
+        {
+            conn.on_transmitted(id, stamp);
         }
     }
 
@@ -118,16 +154,32 @@ impl World<'_> {
         }
     }
 
-    /// The host takes a packet off the NIC, stamps it, and aggregates it if it does that.
+    /// The host takes a packet off the NIC and stamps it.
     #[expect(clippy::inline_always, reason = "every packet comes this way")]
     #[inline(always)]
     fn take(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
         let (HostId(host), came) = (delivery.host, delivery.came);
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        let stamp = node.clock.on_receive(Received { came, taken: now, given: now });
+        let given = node.stack_in.as_mut().map_or(now, |way| way.through(now));
+        let stamp = node.clock.on_receive(Received { came, taken: now, given });
         let size = delivery.packet.size;
         let on_line = || self.net.serialization(HostId(host), size).unwrap_or_default();
         delivery.packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
+        if let Some(way) = &mut node.stack_in {
+            if let Some(at) = way.push(*delivery) {
+                sched.at(at, Entity::new(STACK_IN, host));
+            }
+            return;
+        }
+        self.hand_up(now, delivery, sched);
+    }
+
+    /// A packet has come through the stack, and is aggregated if the host does that.
+    #[expect(clippy::inline_always, reason = "every packet comes this way")]
+    #[inline(always)]
+    pub(crate) fn hand_up(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
+        let HostId(host) = delivery.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let side = Side::from_index(delivery.packet.dst_conn);
         if let Some(tracer) = &mut self.tracer {
             tracer.received(now, side, &delivery.packet.segment, delivery.watched);
@@ -220,11 +272,19 @@ impl World<'_> {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         while let Some((_, segment)) = node.endpoint.poll_reply() {
             let reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
+            let waiting = Waiting { packet: reply, made: now, ends: None };
+            if let Some(way) = &mut node.stack_out {
+                way.through(now);
+                if let Some(at) = way.push(waiting) {
+                    sched.at(at, Entity::new(STACK_OUT, host));
+                }
+                continue;
+            }
             let Some(pacer) = &mut node.pacer else {
                 self.net.send(now, &reply, sched);
                 continue;
             };
-            if let Some(at) = pacer.push(now, Waiting { packet: reply, made: now, ends: None }) {
+            if let Some(at) = pacer.push(now, waiting) {
                 sched.at(at, Entity::new(SEND, host));
             }
         }

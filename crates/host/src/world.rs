@@ -31,6 +31,10 @@ pub(crate) const INTERRUPT: u8 = 6;
 pub(crate) const FLUSH: u8 = 7;
 /// A client asks.
 pub(crate) const ASK: u8 = 8;
+/// Packets have come through a host's stack on their way out.
+pub(crate) const STACK_OUT: u8 = 9;
+/// And on their way in.
+pub(crate) const STACK_IN: u8 = 10;
 
 pub(crate) struct World<'a> {
     pub(crate) setup: &'a Setup,
@@ -72,6 +76,8 @@ impl lowtide_sim::World for World<'_> {
             INTERRUPT => self.interrupt(now, entity.index(), sched),
             FLUSH => self.flush(now, entity.index(), sched),
             ASK => self.ask(now, entity.index(), sched),
+            STACK_OUT => self.leave_stack(now, entity.index(), sched),
+            STACK_IN => self.enter_stack(now, entity.index(), sched),
             _ => self.probe(now, sched),
         }
     }

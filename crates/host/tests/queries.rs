@@ -8,6 +8,7 @@ use common::{asker, config, crossing, flow, on_line, outcome, port, star_setup};
 use lowtide_host::{
     Disturbance, EndReason, FlowStatus, Outcome, QueryRecord, RunError, Setup, run,
 };
+use lowtide_tcp::InitialWindow;
 use lowtide_traffic::Asks;
 use lowtide_units::{Bytes, Duration, Instant, Parts};
 
@@ -100,16 +101,22 @@ fn a_timeout_shows_in_the_time_of_its_query() {
         assert!(query.retx_bytes > 0);
     }
     assert!(spared.iter().all(|q| took(q) < Duration::from_ms(15)));
-    // On connections that stay open nothing is counted twice or lost.
-    let rtos: u64 = result.flows.iter().map(|f| f.rto_count).sum();
-    assert_eq!(result.queries.iter().map(|q| q.timeouts).sum::<u64>(), rtos);
+    // One query at a time: each timeout of a server counts once. Clients have some too, where the answer
+    // that acknowledges their request was lost as a whole.
+    let servers: u64 = result.flows.iter().map(|f| f.rto_count).sum();
+    let all: u64 = result.queries.iter().map(|q| q.timeouts).sum();
+    assert!((servers..2 * servers).contains(&all), "{all} {servers}");
+    let resent: u64 = result.flows.iter().map(|f| f.retx_bytes).sum();
+    let all: u64 = result.queries.iter().map(|q| q.retx_bytes).sum();
+    assert_eq!((all - resent) % 200, 0, "and whole requests again");
 }
 
 #[test]
 fn connections_that_stay_open_keep_their_window() {
     let times = |standing, pause| {
         let mut setup = setup(1);
-        setup.askers = vec![asker(&setup, 4, 200_000)];
+        setup.hosts[0].config.initial_window = InitialWindow::Segments(2);
+        setup.askers = vec![asker(&setup, 4, 60_000)];
         setup.askers[0].standing = standing;
         setup.askers[0].asks = Asks::Closed { queries: 4, pause };
         let result = outcome(&setup);
@@ -117,14 +124,14 @@ fn connections_that_stay_open_keep_their_window() {
     };
     let (kept, connections) = times(true, Duration::ZERO);
     assert_eq!(connections, 1);
-    assert!(kept[1] + Duration::from_us(300) < kept[0] && kept[3] <= kept[1], "{kept:?}");
+    assert!(kept[1] + Duration::from_us(200) < kept[0] && kept[3] <= kept[1], "{kept:?}");
     // Idle for longer than an RTO, it starts again (RFC 5681 §4.1), but with no handshake.
     let (idle, _) = times(true, Duration::from_secs(1));
-    assert!(idle[1] > kept[1] + Duration::from_us(100) && idle[1] < idle[0], "{idle:?}");
+    assert!(idle[1] > kept[1] + Duration::from_us(150) && idle[1] < idle[0], "{idle:?}");
     // A connection of its own begins again each time.
     let (fresh, connections) = times(false, Duration::ZERO);
     assert_eq!((connections, fresh[0]), (4, kept[0]));
-    assert!(fresh.iter().all(|t| *t > kept[1] + Duration::from_us(300)), "{fresh:?}");
+    assert!(fresh.iter().all(|t| *t > kept[1] + Duration::from_us(200)), "{fresh:?}");
 }
 
 #[test]
@@ -257,7 +264,8 @@ fn the_same_seed_gives_the_same_run_and_looking_changes_nothing() {
         let row = &plain.flows.iter().find(|f| f.id == number).expect("it was opened");
         let acked = trace.senders.iter().filter(|s| s.flow == number).map(|s| s.acked).max();
         assert!(acked.expect("rows") >= 3_000, "{acked:?}");
-        let data = trace.segments.iter().filter(|s| s.flow == number && !s.from_client);
+        let server = trace.segments.iter().filter(|s| s.flow == number && !s.from_client);
+        let data = server.filter(|s| s.segment.payload_len > 0);
         let sent = data.map(|s| s.stream + u64::from(s.segment.payload_len)).max();
         assert_eq!(sent, Some(row.delivered));
     }

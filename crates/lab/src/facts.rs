@@ -279,6 +279,7 @@ mod tests {
         FlowRow {
             flow: 0,
             group: "short".into(),
+            role: "flow".into(),
             src: String::new(),
             dst: String::new(),
             sport: 0,

@@ -47,8 +47,6 @@ pub enum Kind {
     Share,
     /// One of these names.
     Choice(&'static [&'static str]),
-    /// A whole number: `8`.
-    Number,
     /// A list of hosts.
     Hosts,
     /// A list of switches.

@@ -1,12 +1,12 @@
 //! From what a run leaves behind to the rows of the tables.
 
-use lowtide_host::{EndReason, FlowRecord, FlowStatus, Outcome, QueueRecord, Setup};
+use lowtide_host::{EndReason, FlowRecord, FlowStatus, Outcome, QueryRecord, QueueRecord, Setup};
 use lowtide_units::{Duration, Instant};
 
 use crate::digest::hex;
 use crate::quantile::{Quantile, Weight};
 use crate::rows::{
-    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow,
+    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow, QueueSampleRow, RunRow,
 };
 use crate::trace::TraceTables;
 
@@ -17,6 +17,8 @@ pub struct RunTables {
     pub run: RunRow,
     /// Its flows, by number.
     pub flows: Vec<FlowRow>,
+    /// Its queries, by asker then number; empty without askers.
+    pub queries: Vec<QueryRow>,
     /// Its queues, by number.
     pub queues: Vec<QueueRow>,
     /// Their histograms, by queue then length.
@@ -50,6 +52,7 @@ impl RunTables {
         let numbered = || outcome.queues.iter().enumerate().map(|(i, q)| (i as u32, q));
         Self {
             run: run_row(setup, outcome),
+            queries: outcome.queries.iter().map(|q| query_row(setup, q)).collect(),
             queues: numbered().map(|(i, q)| queue_row(i, q, observed_ps)).collect(),
             levels: numbered().flat_map(|(i, q)| level_rows(i, q)).collect(),
             links: numbered().map(|(i, q)| link_row(i, q, observed_ps)).collect(),
@@ -132,20 +135,43 @@ fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
     }
 }
 
+fn host_name(setup: &Setup, id: u32) -> String {
+    setup.network.hosts.get(id as usize).cloned().unwrap_or_else(|| format!("host {id}"))
+}
+
+fn group_name(setup: &Setup, group: u16) -> String {
+    let name = setup.traffic_groups.get(group as usize).cloned();
+    name.unwrap_or_else(|| format!("group {group}"))
+}
+
+fn query_row(setup: &Setup, q: &QueryRecord) -> QueryRow {
+    QueryRow {
+        group: group_name(setup, q.group),
+        asker: q.asker,
+        query: q.number,
+        client: host_name(setup, q.client),
+        fan_out: q.fan_out,
+        start_ps: q.start.as_ps(),
+        end_ps: q.end.map(Instant::as_ps),
+        qct_ps: q.end.map(|end| end.saturating_since(q.start).as_ps()),
+        answer_bytes: q.bytes,
+        deadline_met: q.deadline_met,
+        timeouts: q.timeouts,
+        bytes_retrans: q.retx_bytes,
+        in_warmup: q.in_warmup,
+        status: q.status.name().to_owned(),
+        error: q.error.map(str::to_owned),
+    }
+}
+
 fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
-    let host = |id: u32| {
-        setup.network.hosts.get(id as usize).cloned().unwrap_or_else(|| format!("host {id}"))
-    };
     let since = |from: Instant| f.delivered_at.map(|at| at.saturating_since(from).as_ps());
     FlowRow {
         flow: f.id,
-        group: setup
-            .traffic_groups
-            .get(f.group as usize)
-            .cloned()
-            .unwrap_or_else(|| format!("group {}", f.group)),
-        src: host(f.src),
-        dst: host(f.dst),
+        group: group_name(setup, f.group),
+        role: if f.answers { "answers" } else { "flow" }.to_owned(),
+        src: host_name(setup, f.src),
+        dst: host_name(setup, f.dst),
         sport: f.src_port,
         dport: f.dst_port,
         size_bytes: f.size,

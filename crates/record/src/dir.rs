@@ -14,7 +14,7 @@ use crate::key::{Point, RunKey};
 use crate::manifest::{Manifest, ManifestRun, SCHEMA, Status};
 use crate::parquet::{self, ByRun, TableWriter};
 use crate::rows::{
-    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow,
+    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow, QueueSampleRow, RunRow,
 };
 use crate::table::{self, Row};
 use crate::trace::{TRACE_TABLES, TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};
@@ -23,7 +23,7 @@ const MANIFEST: &str = "manifest.json";
 const PARTIAL: &str = "partial";
 const RUN_FILE: &str = "run.json";
 
-/// The names of all tables.
+/// The names of all tables that every run has.
 pub const TABLES: [&str; 8] = [
     RunRow::TABLE,
     FlowRow::TABLE,
@@ -34,6 +34,9 @@ pub const TABLES: [&str; 8] = [
     DelayRow::TABLE,
     QueueSampleRow::TABLE,
 ];
+
+/// The name of the table of queries, which only runs with askers have.
+pub const QUERIES: &str = QueryRow::TABLE;
 
 /// A directory with the results of one plan.
 #[derive(Debug)]
@@ -106,8 +109,11 @@ impl RunDir {
     /// The path of a table.
     pub fn table(&self, name: &str) -> Result<PathBuf, RecordError> {
         let path = self.root.join(format!("{name}.parquet"));
-        if TABLES.contains(&name) || (TRACE_TABLES.contains(&name) && path.exists()) {
+        let sometimes = name == QUERIES || TRACE_TABLES.contains(&name);
+        if TABLES.contains(&name) || (sometimes && path.exists()) {
             Ok(path)
+        } else if name == QUERIES {
+            Err(RecordError::NoQueries { path: self.root.clone() })
         } else if TRACE_TABLES.contains(&name) {
             Err(RecordError::NoTrace { path: self.root.clone(), name: name.to_owned() })
         } else {
@@ -146,6 +152,9 @@ impl RunDir {
         write_rows(&growing, key, &tables.probes)?;
         write_rows(&growing, key, &tables.delays)?;
         write_rows(&growing, key, &tables.queue_samples)?;
+        if !tables.queries.is_empty() {
+            write_rows(&growing, key, &tables.queries)?;
+        }
         tables.trace.write(&growing, key)?;
         write_json(&growing.join(RUN_FILE), run)?;
         remove_directory(&place)?;
@@ -181,20 +190,22 @@ impl RunDir {
         self.merge_table::<ProbeRow>(runs)?;
         self.merge_table::<DelayRow>(runs)?;
         self.merge_table::<QueueSampleRow>(runs)?;
-        self.merge_traces::<TraceSegmentRow>(runs)?;
-        self.merge_traces::<TraceHopRow>(runs)?;
-        self.merge_traces::<TraceSenderRow>(runs)
+        self.merge_some::<QueryRow>(runs)?;
+        self.merge_some::<TraceSegmentRow>(runs)?;
+        self.merge_some::<TraceHopRow>(runs)?;
+        self.merge_some::<TraceSenderRow>(runs)
     }
 
-    /// The same for a table that only runs with a trace have; without any, there is none.
-    fn merge_traces<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
+    /// The same for a table that only some runs have (with queries, with a trace); without any, there is
+    /// none.
+    fn merge_some<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
         let file = format!("{}.parquet", R::TABLE);
         let has = |run: &&ManifestRun| self.partial(&run.key, &run.hash).join(&file).exists();
-        let traced: Vec<ManifestRun> = runs.iter().filter(has).cloned().collect();
-        if traced.is_empty() {
+        let with: Vec<ManifestRun> = runs.iter().filter(has).cloned().collect();
+        if with.is_empty() {
             files::remove(&self.path_of::<R>())
         } else {
-            self.merge_table::<R>(&traced)
+            self.merge_table::<R>(&with)
         }
     }
 
@@ -233,6 +244,10 @@ impl RunDir {
         Ok(RunReader {
             runs: ByRun::open(&self.path_of::<RunRow>())?,
             flows: ByRun::open(&self.path_of::<FlowRow>())?,
+            queries: match self.path_of::<QueryRow>() {
+                path if path.exists() => Some(ByRun::open(&path)?),
+                _ => None,
+            },
             queues: ByRun::open(&self.path_of::<QueueRow>())?,
             links: ByRun::open(&self.path_of::<LinkRow>())?,
         })
@@ -276,9 +291,9 @@ impl RunDir {
     /// Declares the directory complete: lists the tables and `files` with their hashes in the
     /// manifest, and only then removes the partial results.
     pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
-        let traces =
-            TRACE_TABLES.iter().filter(|t| self.root.join(format!("{t}.parquet")).exists());
-        let tables = TABLES.iter().chain(traces).map(|t| format!("{t}.parquet"));
+        let some = std::iter::once(&QUERIES).chain(&TRACE_TABLES);
+        let some = some.filter(|t| self.root.join(format!("{t}.parquet")).exists());
+        let tables = TABLES.iter().chain(some).map(|t| format!("{t}.parquet"));
         let entries: Result<Vec<_>, _> =
             tables.chain(files.iter().cloned()).map(|f| files::entry(&self.root, &f)).collect();
         let manifest = Manifest { status: Status::Complete, files: entries?, ..manifest };
@@ -308,6 +323,7 @@ impl RunDir {
 pub struct RunReader {
     runs: ByRun<RunRow>,
     flows: ByRun<FlowRow>,
+    queries: Option<ByRun<QueryRow>>,
     queues: ByRun<QueueRow>,
     links: ByRun<LinkRow>,
 }
@@ -320,6 +336,7 @@ impl RunReader {
         Ok(Some(RunTables {
             run: row,
             flows: self.flows.take(run)?,
+            queries: self.queries.as_mut().map_or(Ok(Vec::new()), |q| q.take(run))?,
             queues: self.queues.take(run)?,
             links: self.links.take(run)?,
             levels: Vec::new(),

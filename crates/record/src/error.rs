@@ -81,6 +81,12 @@ pub enum RecordError {
         /// What was asked for.
         name: String,
     },
+    /// Nobody asked.
+    #[error("{} has no table `queries`: the scenario has no queries", path.display())]
+    NoQueries {
+        /// The directory.
+        path: PathBuf,
+    },
     /// There is no table of that name.
     #[error("there is no table `{name}`; the tables are {known}")]
     UnknownTable {

@@ -22,14 +22,16 @@ mod trace;
 
 pub use convert::RunTables;
 pub use digest::{combine as combine_digests, hex as digest_text};
-pub use dir::{RunDir, RunReader, Series, TABLES};
+pub use dir::{QUERIES, RunDir, RunReader, Series, TABLES};
 pub use error::RecordError;
 pub use files::{FileEntry, write_whole};
 pub use frame::{Frame, FrameColumn, FrameValues, read_frame};
 pub use key::{Point, RunKey};
 pub use manifest::{Manifest, ManifestRun, SCHEMA as MANIFEST_SCHEMA, Setting, Status};
 pub use quantile::{Quantile, Weight};
-pub use rows::{DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueueRow, QueueSampleRow, RunRow};
+pub use rows::{
+    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow, QueueSampleRow, RunRow,
+};
 pub use table::{Cell, Column, Row, schema};
 pub use text::{TextColumn, TextTable, read_table};
 pub use trace::{TRACE_TABLES, TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};

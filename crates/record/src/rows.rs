@@ -29,11 +29,12 @@ table! {
     FlowRow, "flows":
     flow: u32, "", "Number of the flow in its run.";
     group: String, "", "Traffic group.";
+    role: String, "", "Who sends: flow, the client that opened the connection; or answers, the server that a query asked.";
     src: String, "", "Sending host.";
     dst: String, "", "Receiving host.";
     sport: u16, "", "Port of the sender.";
     dport: u16, "", "Port of the receiver.";
-    size_bytes: Option<u64>, "bytes", "Bytes asked for; null for a flow without an end.";
+    size_bytes: Option<u64>, "bytes", "Bytes asked for; null for a flow without an end and for a connection that stays open from query to query.";
     start_ps: u64, "ps", "When the application opened the connection.";
     established_ps: Option<u64>, "ps", "When the handshake was over at the client.";
     delivered_ps: Option<u64>, "ps", "When the last byte reached the receiving application.";
@@ -76,6 +77,27 @@ table! {
     delay_option: bool, "", "Whether the delay option of DX was agreed.";
     status: String, "", "complete, unfinished or failed.";
     error: Option<String>, "", "Why the connection failed.";
+}
+
+table! {
+    /// One query: a request to each of some servers at once, and their answers. The table is there only when
+    /// there are askers.
+    QueryRow, "queries":
+    group: String, "", "Traffic group.";
+    asker: u32, "", "Number of the asker in its run: one client and its servers.";
+    query: u32, "", "Number of the query, from zero for each asker.";
+    client: String, "", "The host that asks.";
+    fan_out: u32, "", "Servers that it asks.";
+    start_ps: u64, "ps", "When the client asks.";
+    end_ps: Option<u64>, "ps", "When the last byte of the last answer reached the client's application.";
+    qct_ps: Option<u64>, "ps", "Query completion time: from start to end.";
+    answer_bytes: u64, "bytes", "Bytes of all its answers.";
+    deadline_met: Option<bool>, "", "Whether all answers were there in time; null without a deadline, or where the run ended before it.";
+    timeouts: u64, "", "Retransmission timeouts of its connections, at either end, from request to answer.";
+    bytes_retrans: u64, "bytes", "Payload bytes that its connections sent more than once in that time.";
+    in_warmup: bool, "", "Whether it began before the warm-up was over.";
+    status: String, "", "complete, unfinished or failed.";
+    error: Option<String>, "", "Why it failed: how a connection ended before its answer was there.";
 }
 
 table! {

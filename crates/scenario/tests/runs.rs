@@ -103,6 +103,7 @@ fn a_group_has_its_own_clock_and_nic_and_the_rest_perfect_ones() {
             interval: Duration::from_us(10),
             most: Bytes::new(64_000),
         }),
+        ..NicSpec::default()
     };
     assert_eq!(setup.hosts[2].nic, nic);
     assert_eq!(setup.hosts[3].nic, NicSpec::default());

@@ -84,7 +84,12 @@ pub(super) fn read(group: &mut Reader<'_, '_, '_>) -> NicSpec {
         let message = format!("an IP packet has no room for {most} of payload");
         r.complain("aggregate-size", message, Some(format!("{MOST_AGGREGATE} is the most")));
     }
-    NicSpec { bucket, moderation: r.time("moderation").unwrap_or_default(), aggregation }
+    NicSpec {
+        bucket,
+        moderation: r.time("moderation").unwrap_or_default(),
+        aggregation,
+        ..NicSpec::default()
+    }
 }
 
 /// Writes `[hosts.NAME.nic]` out.

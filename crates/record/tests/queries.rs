@@ -1,0 +1,94 @@
+//! The table of queries: there when somebody asked, and only then.
+
+mod common;
+
+use common::{keys, manifest, outcome, runs, setup};
+use lowtide_host::{FlowStatus, QueryRecord};
+use lowtide_record::{QUERIES, RecordError, RunDir, RunTables, TABLES, read_table};
+use lowtide_units::Instant;
+
+/// A run in which every second seed asks: one query answered, one cut off, one lost.
+fn tables(seed: u64) -> RunTables {
+    let mut outcome = outcome(seed);
+    let answered = QueryRecord {
+        group: 0,
+        asker: 2,
+        number: 0,
+        client: 1,
+        fan_out: 40,
+        start: Instant::from_ps(1_000),
+        end: Some(Instant::from_ps(9_000)),
+        bytes: 1_000_000,
+        deadline_met: Some(true),
+        timeouts: seed,
+        retx_bytes: 1_448,
+        status: FlowStatus::Complete,
+        error: None,
+        in_warmup: true,
+    };
+    let cut = QueryRecord {
+        number: 1,
+        end: None,
+        deadline_met: None,
+        status: FlowStatus::Unfinished,
+        in_warmup: false,
+        ..answered
+    };
+    let lost = QueryRecord {
+        number: 2,
+        status: FlowStatus::Failed,
+        error: Some("timed out"),
+        deadline_met: Some(false),
+        ..cut
+    };
+    if seed.is_multiple_of(2) {
+        outcome.queries = vec![answered, cut, lost];
+    }
+    RunTables::new(&setup(seed), &outcome)
+}
+
+#[test]
+fn queries_come_back_as_they_were_and_runs_without_any_have_none() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
+    for run in runs() {
+        dir.keep(&run, &tables(run.key.seed)).unwrap();
+    }
+    let (_, kept) = dir.kept(&keys()[1], "00aa").expect("the run of seed 2");
+    assert_eq!(kept.queries, tables(2).queries);
+    dir.merge(&runs()).unwrap();
+    let mut reader = dir.reader().unwrap();
+    for key in keys() {
+        let read = reader.take(key.run).unwrap().unwrap();
+        assert_eq!(read.queries, tables(key.seed).queries, "{}", key.run);
+        assert_eq!(read.queries.is_empty(), key.seed != 2);
+    }
+    let first = &tables(2).queries[0];
+    assert_eq!((first.client.as_str(), first.group.as_str()), ("receiver0", "short"));
+    assert_eq!((first.qct_ps, tables(2).queries[1].qct_ps), (Some(8_000), None));
+
+    let table = read_table(&dir.table(QUERIES).unwrap()).unwrap();
+    for column in table.columns() {
+        let c = &column.name;
+        assert!(column.description.ends_with('.'), "{c}");
+        assert!(!c.ends_with("_ps") || column.unit == "ps", "{c}");
+        assert!(!c.ends_with("_bytes") || column.unit == "bytes", "{c}");
+    }
+    let done = dir.finish(manifest(), &[]).unwrap();
+    assert_eq!(done.files.len(), TABLES.len() + 1);
+    assert!(done.files.iter().any(|f| f.path == "queries.parquet"));
+}
+
+#[test]
+fn without_askers_there_is_no_such_table_and_the_error_says_why() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
+    for run in runs() {
+        dir.keep(&run, &tables(1)).unwrap();
+    }
+    dir.merge(&runs()).unwrap();
+    assert!(!temp.path().join("queries.parquet").exists());
+    let error = dir.table(QUERIES).unwrap_err();
+    assert!(matches!(error, RecordError::NoQueries { .. }));
+    assert!(error.to_string().contains("the scenario has no queries"), "{error}");
+}
