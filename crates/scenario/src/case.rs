@@ -2,7 +2,8 @@
 
 use lowtide_host::{End, HostSetup, ProbePlan, Setup};
 use lowtide_tcp::Config;
-use lowtide_traffic::workload::Traffic;
+use lowtide_traffic::workload::{Site, Traffic};
+use lowtide_units::Instant;
 
 use crate::flows;
 use crate::model::Model;
@@ -26,8 +27,10 @@ impl Case {
             let config = self.configs[usize::from(group)].clone();
             Some(HostSetup { group, config, clock: hosts.clock, nic: hosts.nic })
         });
-        let site = model.site(seed);
-        // What is refused was complained of by `check`.
+        // What is wrong with it was complained of by `check`.
+        let network = network::blueprint(model).unwrap_or_default();
+        let end = Instant::ZERO + model.run.duration;
+        let site = Site { seed, end, hosts: network::facts(&network) };
         let made: Vec<Traffic> =
             model.traffic.iter().map(|g| g.traffic(&site).unwrap_or_default()).collect();
         let sizes = flows::groups(model, &made);
@@ -41,7 +44,7 @@ impl Case {
             seed,
             end: End { at: model.run.duration, when_done: model.run.end_done },
             warmup: model.run.warmup,
-            network: network::blueprint(model),
+            network,
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),
             flows,

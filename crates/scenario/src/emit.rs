@@ -58,11 +58,10 @@ mod tests {
                     Some(name)
                 })
                 .collect();
-            // Other workloads' keys have no place in this scenario.
-            let workload = lowtide_traffic::workload::find("transfers").unwrap().params;
+            // Other workloads' and topologies' keys have no place in this scenario.
             let mut keys = section.keys.to_vec();
-            if section.has_workloads() {
-                keys.extend(workload.iter().map(crate::keys::Key::of_param));
+            for (name, _, own) in section.kinds() {
+                keys.extend(own.into_iter().filter(|_| ["transfers", "dumbbell"].contains(&name)));
             }
             for key in keys {
                 if GONE.contains(&key.name)

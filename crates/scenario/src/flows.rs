@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use lowtide_traffic::workload::Traffic;
-use lowtide_traffic::{Asker, Asks};
 
 use crate::error::suggest;
 use crate::model::Model;
@@ -14,25 +13,14 @@ use crate::model::Model;
 pub(crate) fn groups(model: &Model, made: &[Traffic]) -> Vec<(String, u32)> {
     let names = || model.traffic.iter().map(|g| g.name.clone());
     let flows = names().zip(made.iter().map(|t| t.flows.len() as u32));
-    let asked = names().zip(made.iter().map(|t| t.askers.iter().map(connections).sum()));
+    let asked = names().zip(made.iter().map(|t| connections(t)));
     let some = |group: &(String, u32)| group.1 > 0;
     flows.filter(some).chain(asked.filter(some)).collect()
 }
 
-/// How many connections an asker has in all.
-pub(crate) fn connections(asker: &Asker) -> u32 {
-    if asker.standing {
-        return asker.servers.len() as u32;
-    }
-    queries(asker).saturating_mul(asker.fan_out)
-}
-
-/// How many queries an asker makes in all.
-pub(crate) fn queries(asker: &Asker) -> u32 {
-    match &asker.asks {
-        Asks::Closed { queries, .. } => *queries,
-        Asks::At(times) => times.len() as u32,
-    }
+/// The connections of askers.
+fn connections(made: &Traffic) -> u32 {
+    made.askers.iter().map(|a| a.connections() as u32).sum()
 }
 
 /// The numbers of the flows that `text` names among the flows of `groups` (names and numbers of flows,

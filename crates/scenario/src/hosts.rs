@@ -40,7 +40,10 @@ pub(crate) fn resolve(
     good.then_some(hosts)
 }
 
-fn resolve_one(text: &str, groups: &[Group<'_>]) -> Result<HostRange, (String, Option<String>)> {
+pub(crate) fn resolve_one(
+    text: &str,
+    groups: &[Group<'_>],
+) -> Result<HostRange, (String, Option<String>)> {
     let (name, part) = match text.split_once(['.', '[']) {
         Some((name, part)) => (name, Some(part)),
         None => (text, None),

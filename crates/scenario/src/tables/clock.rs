@@ -5,7 +5,7 @@ use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION};
 use lowtide_units::{Duration, Parts};
 
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::reader::Reader;
 use crate::text::Text;
 use crate::value::{Names, Ty};
@@ -74,7 +74,7 @@ pub(super) static CLOCK: Section = Section {
         ),
     ],
     tables: &[],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// Reads the clock of the group that `group` reads.

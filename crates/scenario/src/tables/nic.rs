@@ -4,7 +4,7 @@ use lowtide_host::{AggregationSpec, BucketSpec, NicSpec};
 use lowtide_units::{Bytes, Duration};
 
 use crate::keys::Fallback::Is;
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::reader::Reader;
 use crate::text::Text;
 use crate::value::Ty;
@@ -52,7 +52,7 @@ pub(super) static NIC: Section = Section {
         ),
     ],
     tables: &[],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// What is written out where there is no bucket, and where nothing is aggregated: the defaults.

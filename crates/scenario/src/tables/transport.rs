@@ -3,7 +3,7 @@
 
 use super::file::File;
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::model::{Named, Stack};
 use crate::reader::Reader;
 use crate::text::Text;
@@ -28,7 +28,7 @@ pub(crate) static TRANSPORT: Section = Section {
         ),
     ],
     tables: &[],
-    switches: true,
+    more: More::Switches,
 };
 
 /// Reads it.
