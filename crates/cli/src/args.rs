@@ -61,8 +61,8 @@ pub(crate) enum Command {
     Table {
         /// The run directory
         dir: PathBuf,
-        /// Which table: flows, probes, queues, queue_levels, queue_samples, delays or links; with traced flows
-        /// trace_segments, trace_hops or trace_senders
+        /// Which table: flows, probes, queues, queue_levels, queue_samples, delays or links; with queries
+        /// queries; with traced flows trace_segments, trace_hops or trace_senders
         table: String,
         /// As CSV instead of aligned columns
         #[arg(long)]

@@ -11,6 +11,7 @@ use lowtide_units::{Duration, Instant};
 
 use crate::answer::Request;
 use crate::app::Side;
+use crate::askers::Asking;
 use crate::outcome::QueryRecord;
 use crate::query::{Suffered, answer};
 use crate::world::{ASK, World};
@@ -160,7 +161,7 @@ impl World<'_> {
         let Some(progress) = self.flows.get_mut(side.flow()) else { return };
         let Some(exchange) = self.askers.exchange(side.flow()) else { return };
         let asker = exchange.asker;
-        let over = self.askers.list.get(asker as usize).is_none_or(|a| a.is_over());
+        let over = self.askers.list.get(asker as usize).is_none_or(Asking::is_over);
         let unanswered = progress.delivered_at.is_none() && !over;
         if let Some(reason) = reason.filter(|r| *r != CloseReason::Normal && unanswered) {
             progress.failed.get_or_insert(reason);

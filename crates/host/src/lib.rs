@@ -20,6 +20,7 @@ mod noise;
 mod outcome;
 mod paths;
 mod probe;
+mod profile;
 mod query;
 mod results;
 mod run;
@@ -40,6 +41,7 @@ pub use outcome::{
     Counts, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueryRecord,
     QueueLevel, QueueRecord, QueueSample,
 };
+pub use profile::{HOST_PROFILES, HostProfile, find_host_profile};
 pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};
 pub use signals::Signals;

@@ -142,9 +142,9 @@ impl World<'_> {
 mod tests {
     use super::*;
 
-    fn way(constant: u64, jitter: StackJitter) -> Box<Way<u32>> {
+    fn way(constant: u64, jitter: StackJitter) -> Way<u32> {
         let delay = StackDelay { constant: Duration::from_us(constant), jitter };
-        Way::new(delay, 1, 0, "test").expect("a delay")
+        *Way::new(delay, 1, 0, "test").expect("a delay")
     }
 
     fn us(n: u64) -> Instant {

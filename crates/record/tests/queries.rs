@@ -3,9 +3,11 @@
 mod common;
 
 use common::{keys, manifest, outcome, runs, setup};
-use lowtide_host::{FlowStatus, QueryRecord};
-use lowtide_record::{QUERIES, RecordError, RunDir, RunTables, TABLES, read_table};
+use lowtide_host::{FlowStatus, QueryRecord, SegmentEvent, SegmentRow, Trace, Trigger};
+use lowtide_net::{Decision, Occupancy, Passage};
+use lowtide_record::{QUERIES, RecordError, RunDir, RunTables, TABLES, TraceTables, read_table};
 use lowtide_units::Instant;
+use lowtide_wire::Segment;
 
 /// A run in which every second seed asks: one query answered, one cut off, one lost.
 fn tables(seed: u64) -> RunTables {
@@ -91,4 +93,45 @@ fn without_askers_there_is_no_such_table_and_the_error_says_why() {
     let error = dir.table(QUERIES).unwrap_err();
     assert!(matches!(error, RecordError::NoQueries { .. }));
     assert!(error.to_string().contains("the scenario has no queries"), "{error}");
+}
+
+#[test]
+fn the_sender_of_a_connection_of_queries_is_the_server() {
+    let at = Instant::ZERO;
+    let segment = |flow, from_client| SegmentRow {
+        at,
+        flow,
+        packet: 1,
+        from_client,
+        event: SegmentEvent::Sent,
+        trigger: Trigger::Segment,
+        cause: 0,
+        segment: Segment::default(),
+        stream: 0,
+        acked: 0,
+        retransmission: false,
+    };
+    let passage = |src_conn| Passage {
+        at,
+        port: 0,
+        packet: 0,
+        src_conn,
+        size: 1_500,
+        found: Occupancy::default(),
+        decision: Decision::Queued,
+        start: at,
+        departure: at,
+    };
+    let mut outcome = outcome(1);
+    outcome.trace = Some(Trace {
+        answers_from: 1,
+        segments: vec![segment(0, true), segment(1, true), segment(1, false)],
+        passages: vec![passage(0), passage(2), passage(3)],
+        ..Trace::default()
+    });
+    let tables = TraceTables::new(&outcome);
+    let places: Vec<&str> = tables.segments.iter().map(|s| s.place.as_str()).collect();
+    assert_eq!(places, ["sender", "receiver", "sender"]);
+    let hops: Vec<(u32, bool)> = tables.hops.iter().map(|h| (h.flow, h.from_sender)).collect();
+    assert_eq!(hops, [(0, true), (1, false), (1, true)]);
 }

@@ -1,0 +1,163 @@
+//! Host profiles: what stands between TCP and the line at a known kind of host, as data.
+//!
+//! Contract: a profile replaces a host's NIC and clock and states the switches of TCP that belong to its
+//! hardware (segmentation offload, the tick of its timers); nothing else of TCP. `ideal` is what a host
+//! has that says nothing. What a profile leaves out, and why, stands in [`HostProfile::omits`].
+
+use lowtide_tcp::profile::Assignment;
+use lowtide_tcp::switches::{self, SwitchError};
+use lowtide_units::{Bytes, Duration};
+
+use crate::clock::ClockSpec;
+use crate::nic::{AggregationSpec, NicSpec};
+use crate::setup::HostSetup;
+use crate::stack::{StackDelay, StackJitter, StackSpec};
+
+/// A named kind of host.
+#[derive(Debug)]
+pub struct HostProfile {
+    /// Name as people write it.
+    pub name: &'static str,
+    /// One line for lists.
+    pub summary: &'static str,
+    /// What stands between TCP and the line.
+    pub nic: NicSpec,
+    /// Its clock.
+    pub clock: ClockSpec,
+    /// Switches of TCP that its hardware decides, each with its source.
+    pub transport: &'static [Assignment],
+    /// Where the values of `nic` and `clock` come from: the knob, its value, its source.
+    pub sources: &'static [Assignment],
+    /// What such a host has and this profile has not.
+    pub omits: &'static str,
+}
+
+/// Every host profile, by name.
+pub static HOST_PROFILES: &[&HostProfile] = &[&IDEAL, &LINUX, &PAPERS_2010];
+
+/// The host profile of that name.
+pub fn find_host_profile(name: &str) -> Option<&'static HostProfile> {
+    HOST_PROFILES.iter().copied().find(|p| p.name == name)
+}
+
+impl HostProfile {
+    /// Makes `host` such a host: its NIC, its clock, and the switches that the profile states.
+    pub fn apply(&self, host: &mut HostSetup) -> Result<(), SwitchError> {
+        (host.nic, host.clock) = (self.nic, self.clock);
+        self.transport
+            .iter()
+            .try_for_each(|a| switches::set_text(&mut host.config, a.switch, a.value))
+    }
+}
+
+const fn set(switch: &'static str, value: &'static str, source: &'static str) -> Assignment {
+    Assignment { switch, value, source }
+}
+
+const NO_DELAY: StackDelay = StackDelay { constant: Duration::ZERO, jitter: StackJitter::None };
+
+/// No offload, no moderation, no delay.
+const BARE: NicSpec = NicSpec {
+    stack: StackSpec { send: NO_DELAY, receive: NO_DELAY },
+    bucket: None,
+    moderation: Duration::ZERO,
+    aggregation: None,
+};
+
+static IDEAL: HostProfile = HostProfile {
+    name: "ideal",
+    summary: "packets leave one by one and arrive at once, as in most simulators",
+    nic: BARE,
+    clock: ClockSpec::IDEAL,
+    transport: &[set("tso-segments", "1", "no segmentation offload")],
+    sources: &[],
+    omits: "everything",
+};
+
+static PAPERS_2010: HostProfile = HostProfile {
+    name: "papers-2010",
+    summary: "a server of the DCTCP testbed: LSO, moderated interrupts, timers of 10 ms",
+    nic: NicSpec { moderation: Duration::from_us(80), ..BARE },
+    clock: ClockSpec::IDEAL,
+    transport: &[
+        set("tso-segments", "40", "DCTCP §3.5: bursts of as many as 30-40 packets at 10 Gbit/s"),
+        set("delack-segments", "2", "DCTCP §3.1: m; two as in RFC 1122 §4.2.3.2"),
+        set("rto-granularity", "10 ms", "DCTCP §4.2.1: the tick granularity of our system"),
+    ],
+    sources: &[set(
+        "moderation",
+        "80 us",
+        "chosen, so that bursts have 30-40 packets at 10 Gbit/s: DCTCP §3.5 gives their size, and names interrupt moderation without a number",
+    )],
+    omits: "the delay of the stack, which is in the round-trip times that DCTCP gives (100 us and more) and so in the links of its scenarios; receive aggregation, which DCTCP does not mention",
+};
+
+static LINUX: HostProfile = HostProfile {
+    name: "linux",
+    summary: "Linux 6.18 with a common NIC: TSO and GRO of 64 KB, interrupts 8 us apart",
+    nic: NicSpec {
+        moderation: Duration::from_us(8),
+        aggregation: Some(AggregationSpec { interval: Duration::ZERO, most: Bytes::new(65_000) }),
+        ..BARE
+    },
+    clock: ClockSpec::IDEAL,
+    transport: &[
+        set(
+            "tso-segments",
+            "45",
+            "sk_gso_max_size: 64 KiB less MAX_TCP_HEADER, in segments of 1448 B",
+        ),
+        set("rto-granularity", "4 ms", "one jiffy at CONFIG_HZ = 250"),
+    ],
+    sources: &[
+        set(
+            "moderation",
+            "8 us",
+            "mlx5e: MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC_FROM_CQE; other drivers have 3 us to 50 us",
+        ),
+        set(
+            "aggregate",
+            "0 s",
+            "net.core gro_flush_timeout = 0: GRO ends with the poll that it began in",
+        ),
+        set("aggregate-size", "65000 B", "GRO_LEGACY_MAX_SIZE, 64 KiB with headers"),
+    ],
+    omits: "TSO autosizing, which changes nothing here: tcp_tso_rtt_log = 9 allows 64 KB below a round trip of 512 us at any rate; adaptive moderation (DIM); the moderation's limit of 32 packets; the wait for more ACKs before a burst (tcp_tso_should_defer); the delay of the stack, for which no public figure holds in general (DX Table I has about 100 us under load): `stack` is the knob",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_found_by_name_in_order_and_every_value_has_a_source() {
+        let names: Vec<&str> = HOST_PROFILES.iter().map(|p| p.name).collect();
+        assert_eq!(names, ["ideal", "linux", "papers-2010"]);
+        for profile in HOST_PROFILES {
+            assert!(std::ptr::eq(*profile, find_host_profile(profile.name).expect("itself")));
+            let all = profile.transport.iter().chain(profile.sources);
+            assert!(all.clone().all(|a| a.source.len() > 5), "{}", profile.name);
+            let stated = |knob: &str| profile.sources.iter().any(|a| a.switch == knob);
+            assert_eq!(stated("moderation"), profile.nic.moderation > Duration::ZERO);
+            assert_eq!(stated("aggregate"), profile.nic.aggregation.is_some());
+        }
+        assert!(find_host_profile("windows").is_none());
+    }
+
+    #[test]
+    fn a_profile_sets_what_it_states_and_nothing_else() {
+        let fresh = HostSetup::default();
+        let mut host = HostSetup::default();
+        for profile in HOST_PROFILES {
+            profile.apply(&mut host).expect("switches that exist");
+            assert_eq!((host.nic, host.clock), (profile.nic, profile.clock));
+            for a in profile.transport {
+                assert_eq!(switches::get_text(&host.config, a.switch).as_deref(), Ok(a.value));
+            }
+        }
+        assert_eq!(find_host_profile("ideal").map(|p| p.nic), Some(NicSpec::default()));
+        let other = lowtide_tcp::profile::diff(&host.config, &fresh.config);
+        let names: Vec<&str> = other.iter().map(|d| d.switch.as_str()).collect();
+        assert!(names.iter().all(|n| ["tso-segments", "rto-granularity"].contains(n)), "{names:?}");
+    }
+}
