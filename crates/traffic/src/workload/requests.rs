@@ -19,17 +19,13 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
-    let mut askers = Vec::new();
-    for (i, client) in (0..).zip(&args.sources) {
-        let server = deal::other(&args.destinations, i, *client);
+    ask::each(args, |i, client| {
+        let server = deal::other(&args.destinations, i, client);
         let server = server.ok_or_else(|| deal::to_itself(args))?;
-        let mut asker = ask::asker(args, *client, vec![server]);
-        if let Some(cdf) = args.distribution("answer") {
-            asker.answers = ask::answers(cdf, asker.queries(), &mut args.rng(site, i, "answer"));
-        }
-        askers.push(asker);
-    }
-    Ok(Traffic { flows: Vec::new(), askers })
+        let mut asker = ask::asker(args, client, vec![server]);
+        asker.answers = ask::answers(args, site, i, "answer", &asker.asks)?;
+        Ok(asker)
+    })
 }
 
 #[cfg(test)]
