@@ -208,6 +208,33 @@ mod tests {
     }
 
     #[test]
+    fn few_large_flows_are_active_at_once() {
+        let (args, site) = benchmark();
+        let window = 50_000_000_000;
+        let mut counts = vec![[0_u32; 45]; 12_400];
+        for flow in ENTRY.make(&args, &site).unwrap().flows {
+            let size = flow.size.unwrap();
+            if size.as_u64() <= UPDATE {
+                continue;
+            }
+            // As if alone on its line.
+            let end = flow.start + lowtide_units::Rate::from_gbps(1).serialization(size);
+            for at in flow.start.as_ps() / window..=end.as_ps() / window {
+                for host in [flow.src, flow.dst].into_iter().filter(|h| *h < 45) {
+                    counts[at as usize][host as usize] += 1;
+                }
+            }
+        }
+        let mut active: Vec<u32> = counts.into_iter().flatten().filter(|n| *n > 0).collect();
+        active.sort_unstable();
+        let quantile = |percent: usize| active[active.len() * percent / 100];
+        // §2.2, flows above 1 MB active during 50 ms: "the median number of concurrent large flows is 1,
+        // and the 75th percentile is 2". That can only be meant of windows with one: 13 MB/s of background
+        // per server leave most windows without.
+        assert_eq!((quantile(50), quantile(75)), (1, 2));
+    }
+
+    #[test]
     fn a_mean_can_be_given_and_wrong_hosts_are_refused() {
         let (mut args, site) = benchmark();
         args.values.push(("query-every", ParamValue::Time(Duration::from_ms(1_436))));
