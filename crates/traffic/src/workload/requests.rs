@@ -2,7 +2,7 @@
 //!
 //! ## What it does
 //! Client `i` (the `i`-th of `from`) asks one server (the `i`-th of `to`, round robin, never itself),
-//! gets an answer, thinks, and asks again. DCTCP §4.2.3 asks for 20 KB a thousand times over a standing
+//! gets an answer, thinks, and asks again. DCTCP §4.2.2 asks for 20 KB a thousand times over a standing
 //! connection while two long flows keep the queue full.
 
 use super::{Args, Ends, Entry, Refusal, Site, Traffic};
