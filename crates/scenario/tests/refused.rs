@@ -117,7 +117,7 @@ fn unknown_names() {
     );
     refused("from = \"senders\"", "from = \"senders[1\"", "\"senders[1\"", &["senders[0..2]"]);
     refused("from = \"senders\"", "from = []", "[]", &["empty list of hosts"]);
-    refused("count = 2", "count = 2\nkind = \"incast\"", "\"incast\"", &["`incast` is unknown"]);
+    refused("count = 2", "count = 2\nkind = \"incats\"", "\"incats\"", &["`incats` is unknown"]);
     refused("[run]", "[compare]\nschemes = [\"sack\", \"x\"]\n[run]", "\"x\"", &["`x` is unknown"]);
     refused("[run]", "[compare]\nschemes = []\n[run]", "[]", &["empty comparison"]);
     refused("[run]", "[probes]\ngroups = [\"lung\"]\n[run]", "\"lung\"", &["`long`"]);

@@ -1,10 +1,11 @@
 //! What all workloads of queries share: how large, how often, over which connections.
 
-use lowtide_sim::Rng;
 use lowtide_units::{Bytes, Duration, Instant};
 
-use crate::cdf::{Cdf, Measure};
-use crate::workload::{Args, MOST_QUERIES, Param, ParamKind, Refusal, Site};
+use crate::cdf::Measure;
+use crate::workload::{
+    Args, MOST_CONNECTIONS, MOST_QUERIES, Param, ParamKind, Refusal, Site, Traffic,
+};
 use crate::{Asker, Asks};
 
 /// `request`.
@@ -20,7 +21,7 @@ pub(crate) const ANSWER: Param = Param {
     name: "answer",
     kind: ParamKind::Distribution(Measure::Size),
     default: None,
-    doc: "Bytes of the answer of each server: one size, or a distribution from which each query draws one.",
+    doc: "Bytes of the answer of each server: one size, or a distribution from which each query draws one (100,000 at most, then in turn).",
 };
 
 /// `queries`.
@@ -92,10 +93,44 @@ pub(crate) fn closed(args: &Args) -> Asks {
     Asks::Closed { queries, pause: args.time("think") }
 }
 
-/// The answers of so many queries: as many as that, or one when all are alike.
-pub(crate) fn answers(cdf: &Cdf, queries: u64, rng: &mut Rng) -> Vec<Bytes> {
-    let different = if cdf.is_fixed() { 1 } else { queries.clamp(1, MOST_QUERIES) };
-    (0..different).map(|_| cdf.size(rng)).collect()
+/// Most answers that are drawn for one client; further queries use them again from the first.
+const MOST_ANSWERS: u64 = 100_000;
+
+/// The answers of the `i`-th client, drawn from the distribution under `key`: one of each query, or one
+/// in all when they are alike.
+pub(crate) fn answers(
+    args: &Args,
+    site: &Site,
+    i: u64,
+    key: &'static str,
+    asks: &Asks,
+) -> Result<Vec<Bytes>, Refusal> {
+    let (cdf, mut rng) = (args.drawn(key)?, args.rng(site, i, key));
+    let queries = match asks {
+        Asks::Closed { queries, .. } => u64::from(*queries),
+        Asks::At(times) => times.len() as u64,
+    };
+    let different = if cdf.is_fixed() { 1 } else { queries.clamp(1, MOST_ANSWERS) };
+    Ok((0..different).map(|_| cdf.size(&mut rng)).collect())
+}
+
+/// An asker for each source; stops as soon as they are more than a group may have.
+pub(crate) fn each(
+    args: &Args,
+    mut asker: impl FnMut(u64, u32) -> Result<Asker, Refusal>,
+) -> Result<Traffic, Refusal> {
+    let mut made = Traffic::default();
+    let (mut connections, mut queries) = (0_u64, 0_u64);
+    for (i, client) in (0..).zip(&args.sources) {
+        let asker = asker(i, *client)?;
+        connections = connections.saturating_add(asker.connections());
+        queries = queries.saturating_add(asker.queries());
+        made.askers.push(asker);
+        if connections > MOST_CONNECTIONS || queries > MOST_QUERIES {
+            made.bounded(args)?;
+        }
+    }
+    Ok(made)
 }
 
 /// Times from `start` to the end of the run, each a gap after the one before, `most` at most. The first

@@ -18,15 +18,11 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
-    let asker = |(i, client): (u64, &u32)| {
-        let mut asker = ask::asker(args, *client, ask::servers(args, *client)?);
-        if let Some(cdf) = args.distribution("answer") {
-            asker.answers = ask::answers(cdf, asker.queries(), &mut args.rng(site, i, "answer"));
-        }
+    ask::each(args, |i, client| {
+        let mut asker = ask::asker(args, client, ask::servers(args, client)?);
+        asker.answers = ask::answers(args, site, i, "answer", &asker.asks)?;
         Ok(asker)
-    };
-    let askers = (0..).zip(&args.sources).map(asker).collect::<Result<_, Refusal>>()?;
-    Ok(Traffic { flows: Vec::new(), askers })
+    })
 }
 
 #[cfg(test)]

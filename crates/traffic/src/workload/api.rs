@@ -87,12 +87,7 @@ impl Entry {
     /// [`MOST_CONNECTIONS`] connections or [`MOST_QUERIES`] queries.
     pub fn make(&self, args: &Args, site: &Site) -> Result<Traffic, Refusal> {
         let traffic = (self.traffic)(args, site)?;
-        if traffic.connections() > MOST_CONNECTIONS {
-            return Err(Refusal::too_many(args, "connections", MOST_CONNECTIONS));
-        }
-        if traffic.askers.iter().map(Asker::queries).sum::<u64>() > MOST_QUERIES {
-            return Err(Refusal::too_many(args, "queries", MOST_QUERIES));
-        }
+        traffic.bounded(args)?;
         Ok(traffic)
     }
 }
@@ -104,6 +99,18 @@ impl Traffic {
             .iter()
             .map(Asker::connections)
             .fold(self.flows.len() as u64, u64::saturating_add)
+    }
+
+    /// Refuses more than a group may make.
+    pub(crate) fn bounded(&self, args: &Args) -> Result<(), Refusal> {
+        if self.connections() > MOST_CONNECTIONS {
+            return Err(Refusal::too_many(args, "connections", MOST_CONNECTIONS));
+        }
+        let queries = self.askers.iter().map(Asker::queries).fold(0, u64::saturating_add);
+        if queries > MOST_QUERIES {
+            return Err(Refusal::too_many(args, "queries", MOST_QUERIES));
+        }
+        Ok(())
     }
 }
 
@@ -164,6 +171,13 @@ impl Args {
             Some(ParamValue::Distribution(cdf)) => Some(cdf),
             _ => None,
         }
+    }
+    /// The distribution set for `name`, which must be.
+    pub(crate) fn drawn(&self, name: &'static str) -> Result<&Cdf, Refusal> {
+        self.distribution(name).map(AsRef::as_ref).ok_or_else(|| {
+            let message = format!("[traffic.{}] has no `{name}`", self.name);
+            Refusal::at(name, message, "write a value, the name of a distribution, or a file")
+        })
     }
     /// The file set for `name`; `None` when it is off.
     pub fn file(&self, name: &str) -> Option<&Arc<UserFile>> {

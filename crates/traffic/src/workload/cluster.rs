@@ -11,7 +11,7 @@
 use lowtide_units::{Bytes, Parts};
 
 use super::poisson::one_of;
-use super::{Args, Ends, Entry, MOST_CONNECTIONS, Param, ParamKind, Refusal, Site, Traffic};
+use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
 use crate::ask::{self, CONNECTIONS, DEADLINE, JITTER, REQUEST};
 use crate::cdf::Measure;
 use crate::deal::{START, to_itself};
@@ -90,13 +90,10 @@ fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
             format!("`{name}` is a server of the rack and stands for what is outside of it");
         return Err(Refusal::at("to", message, "name the hosts outside the rack in `to`"));
     }
-    let mut made = Traffic::default();
+    let mut made = ask::each(args, |i, server| queries(args, site, i, server))?;
     for (i, server) in (0..).zip(&args.sources) {
-        made.askers.push(queries(args, site, i, *server)?);
         made.flows.append(&mut background(args, site, i, *server)?);
-        if made.flows.len() as u64 > MOST_CONNECTIONS {
-            return Err(Refusal::too_many(args, "connections", MOST_CONNECTIONS));
-        }
+        made.bounded(args)?;
     }
     // In the order in which they start; those of one moment in the order of the servers.
     made.flows.sort_by_key(|f| f.start);
@@ -104,9 +101,9 @@ fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
 }
 
 /// The distribution of the times between events, stretched where the mean is given.
-fn gaps(args: &Args, name: &str, every: &str) -> Option<Cdf> {
-    let gaps = args.distribution(name)?;
-    Some(args.time_or_off(every).map_or_else(|| gaps.as_ref().clone(), |e| gaps.stretched_to(e)))
+fn gaps(args: &Args, name: &'static str, every: &str) -> Result<Cdf, Refusal> {
+    let gaps = args.drawn(name)?;
+    Ok(args.time_or_off(every).map_or_else(|| gaps.clone(), |every| gaps.stretched_to(every)))
 }
 
 fn queries(args: &Args, site: &Site, i: u64, server: u32) -> Result<Asker, Refusal> {
@@ -117,29 +114,22 @@ fn queries(args: &Args, site: &Site, i: u64, server: u32) -> Result<Asker, Refus
     }
     let mut asker = ask::asker(args, server, others);
     let mut rng = args.rng(site, i, "query-gaps");
-    let times = match gaps(args, "query-gaps", "query-every") {
-        Some(gaps) => ask::times(args, site, u64::MAX, || gaps.span(&mut rng))?,
-        None => Vec::new(),
-    };
-    if let Some(cdf) = args.distribution("query-answer") {
-        let mut rng = args.rng(site, i, "query-answer");
-        asker.answers = ask::answers(cdf, times.len() as u64, &mut rng);
-    }
-    asker.asks = Asks::At(times);
+    let gaps = gaps(args, "query-gaps", "query-every")?;
+    asker.asks = Asks::At(ask::times(args, site, u64::MAX, || gaps.span(&mut rng))?);
+    asker.answers = ask::answers(args, site, i, "query-answer", &asker.asks)?;
     Ok(asker)
 }
 
 fn background(args: &Args, site: &Site, i: u64, server: u32) -> Result<Vec<Flow>, Refusal> {
-    let Some(gaps) = gaps(args, "background-gaps", "background-every") else {
-        return Ok(Vec::new());
-    };
+    let gaps = gaps(args, "background-gaps", "background-every")?;
+    let drawn = args.drawn("background-sizes")?;
     let mut rng = args.rng(site, i, "background-gaps");
     let times = ask::times(args, site, u64::MAX, || gaps.span(&mut rng))?;
     let (mut sizes, mut ends) = (args.rng(site, i, "sizes"), args.rng(site, i, "ends"));
     let outside = args.parts("inter-rack").map_or(0, Parts::as_ppb);
     let outside = u64::try_from(outside).unwrap_or(0);
     let flow = |start| {
-        let size = args.distribution("background-sizes")?.draw(&mut sizes);
+        let size = drawn.draw(&mut sizes);
         let factor = if size > UPDATE { args.count("update-factor").max(1) } else { 1 };
         let (src, dst) = if ends.chance(outside) {
             let far = one_of(&mut ends, &args.destinations, server)?;
@@ -215,6 +205,33 @@ mod tests {
         let short =
             |t: &Traffic| t.flows.iter().filter(|f| f.size.unwrap().as_u64() <= UPDATE).count();
         assert_eq!(short(&before), short(&after));
+    }
+
+    #[test]
+    fn few_large_flows_are_active_at_once() {
+        let (args, site) = benchmark();
+        let window = 50_000_000_000;
+        let mut counts = vec![[0_u32; 45]; 12_400];
+        for flow in ENTRY.make(&args, &site).unwrap().flows {
+            let size = flow.size.unwrap();
+            if size.as_u64() <= UPDATE {
+                continue;
+            }
+            // As if alone on its line.
+            let end = flow.start + lowtide_units::Rate::from_gbps(1).serialization(size);
+            for at in flow.start.as_ps() / window..=end.as_ps() / window {
+                for host in [flow.src, flow.dst].into_iter().filter(|h| *h < 45) {
+                    counts[at as usize][host as usize] += 1;
+                }
+            }
+        }
+        let mut active: Vec<u32> = counts.into_iter().flatten().filter(|n| *n > 0).collect();
+        active.sort_unstable();
+        let quantile = |percent: usize| active[active.len() * percent / 100];
+        // §2.2, flows above 1 MB active during 50 ms: "the median number of concurrent large flows is 1,
+        // and the 75th percentile is 2". That can only be meant of windows with one: 13 MB/s of background
+        // per server leave most windows without.
+        assert_eq!((quantile(50), quantile(75)), (1, 2));
     }
 
     #[test]

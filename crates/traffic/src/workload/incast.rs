@@ -36,13 +36,11 @@ pub static ENTRY: Entry = Entry {
 
 fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
     let total = args.size("total").unwrap_or(Bytes::new(1)).as_u64();
-    let asker = |client: &u32| {
-        let mut asker = ask::asker(args, *client, ask::servers(args, *client)?);
+    ask::each(args, |_, client| {
+        let mut asker = ask::asker(args, client, ask::servers(args, client)?);
         asker.answers = vec![Bytes::new(total.div_ceil(u64::from(asker.fan_out)).max(1))];
         Ok(asker)
-    };
-    let askers = args.sources.iter().map(asker).collect::<Result<_, Refusal>>()?;
-    Ok(Traffic { flows: Vec::new(), askers })
+    })
 }
 
 #[cfg(test)]

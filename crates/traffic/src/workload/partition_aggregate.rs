@@ -13,7 +13,7 @@ use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
 use crate::ask::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
 use crate::cdf::Measure;
 use crate::deal::START;
-use crate::{Asker, Asks, Cdf};
+use crate::{Asker, Asks};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
@@ -74,9 +74,7 @@ fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
         let message = if both { "the answers have two sizes" } else { "the answers have no size" };
         return Err(Refusal::at("answer-each", message, "give `answer-each` or `answer-total`"));
     }
-    let asker = |(i, client): (u64, &u32)| one(args, site, i, *client);
-    let askers = (0..).zip(&args.sources).map(asker).collect::<Result<_, Refusal>>()?;
-    Ok(Traffic { flows: Vec::new(), askers })
+    ask::each(args, |i, client| one(args, site, i, client))
 }
 
 fn one(args: &Args, site: &Site, i: u64, client: u32) -> Result<Asker, Refusal> {
@@ -89,12 +87,10 @@ fn one(args: &Args, site: &Site, i: u64, client: u32) -> Result<Asker, Refusal> 
         asker.fan_out = fan_out as u32;
     }
     asker.asks = asks(args, site, i)?;
-    asker.answers = match (args.distribution("answer-each"), args.size("answer-total")) {
-        (Some(cdf), _) => ask::answers(cdf, asker.queries(), &mut args.rng(site, i, "answer")),
-        (None, total) => {
-            let total = total.unwrap_or(Bytes::new(1)).as_u64();
-            vec![Bytes::new(total.div_ceil(u64::from(asker.fan_out)).max(1))]
-        }
+    asker.answers = if let Some(total) = args.size("answer-total") {
+        vec![Bytes::new(total.as_u64().div_ceil(u64::from(asker.fan_out)).max(1))]
+    } else {
+        ask::answers(args, site, i, "answer-each", &asker.asks)?
     };
     Ok(asker)
 }
@@ -111,8 +107,8 @@ fn asks(args: &Args, site: &Site, i: u64) -> Result<Asks, Refusal> {
             ask::times(args, site, most, || rng.exponential(every))?
         }
         Some("measured") => {
-            let Some(gaps) = args.distribution("gaps") else { return Ok(ask::closed(args)) };
-            let gaps: Cdf = every.map_or_else(|| gaps.as_ref().clone(), |e| gaps.stretched_to(e));
+            let gaps = args.drawn("gaps")?;
+            let gaps = every.map_or_else(|| gaps.clone(), |every| gaps.stretched_to(every));
             ask::times(args, site, most, || gaps.span(&mut rng))?
         }
         _ => return Ok(ask::closed(args)),
@@ -127,6 +123,7 @@ mod tests {
     use lowtide_units::Instant;
 
     use super::*;
+    use crate::Cdf;
     use crate::testing::{made, refused};
     use crate::workload::ParamValue;
 

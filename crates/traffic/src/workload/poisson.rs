@@ -69,9 +69,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
-    let Some(sizes) = args.distribution("sizes") else {
-        return Err(Refusal::at("sizes", "flows without a size", "write `sizes = \"100 kB\"`"));
-    };
+    let sizes = args.drawn("sizes")?;
     let mean = mean_gap(args, site, sizes)?;
     let mut ends = Chooser::new(args, site)?;
     let most = args.count_or_off("flows").unwrap_or(u64::MAX);

@@ -2,7 +2,7 @@
 //!
 //! ## What it does
 //! Client `i` (the `i`-th of `from`) asks one server (the `i`-th of `to`, round robin, never itself),
-//! gets an answer, thinks, and asks again. DCTCP §4.2.3 asks for 20 KB a thousand times over a standing
+//! gets an answer, thinks, and asks again. DCTCP §4.2.2 asks for 20 KB a thousand times over a standing
 //! connection while two long flows keep the queue full.
 
 use super::{Args, Ends, Entry, Refusal, Site, Traffic};
@@ -19,17 +19,13 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
-    let mut askers = Vec::new();
-    for (i, client) in (0..).zip(&args.sources) {
-        let server = deal::other(&args.destinations, i, *client);
+    ask::each(args, |i, client| {
+        let server = deal::other(&args.destinations, i, client);
         let server = server.ok_or_else(|| deal::to_itself(args))?;
-        let mut asker = ask::asker(args, *client, vec![server]);
-        if let Some(cdf) = args.distribution("answer") {
-            asker.answers = ask::answers(cdf, asker.queries(), &mut args.rng(site, i, "answer"));
-        }
-        askers.push(asker);
-    }
-    Ok(Traffic { flows: Vec::new(), askers })
+        let mut asker = ask::asker(args, client, vec![server]);
+        asker.answers = ask::answers(args, site, i, "answer", &asker.asks)?;
+        Ok(asker)
+    })
 }
 
 #[cfg(test)]
