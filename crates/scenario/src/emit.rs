@@ -28,10 +28,30 @@ mod tests {
     use crate::tables::sections;
 
     /// Keys that a written-out run may lack: they describe what is no longer, or not, there.
-    const GONE: [&str; 22] = [
-        "schemes", "base", "description", "gamma", "profile", "file", "nth", "min", "max", "max-p",
-        "weight", "gentle", "mean-packet", "target", "interval", "a", "b", "q-ref", "period", "signal",
-        "polarised", "quantum",
+    const GONE: [&str; 23] = [
+        "host-profile",
+        "schemes",
+        "base",
+        "description",
+        "gamma",
+        "profile",
+        "file",
+        "nth",
+        "min",
+        "max",
+        "max-p",
+        "weight",
+        "gentle",
+        "mean-packet",
+        "target",
+        "interval",
+        "a",
+        "b",
+        "q-ref",
+        "period",
+        "signal",
+        "polarised",
+        "quantum",
     ];
 
     /// A pipe that changes everything that a pipe can, a link that fails, a switch that differs.
@@ -94,7 +114,14 @@ mod tests {
         let own = "[hosts.senders]\nprofile = \"rfc\"\nscheme = \"dctcp\"";
         let text = text.replace("[hosts.senders]", own);
         written(&format!("{text}{MORE}"), &[], &["topology.links", "switch.class", "files"]);
-        written(&format!("{text}{MORE}{CLASSES}").replace("buffer = \"50 pkt\"\n", "").replace("[pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n", "").replace("[switch]", "[switch]\nmemory = \"4 MB\""), &["switch", "class"], &[]);
+        written(
+            &format!("{text}{MORE}{CLASSES}")
+                .replace("buffer = \"50 pkt\"\n", "")
+                .replace("[pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n", "")
+                .replace("[switch]", "[switch]\nmemory = \"4 MB\""),
+            &["switch", "class"],
+            &[],
+        );
     }
 
     #[test]

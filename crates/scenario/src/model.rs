@@ -3,7 +3,7 @@
 //! Contract: types only. A model was read without a complaint (`tables/`); what one key says is right by
 //! itself. What keys say together is checked in `check.rs`.
 
-use lowtide_host::{ClockSpec, Disturbance, NicSpec};
+use lowtide_host::{ClockSpec, Disturbance, HostProfile, NicSpec};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ pub(crate) struct Named {
 pub(crate) struct Stack {
     pub(crate) profile: Option<Named>,
     pub(crate) scheme: Option<Named>,
+    pub(crate) host_profile: Option<&'static HostProfile>,
     pub(crate) settings: Vec<Setting>,
 }
 

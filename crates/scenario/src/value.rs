@@ -84,6 +84,8 @@ pub(crate) enum Names {
     Traffic,
     /// Switches that there are.
     Switches,
+    /// Profiles of hosts.
+    HostProfiles,
 }
 
 /// The longest time that a scenario may speak of.

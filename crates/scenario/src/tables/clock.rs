@@ -77,8 +77,11 @@ pub(super) static CLOCK: Section = Section {
     more: More::Nothing,
 };
 
-/// Reads the clock of the group that `group` reads.
-pub(super) fn read(group: &mut Reader<'_, '_, '_>) -> ClockSpec {
+/// Reads the clock of the group that `group` reads; without the table it is `base`.
+pub(super) fn read(group: &mut Reader<'_, '_, '_>, base: ClockSpec) -> ClockSpec {
+    if !group.has(CLOCK.name()) {
+        return base;
+    }
     let mut r = group.below(&CLOCK);
     let place = match r.text("stamps").as_deref() {
         Some("driver") => Place::Driver,

@@ -6,7 +6,7 @@ use super::file::File;
 use super::{clock, nic, transport};
 use crate::keys::Fallback::{Required, Unset};
 use crate::keys::{More, Section, key};
-use crate::model::{HostGroup, Topology, TopologyKind};
+use crate::model::{HostGroup, Stack, Topology, TopologyKind};
 use crate::network;
 use crate::range::HostRange;
 use crate::reader::Reader;
@@ -44,13 +44,23 @@ pub(crate) static HOSTS: Section = Section {
             Unset("as `transport.scheme`, or the compared one"),
             "A scheme that these hosts keep whatever is compared.",
         ),
+        key(
+            "host-profile",
+            Ty::Name(Names::HostProfiles),
+            Unset("as `transport.host-profile`"),
+            "What stands between TCP and the line, its clock, and the switches that belong to its hardware, where nothing else is said.",
+        ),
     ],
     tables: &[&clock::CLOCK, &nic::NIC],
     more: More::Switches,
 };
 
 /// Reads all groups and numbers their hosts.
-pub(super) fn read(file: &mut File<'_, '_, '_>, topology: &Topology) -> Vec<HostGroup> {
+pub(super) fn read(
+    file: &mut File<'_, '_, '_>,
+    topology: &Topology,
+    transport: &Stack,
+) -> Vec<HostGroup> {
     let mut out: Vec<HostGroup> = Vec::new();
     let mut rest = None;
     for named in file.groups(&HOSTS, "senders") {
@@ -67,15 +77,18 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, topology: &Topology) -> Vec<Host
             None => (1, r.at("count")),
         };
         let side = side(&mut r, named.name, topology.kind);
+        let stack = transport::stack(&mut r);
+        let profile = stack.host_profile.or(transport.host_profile);
+        let base = profile.map_or_else(Default::default, |p| (p.clock, p.nic));
         out.push(HostGroup {
             name: named.name.to_owned(),
             at: named.at,
             count_at: at,
             range: HostRange { first: 0, count },
             side,
-            stack: transport::stack(&mut r),
-            clock: clock::read(&mut r),
-            nic: nic::read(&mut r),
+            stack,
+            clock: clock::read(&mut r, base.0),
+            nic: nic::read(&mut r, base.1),
         });
     }
     fill(file, topology, &mut out, rest);

@@ -94,7 +94,7 @@ pub(crate) fn read(
     let switch = switch::read(file);
     let pipes = pipe::read(file);
     let transport = transport::read(file);
-    let hosts = hosts::read(file, &topology);
+    let hosts = hosts::read(file, &topology, &transport);
     let traffic = traffic::read(file, &hosts);
     let disturbance = disturbance::read(file);
     let probes = probes::read(file);
