@@ -13,10 +13,11 @@ use lowtide_net::{BufferSpec, Framing, MarkSpec, Routing, Service};
 use lowtide_traffic::workload::{self, Args, Refusal, Site, Traffic, UserFile};
 use lowtide_units::{Bytes, Duration, Parts, Rate};
 
+use crate::fabric;
 use crate::range::HostRange;
 use crate::settings::Setting;
 use crate::tree::At;
-use crate::value::Val;
+use crate::value::{Ty, Val};
 
 /// A name and where it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,6 +67,13 @@ impl Topology {
             Some(Val::Count(n)) => *n as u32,
             _ => 1,
         }
+    }
+
+    /// Whether it has every number that it needs.
+    pub(crate) fn is_complete(&self) -> bool {
+        let keys = fabric::keys(self.entry);
+        let numbers = keys.iter().filter(|key| matches!(key.ty, Ty::Count { .. }));
+        numbers.map(|key| key.name).all(|name| self.value(name).is_some())
     }
 
     /// A rate and a delay of its own; those of the hosts' links when there are none.

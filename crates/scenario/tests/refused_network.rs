@@ -181,7 +181,11 @@ fn switches_that_cannot_mark_or_never_would() {
     let old = "profile = \"cat4948\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
     switch(old, "\"20 pkt\"", &["a cat4948 cannot mark: it has no ECN", "triumph"]);
     let high = "profile = \"triumph\"\n[switch.mark]\nkind = \"step\"\nk = \"800 kB\"";
-    switch(high, "\"800 kB\"", &["above the 699050 B that a port may take", "never be marked"]);
+    switch(
+        high,
+        "\"800 kB\"",
+        &["above the 699050 B that a port may take", "nothing would ever be marked"],
+    );
     let red =
         "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"red\"\nmin = \"101 pkt\"\nmax = \"150 pkt\"";
     switch(red, "\"150 pkt\"", &["min = 101 pkt is above the buffer of 100 pkt"]);

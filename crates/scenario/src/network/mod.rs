@@ -76,8 +76,7 @@ pub(crate) fn facts(plan: &Blueprint) -> Arc<[HostFacts]> {
         .collect()
 }
 
-/// How many hosts a topology has that has a fixed number of them; more than anybody can write if that
-/// cannot be counted.
+/// How many hosts a topology has that has a fixed number of them.
 pub(crate) fn host_count(topology: &Topology) -> Option<u64> {
     let port = PortSpec::NIC;
     match topology.kind {

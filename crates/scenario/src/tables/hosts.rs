@@ -146,6 +146,11 @@ fn fill(
         }
         return;
     };
+    if !topology.is_complete() {
+        // What is missing was complained of: a group has some hosts for the checks that follow.
+        rest.into_iter().for_each(|(index, _)| groups[index].range.count = 1);
+        return;
+    }
     let name = topology.entry.name;
     if let Some((index, at)) = rest {
         match total.checked_sub(said) {

@@ -166,7 +166,7 @@ fn queues(r: &mut Reader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_cla
     if r.has("buffer") {
         out.buffer = buffer::read(r, out.buffer);
         out.buffer_at = r.at("buffer");
-    } else if first && out.profile.is_none() {
+    } else if first && !r.has("profile") {
         let help = "write `buffer = \"100 pkt\"`, or a profile: `profile = \"triumph\"`".to_owned();
         r.complain("buffer", "`buffer` is missing in [switch]", Some(help));
     } else if matches!(out.buffer, BufferSpec::Dynamic { .. }) {
