@@ -18,7 +18,7 @@ use crate::signals::Signals;
 use crate::trace::Tracer;
 use crate::writer::Writer;
 
-/// Kinds of events beside [`Network::PORT_KIND`].
+/// Kinds of events beside [`Network::PORT_KIND`] and [`Network::LINK_KIND`].
 const TIMER: u8 = 1;
 const FLOW_START: u8 = 2;
 const PROBE: u8 = 3;
@@ -60,6 +60,7 @@ impl lowtide_sim::World for World<'_> {
                     self.deliver(now, &mut delivery, sched);
                 }
             }
+            Network::LINK_KIND => self.net.on_link_event(now, entity.index()),
             TIMER => self.timer(now, Side::from_index(entity.index()), sched),
             FLOW_START => self.start_flow(now, entity.index(), sched),
             WRITE => self.write(now, entity.index(), sched),
@@ -147,6 +148,7 @@ impl<'a> World<'a> {
     }
 
     pub(crate) fn prime(&mut self, sched: &mut Scheduler) {
+        self.net.prime(sched);
         for (i, flow) in self.flows.iter().enumerate() {
             sched.at(flow.start, Entity::new(FLOW_START, i as u32));
         }

@@ -1,17 +1,23 @@
 //! The network that runs.
 
+mod links;
+mod ways;
+
 use std::collections::BTreeMap;
 
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 
+use crate::failure::Failures;
 use crate::loss::Loss;
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{Entered, Far, Port};
-use crate::route::Routes;
+use crate::route::{Edges, Routes};
 use crate::scheduler::Arrived;
 use crate::watch::{Passage, Watch};
-use crate::{Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, Occupancy, PortView};
+use crate::{
+    Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, Occupancy, PortView, Routing,
+};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
 ///
@@ -31,6 +37,11 @@ pub struct Network {
     watch: Option<Box<Watch>>,
     /// Each packet knows how long it has waited.
     waits: bool,
+    /// Ways are chosen by a hash of each connection.
+    by_flow: bool,
+    /// Most networks have none.
+    failures: Option<Box<Failures>>,
+    warmup: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -78,11 +89,15 @@ impl Network {
         warmup: Duration,
     ) -> Result<Self, BlueprintError> {
         check_number(plan.links.len())?;
-        let routes = Routes::build(plan)?;
+        let edges = Edges::build(plan)?;
+        let routes = Routes::find(&edges, plan.routing, run_seed, &[])?;
+        let failures = Failures::new(plan, edges, run_seed)?;
+        let mut fails = vec![false; plan.links.len()];
+        plan.failures.iter().for_each(|f| fails[f.link] = true);
         let warmup = Instant::ZERO + warmup;
-        let ports = plan.links.iter().zip(0_u64..).flat_map(|(link, i)| {
+        let ports = plan.links.iter().zip(&fails).zip(0_u64..).flat_map(|((link, fails), i)| {
             let port = |spec: &LineSpec, to, number| {
-                let loss = Loss::new(spec.loss, run_seed, number);
+                let loss = Loss::new(spec.loss, *fails, run_seed, number);
                 Port::new(spec, link.framing, loss, far(to), warmup)
             };
             [port(&link.from_a, link.b, 2 * i), port(&link.from_b, link.a, 2 * i + 1)]
@@ -101,6 +116,9 @@ impl Network {
             host_jitter,
             watch: None,
             waits: false,
+            by_flow: matches!(plan.routing, Routing::Ecmp { .. }),
+            failures,
+            warmup,
         })
     }
 
@@ -140,6 +158,9 @@ impl Network {
         debug_assert!(known, "{:?} sends to {:?}", packet.src, packet.dst);
         let port = self.routes.nic(packet.src).filter(|_| known)?;
         let id = self.pool.put(packet);
+        if self.by_flow {
+            self.pool.set_flow(id, packet.flow());
+        }
         if let Some(watch) = &mut self.watch {
             watch.enters(id, packet.src_conn);
         }
@@ -181,6 +202,9 @@ impl Network {
         if let Some(next) = next {
             sched.at(next, Entity::new(Self::PORT_KIND, port));
         }
+        if id == PacketId::GONE {
+            return None;
+        }
         match this.far() {
             Far::Host(host) => {
                 let came = departure + this.line().delay;
@@ -189,7 +213,10 @@ impl Network {
                 Some(Delivery { host, packet: self.pool.take(id), came, waited, watched })
             }
             Far::Switch(switch) => {
-                let next = self.routes.port(switch, self.pool.head(id).dst);
+                let Some(next) = self.routes.port(switch, self.pool.head(id)) else {
+                    self.no_way(now, switch, id);
+                    return None;
+                };
                 let departure = self.enqueue(now, next, id, sched);
                 if self.waits
                     && let Some(departure) = departure
@@ -287,10 +314,12 @@ impl Network {
         self.pool.len()
     }
 
-    /// The digest of what happened at every port: time, packet and verdict of each arrival, ports
-    /// combined by number.
+    /// The digest of what happened at every port: time, packet and verdict of each arrival and of each
+    /// packet lost with its link, ports combined by number. Where failures are planned, the same for each
+    /// packet to which a switch had no way follows, switches by number.
     pub fn digest(&self) -> u64 {
-        Digest::combine(self.ports.iter().map(Port::digest))
+        let unrouted = self.failures.iter().flat_map(|f| &f.digests).map(|d| d.value());
+        Digest::combine(self.ports.iter().map(Port::digest).chain(unrouted))
     }
 }
 
@@ -309,13 +338,6 @@ fn far(node: NodeId) -> Far {
 
 /// Names of the ports in order: `from->to`, parallel ones numbered.
 fn labels(plan: &Blueprint) -> Vec<Label> {
-    let name = |node: NodeId| {
-        let name = match node {
-            NodeId::Host(host) => plan.hosts.get(host.0 as usize),
-            NodeId::Switch(switch) => plan.switches.get(switch as usize),
-        };
-        name.cloned().unwrap_or_default()
-    };
     let mut labels = Vec::with_capacity(plan.links.len() * 2);
     let mut between = BTreeMap::new();
     for &LinkSpec { a, b, .. } in &plan.links {
@@ -323,7 +345,7 @@ fn labels(plan: &Blueprint) -> Vec<Label> {
         let suffix = if *before == 0 { String::new() } else { format!("#{before}") };
         *before += 1;
         for (from, to) in [(a, b), (b, a)] {
-            let name = format!("{}->{}{suffix}", name(from), name(to));
+            let name = format!("{}->{}{suffix}", plan.name(from), plan.name(to));
             labels.push(Label { name, at_switch: matches!(from, NodeId::Switch(_)) });
         }
     }

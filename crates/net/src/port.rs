@@ -1,5 +1,7 @@
 //! An output port: memory, marker, queue and line, put together.
 
+mod cut;
+
 use lowtide_sim::Digest;
 use lowtide_units::Instant;
 
@@ -25,6 +27,7 @@ const MARKED: u64 = 1;
 const DROPPED_FULL: u64 = 2;
 const DROPPED_BY_MARKER: u64 = 3;
 const LOST: u64 = 4;
+const CUT: u64 = 15;
 
 /// What became of a packet that came to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +45,7 @@ pub(crate) enum Refusal {
     Full,
     /// The marker.
     Marker,
-    /// Nobody: the line loses packets at random.
+    /// Nobody: the line loses packets at random, or is dead.
     Lost,
 }
 
@@ -170,9 +173,15 @@ impl Port {
     #[inline(never)]
     fn lose(&mut self, now: Instant, head: &Head) -> Entered {
         self.retire(now);
-        self.counters.lost();
+        let down = self.loss.as_ref().is_some_and(|loss| loss.is_down());
+        let code = if down { CUT } else { LOST };
+        if down {
+            self.counters.cut()
+        } else {
+            self.counters.lost()
+        }
         self.digest.update(now.as_ps());
-        self.digest.update(head.identity.wrapping_add(LOST));
+        self.digest.update(head.identity.wrapping_add(code));
         Entered::Dropped(Refusal::Lost)
     }
     /// When a packet of `size` bytes that takes its place at `now` will have left.

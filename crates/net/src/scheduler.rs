@@ -4,6 +4,8 @@
 //! its place: `max(now, free_at) + time on the line`. So a port needs no event of its own for the end
 //! of a transmission; it looks back on departures when the next thing happens to it.
 
+mod cut;
+
 use lowtide_units::Instant;
 
 use crate::packet::PacketId;
