@@ -26,6 +26,8 @@ impl World for Rig {
             let left = self.net.send(now, &packet, sched);
             assert!(left.is_none() || left == foretold, "{left:?}, not {foretold:?}");
             self.left[index as usize] = left;
+        } else if entity.kind() == Network::LINK_KIND {
+            self.net.on_link_event(now, index);
         } else {
             assert_eq!(entity.kind(), Network::PORT_KIND);
             if let Some(Delivery { host, packet, came, .. }) =
@@ -45,6 +47,7 @@ impl Rig {
     /// Runs `net` with these sends until `until`, or until nothing is left to do.
     pub(crate) fn run(net: Network, sends: &[(Instant, Packet)], until: Instant) -> Self {
         let mut sched = Scheduler::new(Seed(1));
+        net.prime(&mut sched);
         for (&(at, _), i) in sends.iter().zip(0..) {
             sched.at(at, Entity::new(SEND_KIND, i));
         }
@@ -64,6 +67,14 @@ impl Rig {
     }
     pub(crate) fn stats(&self, port: usize) -> PortStats {
         self.net.ports().nth(port).expect("port exists").stats
+    }
+    /// What the port of that name has seen.
+    pub(crate) fn port(&self, name: &str) -> PortStats {
+        self.net.ports().find(|p| p.name == name).expect("port exists").stats
+    }
+    /// Sequence numbers of what was delivered, in order.
+    pub(crate) fn seqs(&self) -> Vec<u32> {
+        self.delivered.iter().map(|d| d.2.segment.seq.raw()).collect()
     }
     /// Times of delivery.
     pub(crate) fn times(&self) -> Vec<u64> {
@@ -88,6 +99,10 @@ pub(crate) fn packet(src: u32, dst: u32, size: u32, seq: u32) -> Packet {
 
 pub(crate) fn ps(ps: u64) -> Instant {
     Instant::from_ps(ps)
+}
+
+pub(crate) fn us(us: u64) -> Instant {
+    Instant::ZERO + Duration::from_us(us)
 }
 
 pub(crate) fn host(name: &str, gbps: u64, delay: Duration) -> HostLine {
