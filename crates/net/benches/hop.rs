@@ -2,14 +2,20 @@
 //!
 //! Hosts on one switch, each with a window of packets to its neighbour that are sent again when they
 //! arrive: two hops per round, one event per hop. The event queue is part of the cost, TCP is not.
+//!
+//! Then a fat tree of 128 hosts, each with such a window to the host of the same place four pods on, by
+//! one way or several: what the choice of a way costs. And how long a tree of 8192 hosts takes to build.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lowtide_net::topology::HostLine;
+use lowtide_net::topology::fat_tree::{FatTree, fat_tree};
 use lowtide_net::topology::star::{Star, star};
+use lowtide_net::topology::tree::Layer;
 use lowtide_net::{
-    BufferSpec, Count, Delivery, Framing, HostId, MarkSpec, Network, NotEct, Packet, PortSpec,
+    Blueprint, BufferSpec, Count, Delivery, Framing, HostId, MarkSpec, Network, NotEct, Packet,
+    PortSpec, Routing,
 };
 use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
@@ -31,40 +37,81 @@ fn network(hosts: u32, jitter: Duration) -> Network {
     Network::build(&plan, 1, jitter, Duration::ZERO).expect("a star is a network")
 }
 
+fn tree(k: u32, routing: Routing) -> Blueprint {
+    let port = PortSpec::NIC;
+    let all = Layer { rate: Rate::from_gbps(10), delay: Duration::from_us(1), port };
+    let framing = Framing::Ethernet;
+    let tree = FatTree { k, host: all, aggregation: all, core: all, framing };
+    Blueprint { routing, ..fat_tree(&tree).expect("k is even") }
+}
+
+/// Sends each packet that arrives again, from each of `hosts` to the one `step` further.
+fn going(mut net: Network, hosts: u32, step: u32) -> impl FnMut() {
+    let mut sched = Scheduler::new(Seed(1));
+    let segment = Segment { ecn: Ecn::Ect0, payload_len: 1_448, ..Segment::default() };
+    let mut rng = Seed(2).rng();
+    for host in 0..hosts {
+        // Not all at once and not all of one size, or the hosts would march in step.
+        let start = Instant::ZERO + rng.duration_below(Duration::from_us(20));
+        for _ in 0..16 {
+            let dst = HostId((host + step) % hosts);
+            let size = 1_500 - rng.below(10) as u32;
+            let src = HostId(host);
+            let segment = Segment { src_port: rng.below(30_000) as u16, ..segment };
+            let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0 };
+            net.send(start, &packet, &mut sched);
+        }
+    }
+    let mut step = move || {
+        let Some((now, entity)) = sched.pop() else { return };
+        if let Some(Delivery { mut packet, .. }) =
+            net.on_port_event(now, entity.index(), &mut sched)
+        {
+            packet.segment.ecn = Ecn::Ect0;
+            black_box(net.send(now, &packet, &mut sched));
+        }
+    };
+    (0..hosts * 1_000).for_each(|_| step());
+    step
+}
+
 fn hop(c: &mut Criterion) {
     let mut group = c.benchmark_group("net");
     group.throughput(Throughput::Elements(1));
     for (hosts, jitter) in [(4, 0), (128, 0), (128, 500), (1024, 0)] {
-        let mut net = network(hosts, Duration::from_ns(jitter));
-        let mut sched = Scheduler::new(Seed(1));
-        let segment = Segment { ecn: Ecn::Ect0, payload_len: 1_448, ..Segment::default() };
-        let mut rng = Seed(2).rng();
-        for host in 0..hosts {
-            // Not all at once and not all of one size, or the hosts would march in step.
-            let start = Instant::ZERO + rng.duration_below(Duration::from_us(20));
-            for _ in 0..16 {
-                let dst = HostId((host + 1) % hosts);
-                let size = 1_500 - rng.below(10) as u32;
-                let src = HostId(host);
-                let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0 };
-                net.send(start, &packet, &mut sched);
-            }
-        }
-        let mut step = move || {
-            let Some((now, entity)) = sched.pop() else { return };
-            if let Some(Delivery { mut packet, .. }) =
-                net.on_port_event(now, entity.index(), &mut sched)
-            {
-                packet.segment.ecn = Ecn::Ect0;
-                black_box(net.send(now, &packet, &mut sched));
-            }
-        };
-        (0..hosts * 1_000).for_each(|_| step());
+        let net = network(hosts, Duration::from_ns(jitter));
         let id = BenchmarkId::new("hop", format!("{hosts} hosts, jitter {jitter} ns"));
+        let mut step = going(net, hosts, 1);
         group.bench_function(id, |b| b.iter(&mut step));
     }
     group.finish();
 }
 
-criterion_group!(benches, hop);
+fn way(c: &mut Criterion) {
+    let mut group = c.benchmark_group("way");
+    group.throughput(Throughput::Elements(1));
+    let ecmp = Routing::Ecmp { polarised: false };
+    for (name, routing) in [("single", Routing::Single), ("ecmp", ecmp), ("spray", Routing::Spray)]
+    {
+        let plan = tree(8, routing);
+        let net = Network::build(&plan, 1, Duration::ZERO, Duration::ZERO).expect("a tree");
+        let mut step = going(net, 128, 64);
+        group.bench_function(name, |b| b.iter(&mut step));
+    }
+    group.finish();
+}
+
+fn build(c: &mut Criterion) {
+    let mut group = c.benchmark_group("build");
+    group.sample_size(10);
+    let ecmp = Routing::Ecmp { polarised: false };
+    for (name, routing) in [("single", Routing::Single), ("ecmp", ecmp)] {
+        let plan = tree(32, routing);
+        let net = || Network::build(&plan, 1, Duration::ZERO, Duration::ZERO);
+        group.bench_function(BenchmarkId::new("8192 hosts", name), |b| b.iter(net));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, hop, way, build);
 criterion_main!(benches);

@@ -173,13 +173,13 @@ impl Port {
     #[inline(never)]
     fn lose(&mut self, now: Instant, head: &Head) -> Entered {
         self.retire(now);
-        let down = self.loss.as_ref().is_some_and(|loss| loss.is_down());
-        let code = if down { CUT } else { LOST };
-        if down {
-            self.counters.cut()
+        let code = if self.loss.as_ref().is_some_and(|loss| loss.is_down()) {
+            self.counters.cut();
+            CUT
         } else {
-            self.counters.lost()
-        }
+            self.counters.lost();
+            LOST
+        };
         self.digest.update(now.as_ps());
         self.digest.update(head.identity.wrapping_add(code));
         Entered::Dropped(Refusal::Lost)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Network;
 use crate::HostId;
-use crate::port::Far;
+use crate::port::{Far, Port};
 
 impl Network {
     /// The numbers of the ports of `switch` that packets for `host` may take now; with
@@ -16,7 +16,7 @@ impl Network {
     /// How many ways packets from `src` to `dst` may take now: with [`crate::Routing::Single`] one.
     pub fn ways(&self, src: HostId, dst: HostId) -> u64 {
         let nic = self.routes.nic(src).filter(|_| src != dst);
-        let far = nic.and_then(|nic| self.ports.get(nic as usize)).map(|p| p.far());
+        let far = nic.and_then(|nic| self.ports.get(nic as usize)).map(Port::far);
         far.map_or(0, |far| self.ways_from(far, dst, &mut BTreeMap::new()))
     }
 
@@ -34,7 +34,7 @@ impl Network {
             return *ways;
         }
         let ports = self.routes.ports(switch, dst).into_iter();
-        let far = ports.filter_map(|port| self.ports.get(port as usize)).map(|p| p.far());
+        let far = ports.filter_map(|port| self.ports.get(port as usize)).map(Port::far);
         let ways = far.map(|far| self.ways_from(far, dst, known)).fold(0, u64::saturating_add);
         known.insert(switch, ways);
         ways

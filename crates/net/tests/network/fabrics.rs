@@ -262,3 +262,15 @@ fn trees_beyond_all_measure() {
     let tree = three_tier(&ThreeTier { pods: huge, ..hull() }).unwrap_err();
     assert!(matches!(tree, BlueprintError::TooManyLinks { .. }), "{tree}");
 }
+
+#[test]
+fn routes_of_8192_hosts_fit_in_three_megabytes() {
+    let plan =
+        Blueprint { routing: Routing::Ecmp { polarised: false }, ..fat_tree(&fat(32)).unwrap() };
+    assert_eq!((plan.hosts.len(), plan.switches.len()), (8_192, 1_280));
+    let net = build(&plan);
+    // A row of 512 racks per switch, four bytes each, is 2.6 MB; sets of links are few.
+    assert!(net.route_memory() < 3_000_000, "{}", net.route_memory());
+    assert_eq!(net.ways(HostId(0), HostId(8_191)), 256);
+    assert_eq!(net.next_ports(0, HostId(8_191)).len(), 16);
+}

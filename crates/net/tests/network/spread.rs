@@ -24,7 +24,7 @@ fn of_flow(flow: u32, src: u32, dst: u32, size: u32, seq: u32) -> Packet {
 
 fn run(plan: &Blueprint, routing: Routing, seed: u64, sends: &[(Instant, Packet)]) -> Rig {
     let plan = Blueprint { routing, ..plan.clone() };
-    let net = Network::build(&plan, seed, Duration::ZERO, Duration::ZERO).unwrap();
+    let net = Network::build(&plan, seed, Duration::ZERO, Duration::ZERO).expect("plan is sound");
     Rig::run(net, sends, Instant::FAR_FUTURE)
 }
 
