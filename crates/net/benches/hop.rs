@@ -3,14 +3,16 @@
 //! Hosts on one switch, each with a window of packets to its neighbour that are sent again when they
 //! arrive: two hops per round, one event per hop. The event queue is part of the cost, TCP is not.
 //!
-//! Then a fat tree of 128 hosts, each with such a window to the host of the same place four pods on, by
-//! one way or several: what the choice of a way costs. And how long a tree of 8192 hosts takes to build.
+//! Then eight leaves of sixteen hosts, each with such a window to a host four leaves on, over one of four
+//! spines whose links are so fast that it makes no other difference which: what the choice of a way
+//! costs. And how long a tree of 8192 hosts takes to build.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::fat_tree::{FatTree, fat_tree};
+use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{
@@ -37,12 +39,9 @@ fn network(hosts: u32, jitter: Duration) -> Network {
     Network::build(&plan, 1, jitter, Duration::ZERO).expect("a star is a network")
 }
 
-fn tree(k: u32, routing: Routing) -> Blueprint {
-    let port = PortSpec::NIC;
-    let all = Layer { rate: Rate::from_gbps(10), delay: Duration::from_us(1), port };
-    let framing = Framing::Ethernet;
-    let tree = FatTree { k, host: all, aggregation: all, core: all, framing };
-    Blueprint { routing, ..fat_tree(&tree).expect("k is even") }
+fn layer(gbps: u64) -> Layer {
+    let (rate, delay) = (Rate::from_gbps(gbps), Duration::from_us(1));
+    Layer { rate, delay, port: PortSpec::NIC }
 }
 
 /// Sends each packet that arrives again, from each of `hosts` to the one `step` further.
@@ -93,8 +92,18 @@ fn way(c: &mut Criterion) {
     let ecmp = Routing::Ecmp { polarised: false };
     for (name, routing) in [("single", Routing::Single), ("ecmp", ecmp), ("spray", Routing::Spray)]
     {
-        let plan = tree(8, routing);
-        let net = Network::build(&plan, 1, Duration::ZERO, Duration::ZERO).expect("a tree");
+        let fabric = LeafSpine {
+            leaves: 8,
+            spines: 4,
+            hosts_per_leaf: 16,
+            parallel: 1,
+            host: layer(10),
+            fabric: layer(800),
+            framing: Framing::Ethernet,
+        };
+        let plan = leaf_spine(&fabric).expect("a fabric");
+        let plan = Blueprint { routing, ..plan };
+        let net = Network::build(&plan, 1, Duration::ZERO, Duration::ZERO).expect("a network");
         let mut step = going(net, 128, 64);
         group.bench_function(name, |b| b.iter(&mut step));
     }
@@ -106,7 +115,9 @@ fn build(c: &mut Criterion) {
     group.sample_size(10);
     let ecmp = Routing::Ecmp { polarised: false };
     for (name, routing) in [("single", Routing::Single), ("ecmp", ecmp)] {
-        let plan = tree(32, routing);
+        let (host, framing) = (layer(10), Framing::Ethernet);
+        let tree = FatTree { k: 32, host, aggregation: host, core: host, framing };
+        let plan = Blueprint { routing, ..fat_tree(&tree).expect("k is even") };
         let net = || Network::build(&plan, 1, Duration::ZERO, Duration::ZERO);
         group.bench_function(BenchmarkId::new("8192 hosts", name), |b| b.iter(net));
     }
