@@ -2,6 +2,8 @@
 //!
 //! Hosts on one switch, each with a window of packets to its neighbour that are sent again when they
 //! arrive: two hops per round, one event per hop. The event queue is part of the cost, TCP is not.
+//! The ports of the switch are plain (`hop`), with a dynamic threshold, with a step at dequeue, or with two
+//! classes (two events per hop); those of the hosts are plain.
 
 use std::hint::black_box;
 
@@ -9,34 +11,67 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{
-    BufferSpec, Count, Delivery, Framing, HostId, MarkSpec, Network, NotEct, Packet, PortSpec,
+    BufferSpec, ClassSet, ClassSpec, Count, Delivery, Framing, HostId, MarkSpec, Network, NotEct,
+    Packet, PortSpec, Ratio, Service,
 };
 use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::{Ecn, Segment};
 
-fn network(hosts: u32, jitter: Duration) -> Network {
+/// What the ports of the switch are.
+#[derive(Clone, Copy)]
+enum Ports {
+    Plain,
+    Dynamic,
+    Dequeue,
+    Classes,
+}
+
+fn network(ports: Ports, hosts: u32, jitter: Duration) -> Network {
     let line = |i| HostLine {
         name: format!("host{i}"),
         rate: Rate::from_gbps(10),
         delay: Duration::from_us(1),
     };
-    let port = PortSpec {
+    let (k, not_ect) = (Count::Packets(20), NotEct::Ignore);
+    let mut port = PortSpec {
         buffer: BufferSpec::Static(Count::Bytes(Bytes::new(1_000_000))),
-        mark: MarkSpec::Step { k: Count::Packets(20), not_ect: NotEct::Ignore },
+        mark: MarkSpec::Step { k, not_ect },
         count_in_service: false,
         classes: None,
     };
-    let plan =
+    let class = |service| ClassSpec { service, buffer: port.buffer, mark: port.mark };
+    let classes = vec![class(Service::Strict), class(Service::Dwrr { quantum: Bytes::new(3_000) })];
+    match ports {
+        Ports::Plain => {}
+        Ports::Dynamic => {
+            let (alpha, reserved) = (Ratio::new(1, 4).expect("a ratio"), Bytes::new(1_000));
+            port.buffer = BufferSpec::Dynamic { alpha, reserved };
+        }
+        Ports::Dequeue => port.mark = MarkSpec::StepDequeue { k, not_ect },
+        Ports::Classes => port = PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC },
+    }
+    let mut plan =
         star(&Star { hosts: (0..hosts).map(line).collect(), framing: Framing::Ethernet, port });
+    plan.switches[0].memory = Some(Bytes::new(64 << 20));
+    plan.class_sets = vec![classes];
     Network::build(&plan, 1, jitter, Duration::ZERO).expect("a star is a network")
 }
 
 fn hop(c: &mut Criterion) {
     let mut group = c.benchmark_group("net");
     group.throughput(Throughput::Elements(1));
-    for (hosts, jitter) in [(4, 0), (128, 0), (128, 500), (1024, 0)] {
-        let mut net = network(hosts, Duration::from_ns(jitter));
+    for (ports, name, hosts, jitter) in [
+        (Ports::Plain, "hop", 4, 0),
+        (Ports::Plain, "hop", 128, 0),
+        (Ports::Plain, "hop", 128, 500),
+        (Ports::Plain, "hop", 1024, 0),
+        (Ports::Dynamic, "dynamic", 4, 0),
+        (Ports::Dynamic, "dynamic", 128, 0),
+        (Ports::Dequeue, "step-dequeue", 128, 0),
+        (Ports::Classes, "classes", 128, 0),
+    ] {
+        let mut net = network(ports, hosts, Duration::from_ns(jitter));
         let mut sched = Scheduler::new(Seed(1));
         let segment = Segment { ecn: Ecn::Ect0, payload_len: 1_448, ..Segment::default() };
         let mut rng = Seed(2).rng();
@@ -61,7 +96,7 @@ fn hop(c: &mut Criterion) {
             }
         };
         (0..hosts * 1_000).for_each(|_| step());
-        let id = BenchmarkId::new("hop", format!("{hosts} hosts, jitter {jitter} ns"));
+        let id = BenchmarkId::new(name, format!("{hosts} hosts, jitter {jitter} ns"));
         group.bench_function(id, |b| b.iter(&mut step));
     }
     group.finish();
