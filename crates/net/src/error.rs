@@ -48,7 +48,7 @@ pub enum BlueprintError {
         to: String,
     },
     /// What a port is made of cannot be.
-    #[error("the port of link {link} {}: {reason}", at_end(*.back))]
+    #[error("the port of link {link} {} {reason}", at_end(*.back))]
     Port {
         /// The link.
         link: usize,

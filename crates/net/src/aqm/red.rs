@@ -180,4 +180,5 @@ impl Aqm for Red {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_arithmetic, reason = "the closed form to compare with")]
 mod tests;

@@ -145,7 +145,7 @@ impl Network {
 
     /// Schedules what a staged port waits for.
     fn arm(&mut self, port: u32, sched: &mut Scheduler) {
-        for at in self.ports[port as usize].to_arm().into_iter().flatten() {
+        for at in self.ports[port as usize].arm().into_iter().flatten() {
             sched.at(at, Entity::new(Self::PORT_KIND, port));
         }
     }

@@ -1,4 +1,4 @@
-use lowtide_units::Parts;
+use lowtide_units::{Duration, Parts};
 use lowtide_wire::Ecn;
 
 use super::*;
