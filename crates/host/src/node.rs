@@ -104,5 +104,6 @@ pub(crate) fn packet(src: u32, dst: u32, segment: Segment, src_conn: u32, dst_co
         size: segment.ipv4_len(),
         src_conn,
         dst_conn,
+        class: 0,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Hosts on one switch, each with a window of packets to its neighbour that are sent again when they
 //! arrive: two hops per round, one event per hop. The event queue is part of the cost, TCP is not.
+//! The ports of the switch are plain (`hop`), with a dynamic threshold, with a step at dequeue, or with two
+//! classes (two events per hop); those of the hosts are plain.
 //!
 //! Then eight leaves of sixteen hosts, each with such a window to a host four leaves on, over one of four
 //! spines whose links are so fast that it makes no other difference which: what the choice of a way
@@ -16,26 +18,50 @@ use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{
-    Blueprint, BufferSpec, Count, Delivery, Framing, HostId, MarkSpec, Network, NotEct, Packet,
-    PortSpec, Routing,
+    Blueprint, BufferSpec, ClassSet, ClassSpec, Count, Delivery, Framing, HostId, MarkSpec,
+    Network, NotEct, Packet, PortSpec, Ratio, Routing, Service,
 };
 use lowtide_sim::{Scheduler, Seed};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::{Ecn, Segment};
 
-fn network(hosts: u32, jitter: Duration) -> Network {
+/// What the ports of the switch are.
+#[derive(Clone, Copy)]
+enum Ports {
+    Plain,
+    Dynamic,
+    Dequeue,
+    Classes,
+}
+
+fn network(ports: Ports, hosts: u32, jitter: Duration) -> Network {
     let line = |i| HostLine {
         name: format!("host{i}"),
         rate: Rate::from_gbps(10),
         delay: Duration::from_us(1),
     };
-    let port = PortSpec {
+    let (k, not_ect) = (Count::Packets(20), NotEct::Ignore);
+    let mut port = PortSpec {
         buffer: BufferSpec::Static(Count::Bytes(Bytes::new(1_000_000))),
-        mark: MarkSpec::Step { k: Count::Packets(20), not_ect: NotEct::Ignore },
+        mark: MarkSpec::Step { k, not_ect },
         count_in_service: false,
+        classes: None,
     };
-    let plan =
+    let class = |service| ClassSpec { service, buffer: port.buffer, mark: port.mark };
+    let classes = vec![class(Service::Strict), class(Service::Dwrr { quantum: Bytes::new(3_000) })];
+    match ports {
+        Ports::Plain => {}
+        Ports::Dynamic => {
+            let (alpha, reserved) = (Ratio::new(1, 4).expect("a ratio"), Bytes::new(1_000));
+            port.buffer = BufferSpec::Dynamic { alpha, reserved };
+        }
+        Ports::Dequeue => port.mark = MarkSpec::StepDequeue { k, not_ect },
+        Ports::Classes => port = PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC },
+    }
+    let mut plan =
         star(&Star { hosts: (0..hosts).map(line).collect(), framing: Framing::Ethernet, port });
+    plan.switches[0].memory = Some(Bytes::new(64 << 20));
+    plan.class_sets = vec![classes];
     Network::build(&plan, 1, jitter, Duration::ZERO).expect("a star is a network")
 }
 
@@ -57,7 +83,7 @@ fn going(mut net: Network, hosts: u32, step: u32) -> impl FnMut() {
             let size = 1_500 - rng.below(10) as u32;
             let src = HostId(host);
             let segment = Segment { src_port: rng.below(30_000) as u16, ..segment };
-            let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0 };
+            let packet = Packet { segment, src, dst, size, src_conn: 0, dst_conn: 0, class: 0 };
             net.send(start, &packet, &mut sched);
         }
     }
@@ -77,10 +103,19 @@ fn going(mut net: Network, hosts: u32, step: u32) -> impl FnMut() {
 fn hop(c: &mut Criterion) {
     let mut group = c.benchmark_group("net");
     group.throughput(Throughput::Elements(1));
-    for (hosts, jitter) in [(4, 0), (128, 0), (128, 500), (1024, 0)] {
-        let net = network(hosts, Duration::from_ns(jitter));
-        let id = BenchmarkId::new("hop", format!("{hosts} hosts, jitter {jitter} ns"));
+    for (ports, name, hosts, jitter) in [
+        (Ports::Plain, "hop", 4, 0),
+        (Ports::Plain, "hop", 128, 0),
+        (Ports::Plain, "hop", 128, 500),
+        (Ports::Plain, "hop", 1024, 0),
+        (Ports::Dynamic, "dynamic", 4, 0),
+        (Ports::Dynamic, "dynamic", 128, 0),
+        (Ports::Dequeue, "step-dequeue", 128, 0),
+        (Ports::Classes, "classes", 128, 0),
+    ] {
+        let net = network(ports, hosts, Duration::from_ns(jitter));
         let mut step = going(net, hosts, 1);
+        let id = BenchmarkId::new(name, format!("{hosts} hosts, jitter {jitter} ns"));
         group.bench_function(id, |b| b.iter(&mut step));
     }
     group.finish();

@@ -49,6 +49,29 @@ pub enum BlueprintError {
         /// The first node that it cannot reach.
         to: String,
     },
+    /// What a port is made of cannot be.
+    #[error("the port of link {link} {} {reason}", at_end(*.back))]
+    Port {
+        /// The link.
+        link: usize,
+        /// At its end `b`, else at `a`.
+        back: bool,
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// More memory is reserved than a switch has.
+    #[error(
+        "{name} has {memory} B of shared memory, of which its queues reserve {reserved} B: raise the \
+         memory or lower what is reserved"
+    )]
+    Reserved {
+        /// The switch's name.
+        name: String,
+        /// Its memory, or that of one group of its ports.
+        memory: u64,
+        /// What is reserved of it.
+        reserved: u64,
+    },
     /// More links than an event can name.
     #[error("{links} links are too many, the most is {most}")]
     TooManyLinks {
@@ -133,4 +156,8 @@ fn describe(node: NodeId) -> String {
         NodeId::Host(host) => format!("host {}", host.0),
         NodeId::Switch(switch) => format!("switch {switch}"),
     }
+}
+
+fn at_end(back: bool) -> &'static str {
+    if back { "at its second end" } else { "at its first end" }
 }

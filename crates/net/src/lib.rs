@@ -26,13 +26,17 @@
 pub mod aqm;
 mod blueprint;
 pub mod buffer;
+mod check;
 mod error;
 mod failure;
 mod line;
 mod loss;
+mod memory;
 mod network;
 mod packet;
 mod port;
+mod port_spec;
+pub mod profiles;
 pub mod registry;
 mod route;
 mod routing;
@@ -41,14 +45,15 @@ mod stats;
 pub mod topology;
 mod watch;
 
-pub use blueprint::{
-    Blueprint, BufferSpec, Count, Framing, HostId, LineSpec, LinkSpec, MarkSpec, NodeId, NotEct,
-    PortSpec,
-};
+pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
 pub use error::BlueprintError;
 pub use network::{Delivery, Network};
 pub use packet::Packet;
+pub use port_spec::{
+    BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, MarkSpec, NotEct, PiSpec, PortSpec, Ratio,
+    RedSpec, Service, Signal,
+};
 pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;
-pub use stats::{Level, PortStats, PortView};
+pub use stats::{ClassStats, Level, MemoryView, PortStats, PortView};
 pub use watch::{Decision, Passage};

@@ -35,14 +35,18 @@ pub enum Kind {
     Length,
     /// A rate: `"10 Gbit/s"`.
     Rate,
+    /// A whole number: `9`.
+    Number,
+    /// A ratio: `"1/4"`, `"2"`.
+    Ratio,
+    /// An amount of data: `"4 MB"`.
+    Size,
     /// A span: `"5 us"`.
     Duration,
     /// A share: `"95 %"`.
     Share,
     /// One of these names.
     Choice(&'static [&'static str]),
-    /// A whole number: `8`.
-    Number,
     /// A list of hosts.
     Hosts,
     /// A list of switches.

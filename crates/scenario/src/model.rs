@@ -287,7 +287,11 @@ impl<'a, 's> File<'a, '_, 's> {
         let buffer = ports::buffer(&mut r);
         let (buffer_at, count_in_service) = (r.at("buffer"), r.bool("count-in-service"));
         let (mark, k_at) = ports::mark(&mut self.table(&["switch", "mark"]));
-        SwitchPort { port: PortSpec { buffer, mark, count_in_service }, buffer_at, k_at }
+        SwitchPort {
+            port: PortSpec { buffer, mark, count_in_service, classes: None },
+            buffer_at,
+            k_at,
+        }
     }
 
     fn pipes(&mut self, kind: TopologyKind) -> Vec<Pipe> {

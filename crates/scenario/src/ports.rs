@@ -85,6 +85,8 @@ pub(crate) fn write_buffer(out: &mut Text, buffer: &BufferSpec) {
     match buffer {
         BufferSpec::Unlimited => out.text("buffer", "unlimited"),
         BufferSpec::Static(count) => out.text("buffer", show(*count)),
+        // No key makes it yet.
+        BufferSpec::Dynamic { .. } => {}
     }
 }
 
@@ -104,6 +106,8 @@ pub(crate) fn write_mark(out: &mut Text, mark: &MarkSpec) {
             out.text("gamma", gamma);
             out.text("not-ect", drop(not_ect));
         }
+        // No key makes these yet.
+        MarkSpec::StepDequeue { .. } | MarkSpec::Red(_) | MarkSpec::CoDel(_) | MarkSpec::Pi(_) => {}
     }
 }
 

@@ -49,9 +49,9 @@ impl Network {
     /// Both directions of `link` are dead: what they hold is lost.
     fn cut(&mut self, now: Instant, link: usize) {
         for port in [2 * link, 2 * link + 1] {
-            let found = self.ports[port].queue(now);
-            let Some(this) = self.ports.get_mut(port) else { continue };
-            let (watch, line) = (&mut self.watch, *this.line());
+            let Some(found) = self.look(now, port as u32) else { continue };
+            let this = &mut self.ports[port];
+            let (watch, line, memory) = (&mut self.watch, *this.line(), this.memory());
             this.cut(now, &mut self.pool, |id, size| {
                 if let Some(watch) = watch {
                     let entered = Entered::Dropped(Refusal::Lost);
@@ -59,6 +59,9 @@ impl Network {
                     watch.passes((now, port as u32), (id, size), found, &entered, service);
                 }
             });
+            if let Some(memory) = memory {
+                self.charge(port as u32, memory);
+            }
         }
     }
 

@@ -126,7 +126,7 @@ impl Edges {
         let distances = self.distances(0, |_, _| true);
         let Some(to) = distances.iter().position(|&d| d == UNREACHED) else { return Ok(()) };
         let name = |node: usize| {
-            let of_switch = || plan.switches.get(node - self.hosts);
+            let of_switch = || plan.switches.get(node - self.hosts).map(|s| &s.name);
             plan.hosts.get(node).or_else(of_switch).cloned().unwrap_or_default()
         };
         Err(BlueprintError::Disconnected { from: name(0), to: name(to) })

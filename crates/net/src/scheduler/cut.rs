@@ -34,4 +34,8 @@ impl Fifo {
         }
         lost
     }
+    /// Packets between their place in the queue and the far end, those that are gone included.
+    pub(crate) const fn under_way(&self) -> usize {
+        (self.tail - self.head) as usize
+    }
 }

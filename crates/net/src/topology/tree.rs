@@ -39,7 +39,7 @@ pub(super) fn racks(
 ) -> Blueprint {
     let mut plan = Blueprint::default();
     for &(name, count) in switches {
-        plan.switches.extend((0..count).map(|i| format!("{name}{i}")));
+        plan.switches.extend((0..count).map(|i| format!("{name}{i}").into()));
     }
     for rack in 0..racks {
         for i in 0..per_rack {

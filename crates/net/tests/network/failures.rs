@@ -2,10 +2,11 @@
 
 use lowtide_net::topology::leaf_spine::leaf_spine;
 use lowtide_net::{
-    Blueprint, BlueprintError, BufferSpec, Count, Failure, Framing, HostId, LinkSpec, Network,
-    NodeId, Packet, PortSpec, Routing,
+    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, Count, Failure, Framing, HostId,
+    LinkSpec, MarkSpec, Network, NodeId, NotEct, Packet, PortSpec, Ratio, Routing, Service,
 };
-use lowtide_units::{Duration, Instant, Rate};
+use lowtide_units::{Bytes, Duration, Instant, Rate};
+use lowtide_wire::Ecn;
 use proptest::prelude::*;
 
 use crate::fabrics::leaves;
@@ -218,6 +219,58 @@ fn failures_that_cannot_be() {
     build(&with(chain(), &[failure(1, 8, None, 0), failure(0, 5, None, 0)]));
 }
 
+/// Kinds of ports: plain, in shared memory, with marks and with drops at dequeue, with classes, and the
+/// first once more with each departure an event.
+const KINDS: usize = 6;
+
+/// Three leaves of two hosts, two spines, and ports of that kind.
+fn fabric(kind: usize) -> Blueprint {
+    let mut fabric = leaves(3, 2, 2, 1);
+    let buffer = BufferSpec::Static(Count::Packets(4));
+    let k = Count::Packets(1);
+    let plain = PortSpec { buffer, ..PortSpec::NIC };
+    let class = |service| ClassSpec { service, buffer, mark: MarkSpec::None };
+    let quantum = Bytes::new(1_500);
+    let mut sets = vec![vec![class(Service::Strict), class(Service::Dwrr { quantum })]];
+    let shared =
+        BufferSpec::Dynamic { alpha: Ratio::new(1, 1).expect("a ratio"), reserved: Bytes::new(0) };
+    let port = match kind {
+        1 => PortSpec { buffer: shared, ..plain },
+        2 => PortSpec { mark: MarkSpec::StepDequeue { k, not_ect: NotEct::Ignore }, ..plain },
+        3 => PortSpec { mark: MarkSpec::StepDequeue { k, not_ect: NotEct::Drop }, ..plain },
+        4 => PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC },
+        5 => {
+            sets = vec![vec![class(Service::Strict)]];
+            PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC }
+        }
+        _ => plain,
+    };
+    (fabric.host.port, fabric.fabric.port) = (port, port);
+    let mut plan = leaf_spine(&fabric).expect("a fabric");
+    plan.class_sets = sets;
+    plan.switches.iter_mut().for_each(|s| s.memory = Some(Bytes::new(8_000)));
+    plan
+}
+
+#[test]
+fn both_kinds_of_ports_lose_the_same() {
+    let link = fabric(0).find_link("leaf0", "spine0", 0).unwrap();
+    let failures = [failure(1, 40_000, None, 0), failure(link, 20_000, Some(50_000), 10_000)];
+    let send = |i: u32| {
+        let mut packet = packet(i % 6, (i % 6 + 1 + i % 5) % 6, 100 + i * 37 % 1_400, i);
+        packet.segment.ecn = Ecn::NotEct;
+        (ns(u64::from(i) * 97), packet)
+    };
+    let sends: Vec<_> = (0..1_000).map(send).collect();
+    let run = |kind| {
+        let rig = Rig::quiet(&with(fabric(kind), &failures), &sends);
+        (rig.net.digest(), cut(&rig), rig.seqs().len())
+    };
+    let plain = run(0);
+    assert!(plain.1 > 10 && plain.2 > 500, "{plain:?}");
+    assert_eq!(run(5), plain);
+}
+
 /// Some failures of the links of a small fabric, none of them overlapping.
 fn some_failures() -> impl Strategy<Value = Vec<Failure>> {
     let one = (0..10_usize, 0..60_000_u64, 1..40_000_u64, 0..20_000_u64, any::<bool>());
@@ -244,14 +297,16 @@ proptest! {
         times in proptest::collection::vec((0..100_000_u64, 0..6_u32, 0..5_u32, 40..1_500_u32), 1..300),
         stop in 1_000..200_000_u64,
         jitter in prop_oneof![Just(0_u64), Just(3_000)],
+        kind in 0..KINDS,
     ) {
-        let mut fabric = leaves(3, 2, 2, 1);
-        let buffer = BufferSpec::Static(Count::Packets(4));
-        fabric.host.port = PortSpec { buffer, ..PortSpec::NIC };
-        let plan = with(leaf_spine(&fabric).unwrap(), &failures);
-        let plan = Blueprint { routing, ..plan };
+        let plan = Blueprint { routing, ..with(fabric(kind), &failures) };
         let mut sends: Vec<_> = times.iter().zip(0..).map(|(&(at, src, step, size), i)| {
-            (ns(at), packet(src, (src + 1 + step) % 6, size, i))
+            let mut packet = packet(src, (src + 1 + step) % 6, size, i);
+            packet.class = (i % 2) as u8;
+            if i % 3 == 0 {
+                packet.segment.ecn = Ecn::NotEct;
+            }
+            (ns(at), packet)
         }).collect();
         sends.sort_by_key(|s| s.0);
         let run = || {
@@ -260,8 +315,8 @@ proptest! {
             Rig::run(net, &sends, ns(stop))
         };
         let rig = run();
-        let entered = sends.iter().filter(|s| s.0 <= ns(stop)).count() as u64;
-        let gone: u64 = rig.net.ports().map(|p| p.stats.cut + p.stats.drops + p.stats.lost).sum();
+        let entered = sends.iter().filter(|s| s.0 < ns(stop)).count() as u64;
+        let gone: u64 = rig.net.ports().map(|p| p.stats.cut + p.stats.drops + p.stats.aqm_drops).sum();
         let left = rig.net.in_flight() as u64;
         prop_assert_eq!(entered, rig.delivered.len() as u64 + gone + rig.net.unrouted() + left);
         prop_assert!(failures.is_empty() || rig.net.digest() == run().net.digest());
