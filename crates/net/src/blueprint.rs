@@ -129,23 +129,23 @@ pub struct Blueprint {
     pub switches: Vec<SwitchSpec>,
     /// The links. Each host has exactly one.
     pub links: Vec<LinkSpec>,
+    /// Lists of classes, for [`PortSpec::classes`]. A packet belongs to the class of its number, or to
+    /// the last one if there are fewer.
+    pub class_sets: Vec<Vec<ClassSpec>>,
     /// Which of several equally short ways a packet takes.
     pub routing: Routing,
     /// Links that fail, and when.
     pub failures: Vec<Failure>,
-    /// Lists of classes, for [`PortSpec::classes`]. A packet belongs to the class of its number, or to
-    /// the last one if there are fewer.
-    pub class_sets: Vec<Vec<ClassSpec>>,
 }
 
 impl Blueprint {
     /// The name of `node`; empty for one that does not exist.
     pub fn name(&self, node: NodeId) -> &str {
         let name = match node {
-            NodeId::Host(host) => self.hosts.get(host.0 as usize),
-            NodeId::Switch(switch) => self.switches.get(switch as usize).map(|s| &s.name),
+            NodeId::Host(host) => self.hosts.get(host.0 as usize).map(String::as_str),
+            NodeId::Switch(switch) => self.switches.get(switch as usize).map(|s| s.name.as_str()),
         };
-        name.map_or("", String::as_str)
+        name.unwrap_or_default()
     }
 
     /// The rack of each host: hosts on the same switch are in one rack. Racks are numbered from zero

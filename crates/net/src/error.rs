@@ -50,7 +50,7 @@ pub enum BlueprintError {
         to: String,
     },
     /// What a port is made of cannot be.
-    #[error("the port of link {link} {}: {reason}", at_end(*.back))]
+    #[error("the port of link {link} {} {reason}", at_end(*.back))]
     Port {
         /// The link.
         link: usize,
@@ -78,6 +78,18 @@ pub enum BlueprintError {
         /// How many there are.
         links: usize,
         /// How many there may be.
+        most: usize,
+    },
+    /// More routes than there is memory for.
+    #[error(
+        "{switches} switches with routes to {racks} racks are too many, the most is {most} routes"
+    )]
+    TooManyRoutes {
+        /// How many switches there are.
+        switches: usize,
+        /// How many of them have hosts.
+        racks: usize,
+        /// How many routes there may be: switches times racks.
         most: usize,
     },
     /// Two nodes have one name.
@@ -126,9 +138,10 @@ pub enum BlueprintError {
         /// When it is said to come back.
         up_at: Instant,
     },
-    /// A link fails again before the routes have heard of its recovery.
+    /// A link fails again before it is back, or the routes would hear of it in the wrong order.
     #[error(
-        "failures {first} and {second} of one link overlap: it must be back, and `detect` must have passed, before it fails again"
+        "failures {first} and {second} are of one link and overlap: the first must be over, and \
+         detected, before the second starts and is detected"
     )]
     FailuresOverlap {
         /// The earlier one, counted from zero.

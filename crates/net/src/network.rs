@@ -1,6 +1,8 @@
 //! The network that runs.
 
+mod links;
 mod special;
+mod ways;
 
 use std::collections::BTreeMap;
 
@@ -8,13 +10,16 @@ use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 
 use crate::check::check;
+use crate::failure::Failures;
 use crate::memory::{Memory, groups};
 use crate::packet::{Packet, PacketId, Pool};
 use crate::port::{Entered, Far, Port, Setting};
-use crate::route::Routes;
+use crate::route::{Edges, Routes};
 use crate::scheduler::Arrived;
 use crate::watch::{Passage, Watch};
-use crate::{Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, Occupancy, PortView};
+use crate::{
+    Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, Occupancy, PortView, Routing,
+};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
 ///
@@ -35,6 +40,10 @@ pub struct Network {
     watch: Option<Box<Watch>>,
     /// Each packet knows how long it has waited.
     waits: bool,
+    /// Ways are chosen by a hash of each connection.
+    by_flow: bool,
+    /// Most networks have none.
+    failures: Option<Box<Failures>>,
     /// What queues share.
     memories: Vec<Memory>,
     /// Names.
@@ -96,11 +105,15 @@ impl Network {
         warmup: Duration,
     ) -> Result<Self, BlueprintError> {
         check_number(plan.links.len())?;
-        let routes = Routes::build(plan)?;
+        let edges = Edges::build(plan)?;
         check(plan)?;
+        let routes = Routes::find(&edges, plan.routing, run_seed, &[])?;
+        let failures = Failures::new(plan, edges, run_seed)?;
+        let mut fails = vec![false; plan.links.len()];
+        plan.failures.iter().for_each(|f| fails[f.link] = true);
         let warmup = Instant::ZERO + warmup;
         let groups = groups(plan);
-        let ports = plan.links.iter().zip(0_u64..).flat_map(|(link, i)| {
+        let ports = plan.links.iter().zip(&fails).zip(0_u64..).flat_map(|((link, fails), i)| {
             let port = |spec: &LineSpec, to, number: u64| {
                 let classes = spec.port.classes.and_then(|set| plan.class_sets.get(set.0 as usize));
                 let setting = Setting {
@@ -108,6 +121,7 @@ impl Network {
                     far: far(to),
                     classes: classes.map(Vec::as_slice),
                     memory: groups.of_port[number as usize],
+                    fails: *fails,
                     warmup,
                     run_seed,
                     number,
@@ -130,6 +144,8 @@ impl Network {
             host_jitter,
             watch: None,
             waits: false,
+            by_flow: matches!(plan.routing, Routing::Ecmp { .. }),
+            failures,
             memories: Memory::all(plan, &groups),
             switches: plan.switches.iter().map(|s| s.name.clone()).collect(),
             warmup,
@@ -172,6 +188,9 @@ impl Network {
         debug_assert!(known, "{:?} sends to {:?}", packet.src, packet.dst);
         let port = self.routes.nic(packet.src).filter(|_| known)?;
         let id = self.pool.put(packet);
+        if self.by_flow {
+            self.pool.set_flow(id, packet.flow());
+        }
         if let Some(watch) = &mut self.watch {
             watch.enters(id, packet.src_conn);
         }
@@ -217,6 +236,9 @@ impl Network {
         if let Some(next) = next {
             sched.at(next, Entity::new(Self::PORT_KIND, port));
         }
+        if id == PacketId::GONE {
+            return None;
+        }
         let this = &self.ports[port as usize];
         match this.far() {
             Far::Host(host) => {
@@ -226,7 +248,10 @@ impl Network {
                 Some(Delivery { host, packet: self.pool.take(id), came, waited, watched })
             }
             Far::Switch(switch) => {
-                let next = self.routes.port(switch, self.pool.head(id).dst);
+                let Some(next) = self.routes.port(switch, self.pool.head(id)) else {
+                    self.no_way(now, switch, id);
+                    return None;
+                };
                 let departure = self.enqueue(now, next, id, sched);
                 if self.waits
                     && let Some(departure) = departure
@@ -343,10 +368,12 @@ impl Network {
         self.pool.len()
     }
 
-    /// The digest of what happened at every port: time, packet and verdict of each arrival, ports
-    /// combined by number.
+    /// The digest of what happened at every port: time, packet and verdict of each arrival and of each
+    /// packet lost with its link, ports combined by number. Where failures are planned, the same for each
+    /// packet to which a switch had no way follows, switches by number.
     pub fn digest(&self) -> u64 {
-        Digest::combine(self.ports.iter().map(Port::digest))
+        let unrouted = self.failures.iter().flat_map(|f| &f.digests).map(|d| d.value());
+        Digest::combine(self.ports.iter().map(Port::digest).chain(unrouted))
     }
 }
 
@@ -365,13 +392,6 @@ fn far(node: NodeId) -> Far {
 
 /// Names of the ports in order: `from->to`, parallel ones numbered.
 fn labels(plan: &Blueprint) -> Vec<Label> {
-    let name = |node: NodeId| {
-        let name = match node {
-            NodeId::Host(host) => plan.hosts.get(host.0 as usize),
-            NodeId::Switch(switch) => plan.switches.get(switch as usize).map(|s| &s.name),
-        };
-        name.cloned().unwrap_or_default()
-    };
     let mut labels = Vec::with_capacity(plan.links.len() * 2);
     let mut between = BTreeMap::new();
     for &LinkSpec { a, b, .. } in &plan.links {
@@ -379,7 +399,7 @@ fn labels(plan: &Blueprint) -> Vec<Label> {
         let suffix = if *before == 0 { String::new() } else { format!("#{before}") };
         *before += 1;
         for (from, to) in [(a, b), (b, a)] {
-            let name = format!("{}->{}{suffix}", name(from), name(to));
+            let name = format!("{}->{}{suffix}", plan.name(from), plan.name(to));
             labels.push(Label { name, at_switch: matches!(from, NodeId::Switch(_)) });
         }
     }

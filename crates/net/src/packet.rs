@@ -39,6 +39,16 @@ impl Packet {
         d.update(u64::from(s.flags.bits()) << 8 | u64::from(s.ecn.bits()));
         d.value().wrapping_add(u64::from(self.class) << 56)
     }
+
+    /// A hash of source, destination and both ports (all is TCP): the same for all packets of one
+    /// direction of a connection.
+    pub(crate) fn flow(&self) -> u32 {
+        let s = &self.segment;
+        let mut d = Digest::new();
+        d.update(u64::from(self.src.0) << 32 | u64::from(self.dst.0));
+        d.update(u64::from(s.src_port) << 16 | u64::from(s.dst_port));
+        (d.value() >> 32) as u32
+    }
 }
 
 /// A packet in the [`Pool`].
@@ -46,6 +56,9 @@ impl Packet {
 pub(crate) struct PacketId(u32);
 
 impl PacketId {
+    /// A packet that was lost on its way.
+    pub(crate) const GONE: Self = Self(u32::MAX);
+
     /// Its place in the pool, which another packet may have later.
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
@@ -60,6 +73,8 @@ pub(crate) struct Head {
     pub(crate) size: u32,
     /// Nanoseconds in queues of switches so far; zero where nobody asks.
     pub(crate) waited: u32,
+    /// Hash of the connection and its direction, by which a way is chosen; zero where nobody asks.
+    pub(crate) flow: u32,
     pub(crate) ecn: Ecn,
     pub(crate) class: u8,
 }
@@ -80,6 +95,7 @@ impl Pool {
             dst: packet.dst,
             size: packet.size,
             waited: 0,
+            flow: 0,
             ecn: packet.segment.ecn,
             class: packet.class,
         };
@@ -96,6 +112,11 @@ impl Pool {
     #[inline]
     pub(crate) fn head(&self, id: PacketId) -> &Head {
         &self.heads[id.0 as usize]
+    }
+    /// The packet takes the ways of that flow.
+    #[inline]
+    pub(crate) fn set_flow(&mut self, id: PacketId, flow: u32) {
+        self.heads[id.0 as usize].flow = flow;
     }
     /// The packet waits that much more.
     #[inline]

@@ -6,6 +6,7 @@
 //! kinds do the same where both can: a test holds them to it.
 
 mod bound;
+mod cut;
 mod staged;
 
 use lowtide_sim::{Digest, Seed};
@@ -39,6 +40,7 @@ const DROPPED_BY_MARKER: u64 = 3;
 const LOST: u64 = 4;
 const MARKED_LEAVING: u64 = 5;
 const DROPPED_LEAVING: u64 = 6;
+const CUT: u64 = 15;
 
 /// What became of a packet that came to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +58,7 @@ pub(crate) enum Refusal {
     Full,
     /// The marker.
     Marker,
-    /// Nobody: the line loses packets at random.
+    /// Nobody: the line loses packets at random, or is dead.
     Lost,
 }
 
@@ -103,6 +105,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) classes: Option<&'a [ClassSpec]>,
     /// The number of the memory that it shares.
     pub(crate) memory: Option<u32>,
+    /// Its link is planned to fail.
+    pub(crate) fails: bool,
     pub(crate) warmup: Instant,
     pub(crate) run_seed: u64,
     /// Number of the port.
@@ -122,7 +126,7 @@ impl Setting<'_> {
 impl Port {
     pub(crate) fn new(spec: &LineSpec, setting: &Setting<'_>) -> Self {
         let line = Line::new(spec.rate, setting.framing, spec.delay);
-        let loss = Loss::new(spec.loss, setting.run_seed, setting.number);
+        let loss = Loss::new(spec.loss, setting.fails, setting.run_seed, setting.number);
         let spec = &spec.port;
         let staged = (setting.classes.is_some() || spec.mark.is_bound_late())
             .then(|| Staged::new(spec, &line, setting));
@@ -275,9 +279,15 @@ impl Port {
         Entered::Dropped(Refusal::Lost)
     }
     fn note_lost(&mut self, now: Instant, head: &Head) {
-        self.counters.lost();
+        let code = if self.loss.as_ref().is_some_and(|loss| loss.is_down()) {
+            self.counters.cut();
+            CUT
+        } else {
+            self.counters.lost();
+            LOST
+        };
         self.digest.update(now.as_ps());
-        self.digest.update(head.identity.wrapping_add(LOST));
+        self.digest.update(head.identity.wrapping_add(code));
     }
     /// When a packet of `size` bytes that takes its place at `now` will have left.
     #[inline]

@@ -12,7 +12,8 @@ pub enum Routing {
     #[default]
     Single,
     /// By a hash of source and destination host and of both ports (the protocol is TCP always), so
-    /// that all packets of one direction of a connection take one way.
+    /// that all packets of one direction of a connection take one way. When a link fails or comes back,
+    /// flows may move between any of the others too, as in a switch without resilient hashing.
     Ecmp {
         /// False: each switch has a salt of its own, derived from the seed of the run. True: all have
         /// the same one, also from that seed, the fault in which switches one behind the other choose

@@ -1,11 +1,16 @@
 //! The order in which a port serves its packets. First in, first out here;
-//! several queues in [`crate::port`], before the line.
+//! [`classes`] chooses among several queues.
 //!
 //! With constant rate and nothing that overtakes, the departure of a packet is known when it takes
 //! its place: `max(now, free_at) + time on the line`. So a port needs no event of its own for the end
 //! of a transmission; it looks back on departures when the next thing happens to it.
 
+mod classes;
+mod cut;
+
 use lowtide_units::Instant;
+
+pub(crate) use self::classes::Turns;
 
 use crate::Count;
 use crate::packet::PacketId;

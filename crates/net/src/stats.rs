@@ -35,6 +35,9 @@ pub struct PortStats {
     pub aqm_drops: u64,
     /// Packets lost at random before they met the queue.
     pub lost: u64,
+    /// Packets lost because the link failed: in its queue, on the line or in flight at that time, or
+    /// come while it was dead. What was on the line or in flight is among `packets` too.
+    pub cut: u64,
     /// Time that the line was busy, framing included.
     pub busy: Duration,
     /// The longest the queue was, in bytes, as the port counts it.
@@ -121,6 +124,7 @@ pub(crate) struct Counters {
     drops: u64,
     aqm_drops: u64,
     lost: u64,
+    cut: u64,
     max_bytes: u64,
 }
 
@@ -137,6 +141,7 @@ impl Counters {
             drops: 0,
             aqm_drops: 0,
             lost: 0,
+            cut: 0,
             max_bytes: 0,
         }
     }
@@ -191,6 +196,10 @@ impl Counters {
     pub(crate) fn lost(&mut self) {
         self.lost += u64::from(self.on);
     }
+    /// Its link has failed.
+    pub(crate) fn cut(&mut self) {
+        self.cut += u64::from(self.on);
+    }
     /// It found no memory.
     pub(crate) fn full(&mut self) {
         self.drops += u64::from(self.on);
@@ -241,6 +250,7 @@ impl Counters {
             drops: self.drops,
             aqm_drops: self.aqm_drops,
             lost: self.lost,
+            cut: self.cut,
             busy,
             max_bytes: self.max_bytes,
             levels,

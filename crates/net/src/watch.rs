@@ -23,7 +23,7 @@ pub enum Decision {
     DroppedByBuffer,
     /// The marker dropped it.
     DroppedByMarker,
-    /// The line lost it, at random.
+    /// The line lost it, at random or because its link failed.
     Lost,
 }
 

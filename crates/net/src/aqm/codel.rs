@@ -96,13 +96,8 @@ impl CoDel {
             self.first_above = None;
             return false;
         }
-        match self.first_above {
-            Some(at) => now >= at,
-            None => {
-                self.first_above = Some(now + self.spec.interval);
-                false
-            }
-        }
+        let first_above = *self.first_above.get_or_insert(now + self.spec.interval);
+        now >= first_above
     }
 
     /// `interval / sqrt(count)` later (RFC 8289 §5.6, `control_law`).
@@ -166,4 +161,5 @@ impl Aqm for CoDel {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_arithmetic, reason = "the closed form to compare with")]
 mod tests;

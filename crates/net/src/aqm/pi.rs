@@ -11,7 +11,7 @@
 //! takes two per packet.
 
 use lowtide_sim::{Rng, Seed};
-use lowtide_units::{Duration, Instant};
+use lowtide_units::Instant;
 
 use super::{Aqm, Arriving, Verdict};
 use crate::registry::{Entry, Kind, Param};
@@ -104,7 +104,7 @@ impl Aqm for Pi {
         let more = span / self.spec.period.as_ps().max(1);
         self.add((a - b) * error * i128::from(more));
         let spans = self.spec.period.saturating_mul(more + 1);
-        self.next = self.next + Duration::from_ps(spans.as_ps());
+        self.next += spans;
     }
 
     fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {

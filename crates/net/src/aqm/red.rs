@@ -11,7 +11,8 @@
 //!
 //! ## Deviations
 //! Above `max` ECN-capable packets are marked, not dropped (RFC 3168 §7 asks for drops there; Linux marks
-//! too unless `harddrop` is set). The probability does not depend on the size of the packet, also where
+//! too unless `harddrop` is set). The count begins at zero after a mark, as §7 has it; the pseudo-code of §4
+//! begins at one, so that its marks are 1 to 1 / p_b - 1 apart. The probability does not depend on the size of the packet, also where
 //! the average is in bytes.
 
 use lowtide_sim::{Rng, Seed};
@@ -91,7 +92,7 @@ pub struct Red {
     average: i128,
     min: i128,
     max: i128,
-    /// Packets since the last mark while the average is between the thresholds; -1 outside.
+    /// Packets that have passed since the last mark, less one, while the average is between the thresholds.
     count: i64,
     /// Time on the line of a typical packet.
     slot: Duration,
@@ -141,7 +142,7 @@ impl Red {
             return false;
         }
         let Some(chance) = self.chance() else {
-            self.count = 0;
+            self.count = -1;
             return true;
         };
         self.count += 1;
@@ -151,7 +152,7 @@ impl Red {
             self.rng.chance(u64::try_from(uniform).unwrap_or_default())
         };
         if chosen {
-            self.count = 0;
+            self.count = -1;
         }
         chosen
     }
@@ -179,4 +180,5 @@ impl Aqm for Red {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_arithmetic, reason = "the closed form to compare with")]
 mod tests;

@@ -61,7 +61,7 @@ impl Network {
     }
 
     /// What a port holds has grown: its memory takes note.
-    fn charge(&mut self, port: u32, memory: usize) {
+    pub(super) fn charge(&mut self, port: u32, memory: usize) {
         let (this, memory) = (&mut self.ports[port as usize], &mut self.memories[memory]);
         this.charge(memory);
         let leaves = this.leaves_at();
@@ -145,7 +145,7 @@ impl Network {
 
     /// Schedules what a staged port waits for.
     fn arm(&mut self, port: u32, sched: &mut Scheduler) {
-        for at in self.ports[port as usize].to_arm().into_iter().flatten() {
+        for at in self.ports[port as usize].arm().into_iter().flatten() {
             sched.at(at, Entity::new(Self::PORT_KIND, port));
         }
     }
@@ -168,7 +168,7 @@ impl Network {
         let this = &mut self.ports[port as usize];
         this.retire(now);
         let arrived = this.arrive()?;
-        if this.hand_over() {
+        if this.hand_over() && arrived.packet != PacketId::GONE {
             self.pool.set_ce(arrived.packet);
             if let Some(watch) = &mut self.watch {
                 watch.marked(arrived.packet);

@@ -30,6 +30,13 @@ struct Pending {
     marked: bool,
 }
 
+impl Bound {
+    /// The line died, and so many packets have still to come to its far end.
+    pub(super) fn cut(&mut self, under_way: usize) {
+        self.ring.truncate(under_way);
+    }
+}
+
 impl Port {
     /// A packet has taken its place, the port having been brought up to `now`.
     pub(crate) fn bind(&mut self, now: Instant, head: &Head) {

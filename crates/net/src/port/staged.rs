@@ -4,11 +4,6 @@
 //! departure [`Port::begin`], before it looks at the port or lets a packet in. Then what holds for the
 //! other kind holds here: a departure precedes an arrival of its instant, and the packet that the line
 //! takes next is chosen before those that arrive at that instant.
-//!
-//! **Order.** The strict classes, in the order of the list, then deficit weighted round robin
-//! (Shreedhar and Varghese 1996): whose turn it is gets its quantum once, sends while its deficit covers
-//! its next packet, in IP bytes, and keeps the rest unless it runs empty. What a marker drops is not
-//! charged.
 
 use std::collections::VecDeque;
 
@@ -22,7 +17,7 @@ use crate::aqm::{Aqm, Arriving, Leaving, Marker, Verdict};
 use crate::buffer::{Admission, Buffer, Room};
 use crate::line::Line;
 use crate::packet::{Head, PacketId, Pool};
-use crate::scheduler::Occupancy;
+use crate::scheduler::{Occupancy, Turns};
 use crate::stats::{ClassStats, Counters};
 use crate::watch::Watch;
 use crate::{ClassSpec, PortSpec, Service};
@@ -35,9 +30,7 @@ pub(crate) struct Staged {
     classes: bool,
     /// The class of the packet on the line.
     sending: usize,
-    /// Whose turn it is, and whether it has its quantum.
-    turn: usize,
-    granted: bool,
+    turns: Turns,
     /// In all queues, without the packet on the line.
     waiting: Occupancy,
     /// For when events of this port are pending: the departure and the arrival at the far end.
@@ -50,8 +43,6 @@ struct Queue {
     bytes: u64,
     /// When it had sent all there was.
     idle_since: Instant,
-    deficit: u64,
-    service: Service,
     buffer: Admission,
     marker: Marker,
     counters: Counters,
@@ -96,19 +87,17 @@ impl Staged {
             ring: VecDeque::new(),
             bytes: 0,
             idle_since: Instant::ZERO,
-            deficit: 0,
-            service: class.service,
             buffer: Admission::new(&class.buffer),
             marker: Marker::new(&class.mark, line, setting.seed(i)),
             counters: Counters::new(setting.warmup),
         };
         let only = [ClassSpec { service: Service::Strict, buffer: spec.buffer, mark: spec.mark }];
+        let classes = setting.classes.unwrap_or(&only);
         Self {
-            queues: (0..).zip(setting.classes.unwrap_or(&only)).map(queue).collect(),
+            queues: (0..).zip(classes).map(queue).collect(),
             classes: setting.classes.is_some(),
             sending: 0,
-            turn: 0,
-            granted: false,
+            turns: Turns::new(classes.iter().map(|class| class.service).collect()),
             waiting: Occupancy::default(),
             armed: [None; 2],
         }
@@ -118,39 +107,20 @@ impl Staged {
         let queues = if self.classes { &self.queues[..] } else { &[] };
         queues.iter().map(|q| q.counters.report_class()).collect()
     }
+    /// The line died at `now`: all that waits is lost, and added to `lost`.
+    pub(super) fn cut(&mut self, now: Instant, lost: &mut Vec<(PacketId, u32)>) {
+        for queue in self.queues.iter_mut().filter(|q| !q.ring.is_empty()) {
+            lost.extend(queue.ring.drain(..).map(|waiting| (waiting.packet, waiting.size)));
+            queue.bytes = 0;
+            queue.idle_since = now;
+            queue.marker.on_empty();
+        }
+        self.waiting = Occupancy::default();
+    }
     /// What a queue has in memory, `on_line` bytes being on the line.
     pub(super) fn holds(&self, queue: usize, on_line: u64) -> u64 {
         let sending = if queue == self.sending { on_line } else { 0 };
         self.queues.get(queue).map_or(0, |q| q.bytes) + sending
-    }
-    /// The queue of which the next packet is.
-    fn pick(&mut self) -> Option<usize> {
-        let is = |strict: bool| {
-            move |q: &Queue| !q.ring.is_empty() && strict == (q.service == Service::Strict)
-        };
-        if let Some(first) = self.queues.iter().position(is(true)) {
-            return Some(first);
-        }
-        if !self.queues.iter().any(is(false)) {
-            return None;
-        }
-        loop {
-            let queue = &mut self.queues[self.turn];
-            match (queue.service, queue.ring.front()) {
-                (Service::Dwrr { quantum }, Some(next)) => {
-                    if !self.granted {
-                        queue.deficit = queue.deficit.saturating_add(quantum.as_u64());
-                        self.granted = true;
-                    }
-                    if u64::from(next.size) <= queue.deficit {
-                        return Some(self.turn);
-                    }
-                }
-                _ => queue.deficit = 0,
-            }
-            self.turn = (self.turn + 1) % self.queues.len();
-            self.granted = false;
-        }
     }
 }
 
@@ -191,8 +161,9 @@ impl Port {
             return None;
         };
         loop {
-            let chosen = staged.pick()?;
-            let queue = &mut staged.queues[chosen];
+            let Staged { queues, turns, .. } = staged;
+            let chosen = turns.pick(|class| queues[class].ring.front().map(|next| next.size))?;
+            let queue = &mut queues[chosen];
             queue.pass(at, queue.occupancy(None));
             let Waiting { packet, size, came } = queue.ring.pop_front()?;
             queue.bytes -= u64::from(size);
@@ -233,12 +204,7 @@ impl Port {
             if verdict == Verdict::Mark {
                 pool.set_ce(packet);
             }
-            if let Service::Dwrr { .. } = queue.service {
-                queue.deficit -= u64::from(size);
-                if queue.ring.is_empty() {
-                    queue.deficit = 0;
-                }
-            }
+            staged.turns.sent(chosen, size, queue.ring.is_empty());
             staged.sending = chosen;
             return Some(Begun { packet, size, waited, departure });
         }
@@ -374,7 +340,7 @@ impl Port {
         due
     }
     /// The events that are to be scheduled, once each.
-    pub(crate) fn to_arm(&mut self) -> [Option<Instant>; 2] {
+    pub(crate) fn arm(&mut self) -> [Option<Instant>; 2] {
         let wanted = [self.fifo.leaves_at(), self.fifo.arrives_at()];
         let Some(Special { staged: Some(staged), .. }) = self.special.as_deref_mut() else {
             return [None; 2];

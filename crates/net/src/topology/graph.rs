@@ -108,7 +108,7 @@ pub fn graph(graph: &Graph) -> Result<Blueprint, BlueprintError> {
     });
     Ok(Blueprint {
         hosts: graph.hosts.clone(),
-        switches: graph.switches.iter().cloned().map(Into::into).collect(),
+        switches: graph.switches.iter().map(|s| s.as_str().into()).collect(),
         links: links.into_iter().map(|(_, _, spec)| spec).collect(),
         ..Blueprint::default()
     })

@@ -1,7 +1,9 @@
 //! Topologies: from a few numbers to a [`crate::Blueprint`]. One file per topology, found by name.
 //!
-//! Hosts are numbered in the order in which they are given. Hosts' own ports are
-//! [`crate::PortSpec::NIC`]; the ports of switches are what the caller says.
+//! Hosts are numbered in the order in which they are given, or in a tree rack by rack. Link `i` is the one
+//! of host `i`, the host being end `a`; links between switches follow. Hosts' own ports are
+//! [`crate::PortSpec::NIC`]; the ports of switches are what the caller says. Ways are found, not written
+//! down, so none can run in a loop.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dumbbell;

@@ -3,7 +3,7 @@
 use super::HostLine;
 use super::tree::Layer;
 use crate::registry::{Entry, Kind, Param};
-use crate::{Blueprint, Framing, NodeId, PortSpec};
+use crate::{Blueprint, Framing, NodeId, PortSpec, SwitchSpec};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
@@ -72,7 +72,7 @@ pub struct MultiHop {
 /// `scorpion` and `scorpion` to `triumph2`.
 pub fn multi_hop(net: &MultiHop) -> Blueprint {
     let mut plan = Blueprint {
-        switches: ["triumph1", "scorpion", "triumph2"].map(Into::into).to_vec(),
+        switches: ["triumph1", "scorpion", "triumph2"].map(SwitchSpec::from).to_vec(),
         ..Blueprint::default()
     };
     for (hosts, switch) in [(&net.s1, 0), (&net.s2, 0), (&net.s3, 2), (&net.r1, 2), (&net.r2, 2)] {

@@ -8,7 +8,7 @@ use crate::{Blueprint, BlueprintError, Framing, NodeId};
 pub static ENTRY: Entry = Entry {
     name: "three-tier",
     summary: "pods of top-of-rack and aggregation switches under a layer of core switches",
-    spec: "HULL (NSDI 2012) §6, DX §5.3: 192 hosts, 32 ToR, 16 aggregation and 8 core switches",
+    spec: "DX §VI-C, after HULL (NSDI 2012): 192 hosts, 32 ToR, 16 aggregation, 8 core switches",
     params: &[
         Param { name: "pods", kind: Kind::Number, default: Some("8"), doc: "Pods." },
         Param {
@@ -101,7 +101,7 @@ pub struct ThreeTier {
 }
 
 impl ThreeTier {
-    /// The tree of HULL §6 and DX §5.3 with these links: 192 hosts and 56 switches of eight ports; a
+    /// The tree of HULL and DX (§VI-C) with these links: 192 hosts and 56 switches of eight ports; a
     /// rack is six hosts and two uplinks.
     pub const fn hull(host: Layer, aggregation: Layer, core: Layer) -> Self {
         Self {
