@@ -3,8 +3,9 @@
 //!
 //! Contract: everything is off by default, and what is off costs a branch. Segmentation offload is TCP's
 //! switch `tso-segments`: the segments of one burst reach the NIC at the same instant and queue in its
-//! port. On the way out a packet passes the stack, burst control, then the NIC's queue ([`lowtide_net`]'s port of
-//! the host). On the way in it passes moderation, is stamped, passes the stack, and may then be aggregated.
+//! port. On the way out a packet passes the stack, burst control, then the NIC's queue ([`lowtide_net`]'s
+//! port of the host). On the way in it passes moderation, is stamped, passes the stack, and may then be
+//! aggregated.
 
 use lowtide_net::Delivery;
 use lowtide_units::{Bytes, Duration, Instant};

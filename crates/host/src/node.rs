@@ -30,6 +30,8 @@ pub(crate) struct Node {
     pub(crate) clock: Clock,
     pub(crate) calibration: Calibration,
     // What most hosts do not have takes a pointer each.
+    /// There is a stack or a bucket on the way out.
+    pub(crate) holds_back: bool,
     pub(crate) stack_out: Option<Box<Way<Waiting>>>,
     pub(crate) pacer: Option<Box<Pacer>>,
     pub(crate) moderator: Option<Box<Moderator>>,
@@ -69,6 +71,7 @@ impl Node {
             address: address(index),
             clock,
             calibration: Calibration::new(&setup.clock),
+            holds_back: !nic.stack.send.is_none() || nic.bucket.is_some(),
             stack_out: Way::new(nic.stack.send, run_seed, id, "stack out"),
             pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
             moderator: moderates.then(|| Box::new(Moderator::new(nic.moderation))),

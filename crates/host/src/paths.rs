@@ -9,10 +9,11 @@ use lowtide_tcp::{Arrival, ConnId};
 use lowtide_units::{HostStamp, Instant};
 
 use crate::app::Side;
-use crate::bucket::Waiting;
+use crate::bucket::{Pacer, Waiting};
 use crate::calibration::Calibration;
 use crate::clock::{Clock, Received, Sent};
-use crate::node::{address, packet};
+use crate::node::{Node, address, packet};
+use crate::stack::Way;
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 
 impl World<'_> {
@@ -38,20 +39,11 @@ impl World<'_> {
                 if let Some(signals) = &mut signals {
                     signals.sent(&packet.segment);
                 }
-                let ends = (i + 1 == transmit.segments).then_some(transmit.id);
-                if let Some(way) = &mut node.stack_out {
-                    if i == 0 {
-                        way.through(now);
-                    }
-                    if let Some(at) = way.push(Waiting { packet, made: now, ends }) {
-                        sched.at(at, Entity::new(STACK_OUT, handle.host));
-                    }
-                    continue;
-                }
-                if let Some(pacer) = &mut node.pacer {
-                    if let Some(at) = pacer.push(now, Waiting { packet, made: now, ends }) {
-                        sched.at(at, Entity::new(SEND, handle.host));
-                    }
+                if node.holds_back {
+                    let ends = (i + 1 == transmit.segments).then_some(transmit.id);
+                    let waiting = Waiting { packet, made: now, ends };
+                    let ways = (&mut node.stack_out, &mut node.pacer);
+                    hold_back(now, handle.host, ways, waiting, i == 0, sched);
                     continue;
                 }
                 let stamps = (&mut node.clock, &mut node.calibration);
@@ -89,13 +81,10 @@ impl World<'_> {
         sched: &mut Scheduler,
     ) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        match &mut node.pacer {
-            None => self.hand_to_nic(now, host, waiting, sched),
-            Some(pacer) => {
-                if let Some(at) = pacer.push(now, waiting) {
-                    sched.at(at, Entity::new(SEND, host));
-                }
-            }
+        if node.pacer.is_none() {
+            self.hand_to_nic(now, host, waiting, sched);
+        } else {
+            hold_back(now, host, (&mut None, &mut node.pacer), waiting, true, sched);
         }
     }
 
@@ -158,20 +147,28 @@ impl World<'_> {
     #[expect(clippy::inline_always, reason = "every packet comes this way")]
     #[inline(always)]
     fn take(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
-        let (HostId(host), came) = (delivery.host, delivery.came);
+        let HostId(host) = delivery.host;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        let given = node.stack_in.as_mut().map_or(now, |way| way.through(now));
-        let stamp = node.clock.on_receive(Received { came, taken: now, given });
-        let size = delivery.packet.size;
-        let on_line = || self.net.serialization(HostId(host), size).unwrap_or_default();
-        delivery.packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
-        if let Some(way) = &mut node.stack_in {
-            if let Some(at) = way.push(*delivery) {
-                sched.at(at, Entity::new(STACK_IN, host));
-            }
+        if node.stack_in.is_some() {
+            self.take_in_stack(now, delivery, sched);
             return;
         }
+        stamp_arrival(&self.net, node, (now, now), delivery);
         self.hand_up(now, delivery, sched);
+    }
+
+    /// The same where the packet then waits in the stack.
+    #[cold]
+    fn take_in_stack(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
+        let HostId(host) = delivery.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
+        let Some(way) = &mut node.stack_in else { return };
+        let given = way.through(now);
+        stamp_arrival(&self.net, node, (now, given), delivery);
+        let Some(way) = &mut node.stack_in else { return };
+        if let Some(at) = way.push(*delivery) {
+            sched.at(at, Entity::new(STACK_IN, host));
+        }
     }
 
     /// A packet has come through the stack, and is aggregated if the host does that.
@@ -272,22 +269,41 @@ impl World<'_> {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         while let Some((_, segment)) = node.endpoint.poll_reply() {
             let reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
-            let waiting = Waiting { packet: reply, made: now, ends: None };
-            if let Some(way) = &mut node.stack_out {
-                way.through(now);
-                if let Some(at) = way.push(waiting) {
-                    sched.at(at, Entity::new(STACK_OUT, host));
-                }
-                continue;
-            }
-            let Some(pacer) = &mut node.pacer else {
+            if node.holds_back {
+                let waiting = Waiting { packet: reply, made: now, ends: None };
+                let ways = (&mut node.stack_out, &mut node.pacer);
+                hold_back(now, host, ways, waiting, true, sched);
+            } else {
                 self.net.send(now, &reply, sched);
-                continue;
-            };
-            if let Some(at) = pacer.push(now, waiting) {
-                sched.at(at, Entity::new(SEND, host));
             }
         }
+    }
+}
+
+/// What stands in a packet's way out of its host, where something does.
+type Ways<'a> = (&'a mut Option<Box<Way<Waiting>>>, &'a mut Option<Box<Pacer>>);
+
+/// A packet waits in the stack, or else for burst control; `fresh` for the first one of a burst.
+#[cold]
+#[inline(never)]
+fn hold_back(
+    now: Instant,
+    host: u32,
+    (stack, pacer): Ways<'_>,
+    waiting: Waiting,
+    fresh: bool,
+    sched: &mut Scheduler,
+) {
+    let (at, kind) = if let Some(way) = stack {
+        if fresh {
+            way.through(now);
+        }
+        (way.push(waiting), STACK_OUT)
+    } else {
+        (pacer.as_mut().and_then(|p| p.push(now, waiting)), SEND)
+    };
+    if let Some(at) = at {
+        sched.at(at, Entity::new(kind, host));
     }
 }
 
@@ -333,4 +349,19 @@ fn stamp(
 ) -> HostStamp {
     let stamp = clock.on_send(sent);
     calibration.sent(stamp, || net.serialization(packet.src, packet.size).unwrap_or_default())
+}
+
+/// A packet comes off the NIC at `taken` and will be given to TCP at `given`: it gets its stamp.
+#[expect(clippy::inline_always, reason = "every packet comes this way")]
+#[inline(always)]
+fn stamp_arrival(
+    net: &Network,
+    node: &mut Node,
+    (taken, given): (Instant, Instant),
+    delivery: &mut Delivery,
+) {
+    let stamp = node.clock.on_receive(Received { came: delivery.came, taken, given });
+    let size = delivery.packet.size;
+    let on_line = || net.serialization(delivery.host, size).unwrap_or_default();
+    delivery.packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
 }

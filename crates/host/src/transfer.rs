@@ -73,6 +73,7 @@ impl World<'_> {
 
     /// What a connection has to tell its application, one turn of it. True when the connection can be
     /// released.
+    #[inline]
     pub(crate) fn drain_events(
         &mut self,
         now: Instant,

@@ -8,6 +8,7 @@ use common::{asker, config, crossing, flow, on_line, outcome, port, star_setup};
 use lowtide_host::{
     Disturbance, EndReason, FlowStatus, Outcome, QueryRecord, RunError, Setup, run,
 };
+use lowtide_net::{BufferSpec, Count, PortSpec};
 use lowtide_tcp::InitialWindow;
 use lowtide_traffic::Asks;
 use lowtide_units::{Bytes, Duration, Instant, Parts};
@@ -109,6 +110,29 @@ fn a_timeout_shows_in_the_time_of_its_query() {
     let resent: u64 = result.flows.iter().map(|f| f.retx_bytes).sum();
     let all: u64 = result.queries.iter().map(|q| q.retx_bytes).sum();
     assert_eq!((all - resent) % 200, 0, "and whole requests again");
+}
+
+/// DCTCP §4.2.1: 35 servers with two packets of 1.5 KB each are more than 100 KB.
+#[test]
+fn dctcp_collapses_where_two_packets_of_each_server_fill_the_buffer_and_tcp_long_before() {
+    let hit = |scheme: &str, n: u32| {
+        let mut setup = incast(scheme, n, 40);
+        let buffer = BufferSpec::Static(Count::Bytes(Bytes::new(100_000)));
+        let links = setup.network.links.iter_mut();
+        links.for_each(|l| l.from_b.port = PortSpec { buffer, ..port(100, 20) });
+        for host in &mut setup.hosts {
+            host.config.initial_window = InitialWindow::Segments(2);
+            host.config.rto_granularity = Duration::from_ms(10);
+        }
+        let jitter = Duration::from_us(1);
+        setup.disturbance = Disturbance { host_jitter: jitter, ties: true, ..setup.disturbance };
+        let result = outcome(&setup);
+        assert!(result.queries.iter().all(|q| q.status == FlowStatus::Complete));
+        result.queries.iter().filter(|q| q.timeouts > 0).count()
+    };
+    assert_eq!((hit("dctcp", 10), hit("dctcp", 25)), (0, 0));
+    assert_eq!(hit("dctcp", 40), 40);
+    assert!(hit("sack", 10) > 4 && hit("sack", 20) > 20);
 }
 
 #[test]
