@@ -60,3 +60,55 @@ fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
     };
     Ok(Traffic { flows: rows.into_iter().map(flow).collect(), askers: Vec::new() })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lowtide_units::{Bytes, Duration};
+
+    use super::*;
+    use crate::testing::{made, refused};
+    use crate::workload::{ParamValue, UserFile};
+
+    fn args(format: &'static str, text: &str) -> Args {
+        let file = UserFile { name: "mine.txt".into(), text: text.into() };
+        Args {
+            group: 2,
+            values: vec![
+                ("file", ParamValue::File(Arc::new(file))),
+                ("format", ParamValue::Choice(format)),
+                ("start", ParamValue::Time(Duration::from_secs(1))),
+            ],
+            ..Args::default()
+        }
+    }
+
+    #[test]
+    fn each_format_gives_the_same_flow_and_all_start_later() {
+        for (format, text) in [
+            ("csv", "src,dst,bytes,start\n3,h.4,20 kB,0.5\n"),
+            ("hpcc", "1\n3 4 3 100 20000 0.5\n"),
+            ("htsim", "Nodes 16\nConnections 1\n3->4 start 500000000000 size 20000\n"),
+        ] {
+            let flows = made(&ENTRY, &args(format, text)).flows;
+            let want = Flow {
+                group: 2,
+                src: 3,
+                dst: 4,
+                size: Some(Bytes::new(20_000)),
+                start: lowtide_units::Instant::ZERO + Duration::from_ms(1_500),
+                source: Source::AtOnce,
+            };
+            assert_eq!(flows, [want], "{format}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_place_and_points_at_the_key() {
+        let refusal = refused(&ENTRY, &args("csv", "src,dst,bytes,start\n3,3,5,0\n"));
+        assert_eq!(refusal.key, Some("file"));
+        assert!(refusal.message.starts_with("mine.txt:2:3: `3` sends to itself"), "{refusal}");
+        assert!(refused(&ENTRY, &Args::default()).message.contains("no file"));
+    }
+}

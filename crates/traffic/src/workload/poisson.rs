@@ -206,13 +206,16 @@ impl<'a> Chooser<'a> {
 
 /// One of `hosts` but `not`, each equally likely.
 pub(super) fn one_of(rng: &mut Rng, hosts: &[u32], not: u32) -> Option<u32> {
-    let skip = hosts.iter().position(|host| *host == not);
-    let others = hosts.len() - usize::from(skip.is_some());
-    if others == 0 {
+    if hosts.iter().all(|host| *host == not) {
         return None;
     }
-    let index = rng.below(others as u64) as usize;
-    hosts.get(index + usize::from(skip.is_some_and(|skip| index >= skip))).copied()
+    loop {
+        // A host stands in a list once, so half of the draws or more will do.
+        let host = *hosts.get(rng.below(hosts.len() as u64) as usize)?;
+        if host != not {
+            return Some(host);
+        }
+    }
 }
 
 #[cfg(test)]
