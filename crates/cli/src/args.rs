@@ -145,6 +145,18 @@ pub(crate) struct WhichRun {
     pub(crate) at: Vec<String>,
 }
 
+/// One flow of a directory.
+#[derive(Debug, Args)]
+pub(crate) struct OneFlow {
+    /// The run directory
+    pub(crate) dir: PathBuf,
+    /// The flow: its number, or its place in its group (`7`, `short.2`)
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: String,
+    #[command(flatten)]
+    pub(crate) run: WhichRun,
+}
+
 /// A flow where none must be named.
 #[derive(Debug, Args)]
 pub(crate) struct OptionalFlow {
@@ -164,13 +176,8 @@ pub(crate) struct OptionalFlow {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
-    /// The run directory
-    pub(crate) dir: PathBuf,
-    /// The flow: its number, or its place in its group (`7`, `short.2`)
-    #[arg(long, value_name = "FLOW")]
-    pub(crate) flow: String,
     #[command(flatten)]
-    pub(crate) run: WhichRun,
+    pub(crate) flow: OneFlow,
     /// From when on, in time of the run
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) from: Option<Duration>,
@@ -184,13 +191,8 @@ pub(crate) struct PlotArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PcapArgs {
-    /// The run directory
-    pub(crate) dir: PathBuf,
-    /// The flow: its number, or its place in its group (`7`, `short.2`)
-    #[arg(long, value_name = "FLOW")]
-    pub(crate) flow: String,
     #[command(flatten)]
-    pub(crate) run: WhichRun,
+    pub(crate) flow: OneFlow,
     /// Where the capture is taken
     #[arg(long, value_enum, default_value_t = Place::Sender)]
     pub(crate) place: Place,

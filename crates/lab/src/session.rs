@@ -16,7 +16,6 @@ use lowtide_scenario::{Plan, RunSpec};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::flow;
-use crate::matrix;
 use crate::present;
 use crate::results::Results;
 use crate::schedule::{Progress, Schedule, keys};
@@ -158,17 +157,8 @@ pub fn load(root: &Path) -> Result<Finished, LabError> {
     finished(&dir, manifest)
 }
 
-/// Makes everything in a complete run directory that follows from its tables again: `summary.json`,
-/// the figures, the report.
-pub fn report(root: &Path) -> Result<Finished, LabError> {
-    let (dir, manifest) = RunDir::open(root)?;
-    match matrix::asked(&dir, &manifest)? {
-        Some(question) => again(root, &|d, m, r| question.present(d, m, r).map(|(files, _)| files)),
-        None => again(root, &present::write),
-    }
-}
-
-/// The same with the report that is wanted.
+/// Makes everything in a complete run directory that follows from its tables again, with the report that
+/// is wanted.
 pub(crate) fn again(root: &Path, present: &Present<'_>) -> Result<Finished, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     let Finished { results, .. } = finished(&dir, manifest.clone())?;

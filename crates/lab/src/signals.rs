@@ -1,6 +1,7 @@
 //! What the senders of a traffic group said and heard of congestion, summed over its flows.
 
 use lowtide_record::FlowRow;
+use lowtide_tcp::EcnMode;
 use serde::Serialize;
 
 /// What the senders of a group said and heard of congestion, all flows together: segments after the
@@ -13,6 +14,9 @@ pub struct SignalFacts {
     pub mss_bytes: Option<u32>,
     /// Flows that agreed on ECN.
     pub ecn_flows: usize,
+    /// Of these, flows that agreed on Accurate ECN: there ECE and CWR are bits of a counter (RFC 9768
+    /// §3.2.2), and no count of them says what RFC 3168 means by them.
+    pub accecn_flows: usize,
     /// Data segments sent, retransmissions included.
     pub data_segments: u64,
     /// Of these, segments with an ECN-capable codepoint.
@@ -49,6 +53,7 @@ impl SignalFacts {
             cc: cc.cloned(),
             mss_bytes: mss.filter(|_| flows.iter().all(|f| f.mss_bytes == mss)),
             ecn_flows: flows.iter().filter(|f| f.ecn).count(),
+            accecn_flows: flows.iter().filter(|f| f.ecn_mode == EcnMode::AccEcn.name()).count(),
             data_segments: sum(|f| f.warm_data_segs_out),
             ect_segments: sum(|f| f.warm_ect_segs_out),
             cwr_segments: sum(|f| f.warm_cwr_segs_out),
@@ -79,6 +84,7 @@ impl SignalFacts {
                 self.mss_bytes.filter(|m| Some(*m) == other.mss_bytes)
             },
             ecn_flows: self.ecn_flows + other.ecn_flows,
+            accecn_flows: self.accecn_flows + other.accecn_flows,
             data_segments: self.data_segments + other.data_segments,
             ect_segments: self.ect_segments + other.ect_segments,
             cwr_segments: self.cwr_segments + other.cwr_segments,

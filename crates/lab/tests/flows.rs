@@ -75,11 +75,40 @@ fn the_parts_of_the_time_add_up_to_it() {
                     told.shares.iter().filter(|s| s.phase == "handshake").map(|s| s.time_ps).sum();
                 let took = traced.flow.established_ps.unwrap() - traced.flow.start_ps;
                 assert_eq!(handshake, took, "{place}");
+                let limits: u64 = told.limits.iter().map(|l| l.time_ps).sum();
+                assert_eq!(limits, told.total_ps, "{place}");
+                assert_eq!(limited(&told, "handshake"), took, "{place}");
                 // A timer may have fired beside the chain, but the chain waits only for one that did.
                 assert!(traced.flow.rto_count > 0 || of("rto") == 0, "{place}");
                 assert_eq!(told.key.seed, 1);
             }
         }
+    }
+}
+
+/// How long the sender was limited by that.
+fn limited(told: &Explanation, by: &str) -> u64 {
+    told.limits.iter().filter(|l| l.by == by).map(|l| l.time_ps).sum()
+}
+
+#[test]
+fn what_keeps_the_sender_from_sending_more_is_told() {
+    let temp = tempfile::tempdir().unwrap();
+    for (by, settings) in [
+        // In a deep buffer half of the flow is under way when the application has no more.
+        ("cwnd", SMALL_BUFFER),
+        ("receive-window", &[("transport.receiver.receive-buffer", "8 kB")]),
+        ("send-buffer", &[("transport.sender.send-buffer", "8 kB")]),
+    ] {
+        let dir = temp.path().join(by);
+        run(&dir, settings, None);
+        let told = explain(&dir, &flow("long.0", "sack")).unwrap().remove(0);
+        assert!(limited(&told, by) > told.total_ps / 2, "{by}: {:?}", told.limits);
+        assert_eq!(told.limits[0].by, by, "the longest part stands first");
+        for other in ["receive-window", "send-buffer"] {
+            assert!(other == by || limited(&told, other) == 0, "{by}: {:?}", told.limits);
+        }
+        assert!(told.text(0).contains(&format!("what kept it from sending more: {by} ")));
     }
 }
 

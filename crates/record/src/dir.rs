@@ -12,7 +12,7 @@ use crate::error::RecordError;
 use crate::files::{self, make_directory, remove_directory, rename, temporary, write_whole};
 use crate::key::{Point, RunKey};
 use crate::manifest::{Manifest, ManifestRun, SCHEMA, Status};
-use crate::parquet::{self, ByRun, TableWriter};
+use crate::parquet::{self, ByRun, TableWriter, write_rows};
 use crate::rows::{
     DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow, QueueSampleRow, RunRow,
 };
@@ -346,17 +346,6 @@ impl RunReader {
             trace: TraceTables::default(),
         }))
     }
-}
-
-pub(crate) fn write_rows<R: Row>(
-    place: &Path,
-    key: &RunKey,
-    rows: &[R],
-) -> Result<(), RecordError> {
-    let path = place.join(format!("{}.parquet", R::TABLE));
-    let mut writer = TableWriter::create(&path, table::schema::<R>(&key.point))?;
-    writer.rows(key, rows)?;
-    writer.finish()
 }
 
 fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {

@@ -57,6 +57,18 @@ impl TableWriter {
     }
 }
 
+/// Writes the whole table of one run into the directory `place`.
+pub(crate) fn write_rows<R: Row>(
+    place: &Path,
+    key: &RunKey,
+    rows: &[R],
+) -> Result<(), RecordError> {
+    let path = place.join(format!("{}.parquet", R::TABLE));
+    let mut writer = TableWriter::create(&path, table::schema::<R>(&key.point))?;
+    writer.rows(key, rows)?;
+    writer.finish()
+}
+
 /// Opens a table; `runs` limits it to the row groups that may hold one of these runs.
 pub(crate) fn batches(
     path: &Path,

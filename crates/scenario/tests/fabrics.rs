@@ -1,8 +1,9 @@
 //! Fabrics, switches, failures, queries and flow lists: from a file to a setup, and back.
 
-mod common;
+#[path = "common/base.rs"]
+mod base;
 
-use common::BASE;
+use base::BASE;
 use lowtide_host::{EndReason, Setup, run};
 use lowtide_net::{BufferSpec, ClassSet, MarkSpec, NodeId, Ratio, Routing, Service, Signal};
 use lowtide_scenario::{Estimate, Scenario};

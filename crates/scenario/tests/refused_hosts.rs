@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::refused;
+use common::{BASE, errors, refused};
+use lowtide_scenario::Scenario;
 
 /// The base with these lines of `[hosts.senders.TABLE]`.
 #[track_caller]
@@ -91,4 +92,24 @@ fn nics_that_cannot_be() {
         "\"100 us\"",
         &["12500 B of tokens come between two polls", "`bucket-burst = \"12500 B\"`"],
     );
+}
+
+#[test]
+fn a_group_called_bottleneck_is_refused_where_a_pipe_could_mean_either() {
+    let dumbbell = BASE
+        .replace("kind = \"star\"", "kind = \"dumbbell\"")
+        .replace("[hosts.senders]", "[hosts.bottleneck]\nside = \"left\"")
+        .replace("[hosts.receivers]", "[hosts.receivers]\nside = \"right\"")
+        .replace("from = \"senders\"", "from = \"bottleneck\"");
+    let plan = Scenario::parse(&dumbbell, "t.toml").and_then(|s| s.expand());
+    assert!(plan.is_ok(), "without pipes it is a name like any other: {:?}", plan.err());
+    let found = errors(&format!("{dumbbell}[pipe.p]\non = \"bottleneck\"\n"));
+    assert_eq!(found.iter().count(), 1, "{found}");
+    let error = found.first();
+    assert_eq!(error.span.clone().map(|span| &error.text[span]), Some("bottleneck"));
+    for part in
+        ["is the line between the switches", "give the group another name", "[hosts.bottleneck]"]
+    {
+        assert!(error.to_string().contains(part), "{part:?} is not in:\n{error}");
+    }
 }

@@ -1,10 +1,11 @@
 //! What is refused of workloads and of the files that they are made from.
 
-mod common;
+#[path = "common/base.rs"]
+mod base;
 
 use std::sync::Arc;
 
-use common::BASE;
+use base::BASE;
 use lowtide_scenario::{Files, Scenario, ScenarioErrors};
 
 /// A directory with one file, `mine.txt`.

@@ -89,11 +89,11 @@ fn write(path: &Path, content: &[u8]) -> Result<PathBuf, Failure> {
 }
 
 pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), Failure> {
-    let choice = choice(&args.flow, &args.run)?;
-    let place = args.out.clone().unwrap_or_else(|| args.dir.join("figures"));
+    let choice = choice(&args.flow.flow, &args.flow.run)?;
+    let place = args.out.clone().unwrap_or_else(|| args.flow.dir.join("figures"));
     let window = Window { from: args.from, to: args.to };
     let mut files = Vec::new();
-    for traced in flow::traced(&args.dir, &choice).map_err(failure)? {
+    for traced in flow::traced(&args.flow.dir, &choice).map_err(failure)? {
         let plot = flow::plot(&traced, window).map_err(failure)?;
         files.push(write(&place.join(format!("{}.svg", plot.name)), plot.svg.as_bytes())?);
         files.push(write(&place.join(format!("{}.csv", plot.name)), plot.csv.as_bytes())?);
@@ -102,13 +102,13 @@ pub(crate) fn plot(args: &PlotArgs, out: Output) -> Result<(), Failure> {
 }
 
 pub(crate) fn pcap(args: &PcapArgs, out: Output) -> Result<(), Failure> {
-    let choice = choice(&args.flow, &args.run)?;
+    let choice = choice(&args.flow.flow, &args.flow.run)?;
     let vantage = match args.place {
         Place::Sender => Vantage::Sender,
         Place::Receiver => Vantage::Receiver,
         Place::Bottleneck => Vantage::Bottleneck,
     };
-    let all = flow::traced(&args.dir, &choice).map_err(failure)?;
+    let all = flow::traced(&args.flow.dir, &choice).map_err(failure)?;
     let mut files = Vec::new();
     for traced in &all {
         let bytes = flow::capture(traced, vantage).map_err(failure)?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lowtide_record::RunKey;
+use lowtide_record::{RunKey, TraceSenderRow};
 use serde::Serialize;
 
 use super::chain::{Cause, chain};
@@ -37,6 +37,8 @@ pub struct Explanation {
     pub total_ps: u64,
     /// The parts; they add up to the total.
     pub shares: Vec<Share>,
+    /// What kept the sender from sending more, as `trace_senders` has it; these add up to the total too.
+    pub limits: Vec<Limit>,
     /// Segments that came to the sender with ECE.
     pub echoes: usize,
     /// ACKs that the receiver's delayed-ACK timer released.
@@ -57,6 +59,16 @@ pub struct Share {
     pub cause: &'static str,
     /// The queue, for `own-bytes` and `other-flows`.
     pub queue: Option<String>,
+    /// How long.
+    pub time_ps: u64,
+}
+
+/// A part of the time by what kept the sender from sending more.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Limit {
+    /// `handshake`, and once that is over `application`, `cwnd`, `receive-window` or
+    /// `send-buffer`.
+    pub by: String,
     /// How long.
     pub time_ps: u64,
 }
@@ -135,6 +147,7 @@ impl Explanation {
             queue: cause.queue().cloned(),
             time_ps,
         });
+        let total_ps = steps.last().map_or(0, |s| s.to - flow.start_ps);
         let rows = &traced.tables.segments;
         let echo = |r: &&lowtide_record::TraceSegmentRow| {
             r.place == "sender" && r.event == "received" && r.flags.contains('E')
@@ -148,8 +161,9 @@ impl Explanation {
             size_bytes: flow.size_bytes,
             status: flow.status.clone(),
             start_ps: flow.start_ps,
-            total_ps: steps.last().map_or(0, |s| s.to - flow.start_ps),
+            total_ps,
             shares: shares.collect(),
+            limits: limits(&traced.tables.senders, flow.start_ps, flow.start_ps + total_ps),
             echoes: rows.iter().filter(echo).filter(|r| !r.flags.contains('S')).count(),
             delayed_acks: rows
                 .iter()
@@ -187,6 +201,9 @@ impl Explanation {
             return writeln!(out, "no data came in");
         }
         self.table(out)?;
+        let limits: Vec<String> =
+            self.limits.iter().map(|l| format!("{} {} ms", l.by, ms(l.time_ps))).collect();
+        writeln!(out, "\nwhat kept it from sending more: {}", limits.join(", "))?;
         writeln!(
             out,
             "\n{} ACKs came with ECE, {} were released by the delayed-ACK timer, {} events:",
@@ -333,6 +350,29 @@ fn phases(traced: &Traced) -> Vec<(u64, usize)> {
         out.push((row.time_ps, number(&row.phase)));
     }
     out.dedup_by_key(|(_, phase)| *phase);
+    out
+}
+
+/// The time between two instants by what the newest row says that the sender was limited by, the longest
+/// part first.
+fn limits(rows: &[TraceSenderRow], from: u64, to: u64) -> Vec<Limit> {
+    let mut out: Vec<Limit> = Vec::new();
+    let mut add = |by: &str, from: u64, to: u64| {
+        let time_ps = to.saturating_sub(from);
+        match out.iter_mut().find(|l| l.by == by) {
+            _ if time_ps == 0 => {}
+            Some(limit) => limit.time_ps += time_ps,
+            None => out.push(Limit { by: by.to_owned(), time_ps }),
+        }
+    };
+    let within = |at: u64| at.clamp(from, to);
+    let ends = rows.iter().skip(1).map(|r| within(r.time_ps)).chain([to]);
+    add("handshake", from, rows.first().map_or(to, |r| within(r.time_ps)));
+    for (row, end) in rows.iter().zip(ends) {
+        let by = if row.phase == PHASES[0].0 { PHASES[0].0 } else { row.limited_by.as_str() };
+        add(by, within(row.time_ps), end);
+    }
+    out.sort_by_key(|l| std::cmp::Reverse(l.time_ps));
     out
 }
 

@@ -9,9 +9,7 @@ use serde::{Serialize, Serializer};
 use super::cell::{self, Cell, Class, Queue};
 use super::ends::Same;
 use super::mechanism::{Evidence, Mechanism};
-use super::page;
-use super::pairs::ALONE;
-use super::question::PairsQuestion;
+use super::question::{ALONE, PairsQuestion};
 use super::thresholds::Thresholds;
 use super::verdict::{Verdict, judge};
 use crate::error::LabError;
@@ -120,7 +118,8 @@ fn warmup_ps(manifest: &Manifest) -> u64 {
     text.and_then(|t| parse_duration(t).ok()).map_or(0, Duration::as_ps)
 }
 
-fn judged(
+/// Judges what the tables of a directory say.
+pub(crate) fn judged(
     question: &PairsQuestion,
     dir: &RunDir,
     manifest: &Manifest,
@@ -155,33 +154,4 @@ fn judged(
         thresholds: question.thresholds,
         pairs: rows,
     })
-}
-
-/// Judges the tables and writes `matrix.json`, the figures and the report.
-pub(crate) fn present(
-    question: &PairsQuestion,
-    dir: &RunDir,
-    manifest: &Manifest,
-    results: &Results,
-) -> Result<(Vec<String>, Answer), LabError> {
-    let answer = judged(question, dir, manifest, results)?;
-    let mut files = vec!["matrix.json".to_owned()];
-    dir.write("matrix.json", &json(&answer)?)?;
-    files.extend(page::write(dir, manifest, &answer)?);
-    Ok((files, answer))
-}
-
-/// As one text with a line end.
-pub(crate) fn json(value: &impl Serialize) -> Result<String, LabError> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|e| LabError::Draw { what: "the answer".to_owned(), reason: e.to_string() })?;
-    Ok(text + "\n")
-}
-
-/// What cannot happen: a directory answers another question than its plan asked.
-pub(crate) fn mixed_up() -> LabError {
-    LabError::Question {
-        message: "the directory answers another kind of question".to_owned(),
-        help: Some("give another --out, or --afresh".to_owned()),
-    }
 }

@@ -59,7 +59,8 @@ pub struct Class {
     pub marked: Option<f64>,
     /// Bytes that its senders took for marked, over bytes that were; over the whole run.
     pub heard: Option<f64>,
-    /// Share of the ACKs that reached its senders with ECE.
+    /// Share of the ACKs that reached its senders with ECE; null where any of its flows agreed on
+    /// Accurate ECN, whose ACKs have a counter there.
     pub ece: Option<f64>,
     /// The counts behind the shares, over all seeds.
     pub signals: SignalFacts,
@@ -202,8 +203,18 @@ impl Class {
             ect: ratio(signals.ect_segments, signals.data_segments),
             marked: ratio(signals.marked_segments, signals.arrived_segments),
             heard: ratio(signals.heard_ce_bytes, signals.marked_bytes),
-            ece: ratio(signals.ece_acks, signals.acks),
+            ece: ratio(signals.ece_acks, signals.acks).filter(|_| signals.accecn_flows == 0),
             signals,
         }
+    }
+
+    /// ACKs with ECE that reached its senders, where ECE means what RFC 3168 says.
+    pub(crate) fn ece_acks(&self) -> Option<u64> {
+        (self.signals.accecn_flows == 0).then_some(self.signals.ece_acks)
+    }
+
+    /// Data segments that its senders sent with CWR, likewise.
+    pub(crate) fn cwr_segments(&self) -> Option<u64> {
+        (self.signals.accecn_flows == 0).then_some(self.signals.cwr_segments)
     }
 }

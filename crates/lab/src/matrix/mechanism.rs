@@ -1,7 +1,8 @@
 //! Why a pair came to its verdict: named mechanisms, each told by numbers.
 //!
 //! Contract: a mechanism is named only when the counters show it; what none of them explains is called
-//! so. The numbers that decided stand beside the name, under the same names for every mechanism.
+//! so. Where Accurate ECN was agreed, ECE and CWR are bits of a counter: nothing is read from them, only
+//! from what the decoder heard. The numbers that decided stand beside the name, under the same names for every mechanism.
 
 use lowtide_tcp::cc::{self, Signal};
 use serde::Serialize;
@@ -109,7 +110,7 @@ fn below(value: Option<f64>, most: f64) -> bool {
 
 /// The latch that nobody clears.
 fn never_cleared(class: &Class, t: &Thresholds) -> bool {
-    above(class.ece, t.mechanism.ece) && class.signals.cwr_segments == 0
+    above(class.ece, t.mechanism.ece) && class.cwr_segments() == Some(0)
 }
 
 fn hears(class: &Class, t: &Thresholds) -> bool {
@@ -120,7 +121,7 @@ fn hears(class: &Class, t: &Thresholds) -> bool {
 pub(crate) fn of_collapse(cell: &Cell, t: &Thresholds) -> (Mechanism, Evidence) {
     let pair = &cell.pair;
     let cuts = pair.signals.ecn_reductions as f64;
-    let again = (pair.signals.ece_acks > 0).then(|| cuts / pair.signals.ece_acks as f64);
+    let again = pair.ece_acks().filter(|acks| *acks > 0).map(|acks| cuts / acks as f64);
     let mechanism = if never_cleared(pair, t) {
         Mechanism::EceNeverCleared
     } else if above(pair.marked, t.mechanism.marked) {
@@ -140,7 +141,7 @@ pub(crate) fn of_collapse(cell: &Cell, t: &Thresholds) -> (Mechanism, Evidence) 
     note(&mut evidence, "window_segments", pair.window_segments);
     note(&mut evidence, "goodput_of_fair", pair.of_fair);
     note(&mut evidence, "ece_ack_share", pair.ece);
-    note(&mut evidence, "cwr_segments", Some(pair.signals.cwr_segments as f64));
+    note(&mut evidence, "cwr_segments", pair.cwr_segments().map(|n| n as f64));
     note(&mut evidence, "marked_share", pair.marked);
     note(&mut evidence, "heard_over_marked", pair.heard);
     note(&mut evidence, "ecn_reductions", Some(cuts));
@@ -157,7 +158,11 @@ pub(crate) fn of_blindness(cell: &Cell, t: &Thresholds) -> Option<(Mechanism, Ev
     } else if signals.marked_bytes == 0 {
         return None;
     } else if !hears(pair, t) {
-        if signals.ece_acks == 0 { Mechanism::NoEcho } else { Mechanism::EchoNotUnderstood }
+        match pair.ece_acks() {
+            Some(0) => Mechanism::NoEcho,
+            Some(_) => Mechanism::EchoNotUnderstood,
+            None => Mechanism::Unexplained,
+        }
     } else if signals.ecn_reductions == 0 {
         Mechanism::MarksIgnored
     } else {
@@ -226,7 +231,7 @@ pub(crate) fn of_starvation(
     note(&mut evidence, "starved_ecn_reductions", Some(loser.signals.ecn_reductions as f64));
     note(&mut evidence, "other_ecn_reductions", Some(winner.signals.ecn_reductions as f64));
     note(&mut evidence, "starved_ece_ack_share", loser.ece);
-    note(&mut evidence, "starved_cwr_segments", Some(loser.signals.cwr_segments as f64));
+    note(&mut evidence, "starved_cwr_segments", loser.cwr_segments().map(|n| n as f64));
     note(&mut evidence, "starved_rto_count", Some(loser.rto_count as f64));
     note(&mut evidence, "other_rto_count", Some(winner.rto_count as f64));
     note(&mut evidence, "drops", Some(cell.queue.drops as f64));

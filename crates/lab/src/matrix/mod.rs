@@ -5,7 +5,9 @@
 //! any other. Everything that is answered follows from the tables in the directory and from the
 //! thresholds, so that other thresholds judge the same runs anew without running anything.
 
+mod again;
 mod answer;
+mod ask;
 mod cell;
 mod ends;
 mod maps;
@@ -14,15 +16,16 @@ mod page;
 mod pairs;
 mod question;
 pub mod share;
+mod sheet;
 mod thresholds;
 mod verdict;
 
+pub(crate) use again::again;
 pub use answer::{Answer, PairRow};
 pub use cell::{Cell, Class, Queue};
 pub use ends::{End, Same, registered};
 pub use mechanism::{Evidence, Mechanism};
 pub use page::findings;
 pub use pairs::{Pairs, execute};
-pub(crate) use question::asked;
 pub use thresholds::{THRESHOLDS, Thresholds};
 pub use verdict::{Finding, Verdict, judge};

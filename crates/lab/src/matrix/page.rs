@@ -3,64 +3,36 @@
 use std::fmt::Write as _;
 
 use lowtide_record::{Manifest, RunDir};
-use minijinja::context;
-use minijinja::value::{Serde, Value};
-use serde::Serialize;
 
-use super::answer::{Answer, PairRow};
+use super::answer::{Answer, PairRow, judged};
 use super::ends::Same;
 use super::maps;
+use super::question::PairsQuestion;
+use super::sheet::{self, Drawn, Frame, Section, Table, json, show};
 use super::verdict::Verdict;
 use crate::error::LabError;
-use crate::figure::{HeatMap, number};
-use crate::report;
-
-/// A table of the page.
-#[derive(Serialize)]
-pub(crate) struct Table {
-    pub(crate) title: String,
-    pub(crate) head: Vec<String>,
-    /// Columns of names, from the left.
-    pub(crate) names: usize,
-    pub(crate) rows: Vec<Vec<String>>,
-    /// Shown when it is asked for.
-    pub(crate) folded: bool,
-}
-
-/// A part of the page, with figures that are drawn already.
-pub(crate) struct Section {
-    pub(crate) title: String,
-    pub(crate) text: String,
-    pub(crate) figures: Vec<Drawn>,
-    pub(crate) tables: Vec<Table>,
-}
-
-/// A drawn figure.
-pub(crate) struct Drawn {
-    pub(crate) id: String,
-    pub(crate) caption: String,
-    pub(crate) svg: String,
-    pub(crate) csv: String,
-}
-
-/// What stands at the head and the foot of a page of this kind.
-pub(crate) struct Frame {
-    pub(crate) lead: String,
-    pub(crate) same: Vec<String>,
-    pub(crate) findings: Vec<[String; 4]>,
-    pub(crate) thresholds: Option<String>,
-    pub(crate) place: String,
-}
+use crate::figure::HeatMap;
+use crate::results::Results;
 
 /// Cells that a finding names; the tables name all of them.
 const MOST_NAMED: usize = 8;
 
-/// Writes the figures and the report and returns their names.
-pub(crate) fn write(
+/// Judges the tables and writes `matrix.json`, the figures and the report.
+pub(crate) fn present(
+    question: &PairsQuestion,
     dir: &RunDir,
     manifest: &Manifest,
-    answer: &Answer,
-) -> Result<Vec<String>, LabError> {
+    results: &Results,
+) -> Result<(Vec<String>, Answer), LabError> {
+    let answer = judged(question, dir, manifest, results)?;
+    let mut files = vec!["matrix.json".to_owned()];
+    dir.write("matrix.json", &json(&answer)?)?;
+    files.extend(write(dir, manifest, &answer)?);
+    Ok((files, answer))
+}
+
+/// Writes the figures and the report and returns their names.
+fn write(dir: &RunDir, manifest: &Manifest, answer: &Answer) -> Result<Vec<String>, LabError> {
     let alone = drawn(&maps::alone(answer))?;
     let beside = drawn(&maps::beside(answer))?;
     let mut sections = vec![Section {
@@ -100,58 +72,7 @@ pub(crate) fn write(
         place: "One column per sender, against the last receiver and next to the last neighbour."
             .to_owned(),
     };
-    page(dir, manifest, &frame, &sections)
-}
-
-/// Writes the figures of `sections` and the page around them.
-pub(crate) fn page(
-    dir: &RunDir,
-    manifest: &Manifest,
-    frame: &Frame,
-    sections: &[Section],
-) -> Result<Vec<String>, LabError> {
-    let mut files = Vec::new();
-    for figure in sections.iter().flat_map(|s| &s.figures) {
-        for (ending, content) in [("svg", &figure.svg), ("csv", &figure.csv)] {
-            let path = format!("figures/{}.{ending}", figure.id);
-            dir.write(&path, content)?;
-            files.push(path);
-        }
-    }
-    let figure = |figure: &Drawn| {
-        context! {
-            id => figure.id.as_str(),
-            caption => figure.caption.as_str(),
-            svg => Value::from_safe_string(figure.svg.clone()),
-            csv => report::data_uri(&figure.csv),
-        }
-    };
-    let parts: Vec<Value> = sections
-        .iter()
-        .map(|s| {
-            context! {
-                title => s.title.as_str(),
-                text => s.text.as_str(),
-                figures => s.figures.iter().map(figure).collect::<Vec<_>>(),
-                tables => Serde(&s.tables),
-            }
-        })
-        .collect();
-    let (deciding, rest) = report::settings(&manifest.settings);
-    let values = context! {
-        manifest => Serde(manifest),
-        lead => frame.lead.as_str(),
-        same => Serde(&frame.same),
-        findings => Serde(&frame.findings),
-        parts,
-        thresholds => frame.thresholds.as_deref(),
-        place => frame.place.as_str(),
-        deciding => Serde(deciding),
-        rest => Serde(rest),
-    };
-    dir.write("report.html", &report::fill(include_str!("page.html"), &values)?)?;
-    files.push("report.html".to_owned());
-    Ok(files)
+    sheet::write(dir, manifest, &frame, &sections)
 }
 
 fn drawn(maps: &[HeatMap]) -> Result<Vec<Drawn>, LabError> {
@@ -209,10 +130,6 @@ fn unbroken(mut finding: [String; 4]) -> [String; 4] {
 fn cell_name(row: &PairRow) -> String {
     let beside = row.neighbour.as_ref().map_or_else(String::new, |n| format!(" | {n}"));
     format!("{} > {}{beside}", row.sender, row.receiver)
-}
-
-fn show(value: Option<f64>) -> String {
-    value.map_or_else(|| "\u{2013}".to_owned(), |v| number((v * 1000.0).round() / 1000.0))
 }
 
 /// Every pair alone, or every pair next to a neighbour that is not healthy.

@@ -1,22 +1,18 @@
 //! Every sender x receiver pair, alone and next to every neighbour: from the question to the answer.
 
-use std::cell::RefCell;
-
-use lowtide_record::RunDir;
 use lowtide_scenario::{Part, Plan, Scenario};
 use lowtide_tcp::switches::Side;
 use lowtide_units::parse_packets;
 
-use super::answer::{self, Answer};
+use super::answer::Answer;
+use super::ask::{ask, one};
 use super::cell::{NEIGHBOUR, PAIR};
 use super::ends::{self, End, Same};
-use super::question::{self, Either, PairsQuestion, Question};
+use super::page;
+use super::question::{ALONE, PairsQuestion, Question};
 use super::thresholds::Thresholds;
 use crate::error::LabError;
-use crate::session::{self, Finished, Options};
-
-/// The value of `neighbour` in a run without one.
-pub(crate) const ALONE: &str = "none";
+use crate::session::{Finished, Options};
 
 /// The question.
 #[derive(Clone, Debug)]
@@ -135,18 +131,6 @@ fn parse(names: &[String], scenario: &Scenario) -> Result<Vec<End>, LabError> {
     Ok(out)
 }
 
-/// A setup is one point: the matrix is the sweep.
-pub(crate) fn one(scenario: &Scenario) -> Result<Plan, LabError> {
-    let plan = scenario.expand()?;
-    if plan.schemes.len() > 1 || plan.points.len() > 1 {
-        return Err(LabError::Question {
-            message: format!("the setup `{}` compares or sweeps something itself", plan.name),
-            help: Some("take [compare] schemes and [sweep] out; -s sets a single value".to_owned()),
-        });
-    }
-    Ok(plan)
-}
-
 /// The setup must have the groups that the answer is read from.
 fn check_groups(plan: &Plan) -> Result<(), LabError> {
     for run in plan.runs.iter().take(2) {
@@ -182,32 +166,8 @@ pub fn execute(
     plan: &Plan,
     options: &Options<'_>,
 ) -> Result<(Finished, Answer), LabError> {
-    let question = Question::Pairs(pairs.question(plan));
-    let (finished, answer) = ask(&question, plan, options)?;
-    match answer {
-        Either::Pairs(answer) => Ok((finished, answer)),
-        Either::Share(_) => Err(answer::mixed_up()),
-    }
-}
-
-/// Runs a plan with the report that `question` wants, or makes that report again from complete results.
-pub(crate) fn ask(
-    question: &Question,
-    plan: &Plan,
-    options: &Options<'_>,
-) -> Result<(Finished, Either), LabError> {
-    let answer = RefCell::new(None);
-    let present = |dir: &RunDir, manifest: &_, results: &_| {
-        let (files, found) = question.present(dir, manifest, results)?;
-        *answer.borrow_mut() = Some(found);
-        Ok(files)
-    };
-    let mut finished = session::execute_as(plan, options, &present)?;
-    if answer.borrow().is_none() {
-        // All runs were there: only the thresholds may have changed.
-        finished = session::again(&options.dir, &present)?;
-    }
-    let found = answer.into_inner().ok_or_else(answer::mixed_up)?;
-    debug_assert!(finished.manifest.files.iter().any(|f| f.path == question::FILE));
-    Ok((finished, found))
+    let question = pairs.question(plan);
+    ask(&Question::Pairs(question.clone()), plan, options, |dir, manifest, results| {
+        page::present(&question, dir, manifest, results)
+    })
 }

@@ -7,9 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::ends::Same;
 use super::thresholds::Thresholds;
-use super::{answer, share};
 use crate::error::LabError;
-use crate::results::Results;
+
+/// The value of `neighbour` in a run without one.
+pub(crate) const ALONE: &str = "none";
+
+/// What the tables of a class begin with in the setup.
+pub(crate) const CLASSES: [&str; 2] = ["stayed", "moved"];
+/// The swept key of the plan.
+pub(crate) const MOVED: &str = "moved";
 
 /// Name of the file.
 pub(crate) const FILE: &str = "question.toml";
@@ -21,7 +27,7 @@ pub(crate) enum Question {
     /// Every pair, alone and next to every neighbour.
     Pairs(PairsQuestion),
     /// k of n hosts moved.
-    Share(share::ShareQuestion),
+    Share(ShareQuestion),
 }
 
 /// The layout of a matrix.
@@ -40,38 +46,39 @@ pub(crate) struct PairsQuestion {
     pub(crate) same_senders: Vec<Same>,
 }
 
-/// The answer to either kind of question.
-pub(crate) enum Either {
-    Pairs(answer::Answer),
-    Share(share::ShareAnswer),
+/// Which end of a host pair moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Move {
+    /// Both.
+    Both,
+    /// Only who sends.
+    Senders,
+    /// Only who receives.
+    Receivers,
+}
+
+/// The layout of an answer by share.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct ShareQuestion {
+    pub(crate) stayed: String,
+    pub(crate) moved: String,
+    pub(crate) hosts: u32,
+    pub(crate) moves: Move,
 }
 
 impl Question {
-    pub(crate) fn to_toml(&self) -> Result<String, LabError> {
-        toml::to_string(self)
-            .map_err(|e| LabError::Draw { what: FILE.to_owned(), reason: e.to_string() })
-    }
-
-    /// Writes everything that follows from the tables; the names of the files, and the answer.
-    pub(crate) fn present(
+    /// Writes it beside the `files` of its answer; all their names.
+    pub(crate) fn keep(
         &self,
         dir: &RunDir,
-        manifest: &Manifest,
-        results: &Results,
-    ) -> Result<(Vec<String>, Either), LabError> {
-        dir.write(FILE, &self.to_toml()?)?;
-        let (mut files, answer) = match self {
-            Self::Pairs(question) => {
-                let (files, answer) = answer::present(question, dir, manifest, results)?;
-                (files, Either::Pairs(answer))
-            }
-            Self::Share(question) => {
-                let (files, answer) = share::present(question, dir, manifest, results)?;
-                (files, Either::Share(answer))
-            }
-        };
+        mut files: Vec<String>,
+    ) -> Result<Vec<String>, LabError> {
+        let text = toml::to_string(self)
+            .map_err(|e| LabError::Draw { what: FILE.to_owned(), reason: e.to_string() })?;
+        dir.write(FILE, &text)?;
         files.push(FILE.to_owned());
-        Ok((files, answer))
+        Ok(files)
     }
 }
 

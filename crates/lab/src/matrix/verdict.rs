@@ -263,6 +263,55 @@ mod tests {
         assert_eq!(found(&idle).1, Some(Mechanism::Unexplained));
     }
 
+    /// Under Accurate ECN the bits that RFC 3168 calls ECE and CWR count: set on half of all ACKs, and
+    /// CWR on none or many, whatever is echoed.
+    #[test]
+    fn no_echo_is_read_from_the_bits_of_a_counter() {
+        let with = |change: fn(&mut Class)| {
+            let mut pair = Class { of_fair: Some(0.4), window_segments: Some(2.0), ..class() };
+            change(&mut pair);
+            (pair.ece, pair.signals.accecn_flows) = (None, 1);
+            judge(&cell(pair, None, 0.0), Some(20.0), &Thresholds::built_in().unwrap())
+        };
+        let never = with(|p| p.signals.cwr_segments = 0);
+        assert_eq!(never.mechanism, Some(Mechanism::Unexplained));
+        let unread = ["ece_ack_share", "cwr_segments"];
+        assert!(never.evidence.iter().all(|(name, _)| !unread.contains(name)));
+        let per_ack = with(|p| p.signals.ece_acks = 1000);
+        assert_eq!(per_ack.mechanism, Some(Mechanism::Unexplained), "not a cut per ACK with ECE");
+        let overstated = with(|p| p.heard = Some(10.0));
+        assert_eq!(
+            overstated.mechanism,
+            Some(Mechanism::EchoOverstates),
+            "the decoder's own count"
+        );
+        let deaf = |p: &mut Class| {
+            (p.heard, p.ece) = (Some(0.0), None);
+            (p.signals.ece_acks, p.signals.accecn_flows) = (0, 1);
+        };
+        assert_eq!(blind(deaf), Some(Mechanism::Unexplained), "the counter may have said so");
+    }
+
+    /// A side that yields to delay loses to one that fills the queue, unless that one yields too.
+    #[test]
+    fn who_yields_to_delay_is_told_by_what_its_control_declares() {
+        let yields = starved(|_, l| l.signals.cc = Some("vegas".into()));
+        assert_eq!(yields, Mechanism::YieldsToDelay);
+        assert_eq!(starved(|_, l| l.signals.cc = Some("dx".into())), Mechanism::YieldsToDelay);
+        let both = starved(|w, l| {
+            for class in [w, l] {
+                class.signals.cc = Some("vegas".into());
+            }
+        });
+        assert_eq!(both, Mechanism::CutsLess, "then it explains nothing");
+        let (mut winner, mut loser) = (class(), class());
+        winner.signals.cc = Some("vegas".into());
+        (winner.goodput_share, loser.goodput_share) = (Some(0.9), Some(0.1));
+        let other =
+            judge(&cell(winner, Some(loser), 100.0), Some(20.0), &Thresholds::built_in().unwrap());
+        assert_eq!(other.mechanism, Some(Mechanism::CutsLess), "who yields did not lose");
+    }
+
     #[test]
     fn a_window_that_the_neighbour_keeps_down_is_not_the_pairs_fault() {
         let victim = Class {

@@ -12,7 +12,7 @@ pub use rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 
 use crate::error::RecordError;
 use crate::key::RunKey;
-use crate::parquet;
+use crate::parquet::{self, write_rows};
 use crate::table::Row;
 
 /// The names of the tables of traced flows.
@@ -41,9 +41,9 @@ impl TraceTables {
         if self.is_empty() {
             return Ok(());
         }
-        crate::dir::write_rows(place, key, &self.segments)?;
-        crate::dir::write_rows(place, key, &self.hops)?;
-        crate::dir::write_rows(place, key, &self.senders)
+        write_rows(place, key, &self.segments)?;
+        write_rows(place, key, &self.hops)?;
+        write_rows(place, key, &self.senders)
     }
 
     /// The rows of `run` from the merged tables in `root`; empty when nothing was traced.

@@ -6,6 +6,7 @@ use super::file::File;
 use super::{clock, nic, transport};
 use crate::keys::Fallback::{Required, Unset};
 use crate::keys::{More, Section, key};
+use crate::known::BOTTLENECK;
 use crate::model::{HostGroup, Stack, Topology, TopologyKind};
 use crate::network;
 use crate::range::HostRange;
@@ -64,6 +65,13 @@ pub(super) fn read(
     let mut out: Vec<HostGroup> = Vec::new();
     let mut rest = None;
     for named in file.groups(&HOSTS, "senders") {
+        let piped = file.root.get(&["pipe"]).is_some();
+        if named.name == BOTTLENECK && topology.kind == TopologyKind::Dumbbell && piped {
+            let message =
+                format!("in `on` of a pipe `{BOTTLENECK}` is the line between the switches");
+            let help = "give the group another name".to_owned();
+            file.complaints.add(named.at, message, Some(help));
+        }
         let mut r = file.reader(&HOSTS, &[], named);
         let (count, at) = match r.value("count") {
             Some((Val::Count(n), at)) => (n as u32, at),

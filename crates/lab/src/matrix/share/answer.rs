@@ -4,9 +4,9 @@
 use lowtide_record::Manifest;
 use serde::Serialize;
 
-use super::{CLASSES, MOVED, Move, ShareQuestion};
 use crate::facts::{GroupFacts, RunFacts};
 use crate::matrix::cell::{Queue, mean};
+use crate::matrix::question::{CLASSES, MOVED, Move, ShareQuestion};
 use crate::results::Results;
 
 /// Everything that it says; `share.json` and the answer of `--json`.

@@ -10,35 +10,17 @@ mod page;
 
 use lowtide_scenario::{Part, Plan, Scenario};
 use lowtide_units::{Duration, parse_duration};
-use serde::{Deserialize, Serialize};
 
-use super::answer::mixed_up;
+use super::ask::{ask, one};
 use super::ends::End;
-use super::pairs::{ask, one};
-use super::question::{Either, Question};
+use super::question::{CLASSES, MOVED, Question, ShareQuestion};
 use crate::error::LabError;
 use crate::session::{Finished, Options};
 
+pub use super::question::Move;
 pub use answer::{ShareAnswer, ShareClass, SharePoint};
 pub(crate) use page::present;
 pub use page::{head, rows};
-
-/// What the tables of a class begin with in the setup.
-const CLASSES: [&str; 2] = ["stayed", "moved"];
-/// The swept key of the plan.
-const MOVED: &str = "moved";
-
-/// Which end of a host pair moves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Move {
-    /// Both.
-    Both,
-    /// Only who sends.
-    Senders,
-    /// Only who receives.
-    Receivers,
-}
 
 /// The question.
 #[derive(Clone, Debug)]
@@ -50,15 +32,6 @@ pub struct Share {
     ends: [End; 2],
     hosts: u32,
     which: Move,
-}
-
-/// The question as it is kept.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct ShareQuestion {
-    pub(crate) stayed: String,
-    pub(crate) moved: String,
-    pub(crate) hosts: u32,
-    pub(crate) moves: Move,
 }
 
 impl Share {
@@ -191,9 +164,8 @@ pub fn execute(
     plan: &Plan,
     options: &Options<'_>,
 ) -> Result<(Finished, ShareAnswer), LabError> {
-    let (finished, answer) = ask(&Question::Share(share.question()), plan, options)?;
-    match answer {
-        Either::Share(answer) => Ok((finished, answer)),
-        Either::Pairs(_) => Err(mixed_up()),
-    }
+    let question = share.question();
+    ask(&Question::Share(question.clone()), plan, options, |dir, manifest, results| {
+        present(&question, dir, manifest, results)
+    })
 }

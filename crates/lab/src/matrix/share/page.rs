@@ -3,11 +3,10 @@
 use lowtide_record::{Manifest, RunDir};
 
 use super::answer::{ShareAnswer, ShareClass, SharePoint, answered};
-use super::{Move, ShareQuestion};
 use crate::error::LabError;
-use crate::figure::{Axis, Dot, Figure, Look, Panel, Series, number, to_svg};
-use crate::matrix::answer::json;
-use crate::matrix::page::{self, Drawn, Frame, Section, Table};
+use crate::figure::{Axis, Dot, Figure, Look, Panel, Series, to_svg};
+use crate::matrix::question::{Move, ShareQuestion};
+use crate::matrix::sheet::{self, Drawn, Frame, Section, Table, json, show};
 use crate::results::Results;
 
 /// Writes `share.json`, the figures and the report.
@@ -42,13 +41,9 @@ pub(crate) fn present(
         thresholds: None,
         place: "With all hosts moved.".to_owned(),
     };
-    let mut files = page::page(dir, manifest, &frame, &[section])?;
+    let mut files = sheet::write(dir, manifest, &frame, &[section])?;
     files.push("share.json".to_owned());
     Ok((files, answer))
-}
-
-fn show(value: Option<f64>) -> String {
-    value.map_or_else(|| "\u{2013}".to_owned(), |v| number((v * 1000.0).round() / 1000.0))
 }
 
 /// Head of the table of an answer.

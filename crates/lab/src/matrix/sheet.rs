@@ -1,0 +1,110 @@
+//! The sheet that every answer of this kind is printed on: its sections, its figures, `report.html`.
+
+use lowtide_record::{Manifest, RunDir};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
+use serde::Serialize;
+
+use crate::error::LabError;
+use crate::figure::number;
+use crate::report;
+
+/// A table of the page.
+#[derive(Serialize)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) head: Vec<String>,
+    /// Columns of names, from the left.
+    pub(crate) names: usize,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Shown when it is asked for.
+    pub(crate) folded: bool,
+}
+
+/// A part of the page, with figures that are drawn already.
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) text: String,
+    pub(crate) figures: Vec<Drawn>,
+    pub(crate) tables: Vec<Table>,
+}
+
+/// A drawn figure.
+pub(crate) struct Drawn {
+    pub(crate) id: String,
+    pub(crate) caption: String,
+    pub(crate) svg: String,
+    pub(crate) csv: String,
+}
+
+/// What stands at the head and the foot of a page of this kind.
+pub(crate) struct Frame {
+    pub(crate) lead: String,
+    pub(crate) same: Vec<String>,
+    pub(crate) findings: Vec<[String; 4]>,
+    pub(crate) thresholds: Option<String>,
+    pub(crate) place: String,
+}
+
+/// Writes the figures of `sections` and the page around them.
+pub(crate) fn write(
+    dir: &RunDir,
+    manifest: &Manifest,
+    frame: &Frame,
+    sections: &[Section],
+) -> Result<Vec<String>, LabError> {
+    let mut files = Vec::new();
+    for figure in sections.iter().flat_map(|s| &s.figures) {
+        for (ending, content) in [("svg", &figure.svg), ("csv", &figure.csv)] {
+            let path = format!("figures/{}.{ending}", figure.id);
+            dir.write(&path, content)?;
+            files.push(path);
+        }
+    }
+    let figure = |figure: &Drawn| {
+        context! {
+            id => figure.id.as_str(),
+            caption => figure.caption.as_str(),
+            svg => Value::from_safe_string(figure.svg.clone()),
+            csv => report::data_uri(&figure.csv),
+        }
+    };
+    let parts: Vec<Value> = sections
+        .iter()
+        .map(|s| {
+            context! {
+                title => s.title.as_str(),
+                text => s.text.as_str(),
+                figures => s.figures.iter().map(figure).collect::<Vec<_>>(),
+                tables => Serde(&s.tables),
+            }
+        })
+        .collect();
+    let (deciding, rest) = report::settings(&manifest.settings);
+    let values = context! {
+        manifest => Serde(manifest),
+        lead => frame.lead.as_str(),
+        same => Serde(&frame.same),
+        findings => Serde(&frame.findings),
+        parts,
+        thresholds => frame.thresholds.as_deref(),
+        place => frame.place.as_str(),
+        deciding => Serde(deciding),
+        rest => Serde(rest),
+    };
+    dir.write("report.html", &report::fill(include_str!("page.html"), &values)?)?;
+    files.push("report.html".to_owned());
+    Ok(files)
+}
+
+/// A number of a table, in three decimals.
+pub(crate) fn show(value: Option<f64>) -> String {
+    value.map_or_else(|| "\u{2013}".to_owned(), |v| number((v * 1000.0).round() / 1000.0))
+}
+
+/// As one text with a line end.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, LabError> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|e| LabError::Draw { what: "the answer".to_owned(), reason: e.to_string() })?;
+    Ok(text + "\n")
+}
