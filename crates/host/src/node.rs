@@ -27,6 +27,8 @@ pub(crate) struct Node {
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
     pub(crate) address: IpAddr,
+    /// Of the packets that it sends.
+    pub(crate) class: u8,
     pub(crate) clock: Clock,
     pub(crate) calibration: Calibration,
     // What most hosts do not have takes a pointer each.
@@ -69,6 +71,7 @@ impl Node {
             endpoint,
             config,
             address: address(index),
+            class: setup.class,
             clock,
             calibration: Calibration::new(&setup.clock),
             holds_back: !nic.stack.send.is_none() || nic.bucket.is_some(),

@@ -25,7 +25,8 @@ impl Case {
         let hosts = (0..model.host_count()).filter_map(|host| {
             let (group, hosts) = model.group_of(host)?;
             let config = self.configs[usize::from(group)].clone();
-            Some(HostSetup { group, config, clock: hosts.clock, nic: hosts.nic })
+            let (clock, nic, class) = (hosts.clock, hosts.nic, hosts.class);
+            Some(HostSetup { group, config, clock, nic, class })
         });
         // What is wrong with it was complained of by `check`.
         let network = network::blueprint(model).unwrap_or_default();

@@ -71,6 +71,16 @@ pub static TEMPLATES: &[Template] = &[
         text: include_str!("../templates/dumbbell.toml"),
     },
     Template {
+        name: "graph",
+        summary: "flows and a topology of one's own, from files",
+        text: include_str!("../templates/graph.toml"),
+    },
+    Template {
+        name: "leaf-spine",
+        summary: "racks under spines, Poisson traffic and queries, shared memory",
+        text: include_str!("../templates/leaf-spine.toml"),
+    },
+    Template {
         name: "star",
         summary: "hosts on one switch, long and short flows, schemes compared, a sweep",
         text: include_str!("../templates/star.toml"),

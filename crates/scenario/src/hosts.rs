@@ -77,7 +77,7 @@ pub(crate) fn resolve_one(
     if end > group.count {
         let count = group.count;
         let message = format!("`{text}` goes beyond the {count} hosts of [hosts.{name}]");
-        let help = format!("they are numbered 0 to {}", count - 1);
+        let help = format!("they are numbered 0 to {}", count.saturating_sub(1));
         return Err((message, Some(help)));
     }
     Ok(HostRange { first: group.first + start, count: end - start })

@@ -52,6 +52,7 @@ impl Known {
             Names::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
             Names::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
             Names::Traffic => self.traffic.clone(),
+            Names::Classes => self.classes.clone(),
             Names::HostProfiles => {
                 lowtide_host::HOST_PROFILES.iter().map(|p| p.name.to_owned()).collect()
             }

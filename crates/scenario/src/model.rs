@@ -253,6 +253,8 @@ pub(crate) struct HostGroup {
     pub(crate) stack: Stack,
     pub(crate) clock: ClockSpec,
     pub(crate) nic: NicSpec,
+    /// The class of its packets, by its place.
+    pub(crate) class: u8,
 }
 
 /// One table `[traffic.NAME]`.

@@ -170,7 +170,7 @@ fn one_or_many(item: &Value) -> Value {
 fn of_names(names: Names) -> Value {
     let list = Known::default().list(names);
     match names {
-        Names::Schemes | Names::Traffic => {
+        Names::Schemes | Names::Traffic | Names::Classes => {
             json!({ "type": "string", "examples": list })
         }
         _ => json!({ "enum": list }),

@@ -84,6 +84,8 @@ pub(crate) enum Names {
     Traffic,
     /// Switches that there are.
     Switches,
+    /// Classes of this file.
+    Classes,
     /// Profiles of hosts.
     HostProfiles,
 }
@@ -342,6 +344,7 @@ impl Ty {
 fn quoted(names: Names, known: &dyn Fn(Names) -> Vec<String>) -> String {
     match names {
         Names::Traffic => "the traffic groups".into(),
+        Names::Classes => "the classes of `[switch.class]`".into(),
         _ => known(names).iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
     }
 }
@@ -351,7 +354,11 @@ fn name<'a>(node: &Node, text: &'a str, known: &[String]) -> Result<&'a str, Ref
         return Ok(text);
     }
     let list: Vec<&str> = known.iter().map(String::as_str).collect();
-    let message = format!("`{text}` is unknown here");
+    let message = if known.is_empty() {
+        format!("`{text}` is unknown here: there are none")
+    } else {
+        format!("`{text}` is unknown here")
+    };
     Err(Refused { message, help: suggest(text, &list), at: node.at })
 }
 

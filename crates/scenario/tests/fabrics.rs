@@ -118,6 +118,10 @@ fn classes_take_what_they_do_not_say_from_the_switch() {
          [switch.class.urgent]\nservice = \"strict\"\nbuffer = \"10 pkt\"\n[switch.class.urgent.mark]\n\
          kind = \"droptail\"\n[switch.class.bulk]\nquantum = \"9 kB\"",
     );
+    let text = text.replace(
+        "count = \"rest\"",
+        "count = \"rest\"\n[hosts.fast]\ncount = 1\nclass = \"urgent\"",
+    );
     let setup = only(&text);
     let set = &setup.network.class_sets[0];
     assert_eq!((set[0].service, set[0].mark), (Service::Strict, MarkSpec::None));
@@ -125,6 +129,11 @@ fn classes_take_what_they_do_not_say_from_the_switch() {
     assert!(matches!(set[1].mark, MarkSpec::Step { .. }));
     assert_eq!(setup.network.links[0].from_b.port.classes, Some(ClassSet(0)));
     assert_eq!(setup.network.links[0].from_a.port.classes, None, "a host's own");
+    assert_eq!(
+        (setup.hosts[14].class, setup.hosts[15].class),
+        (1, 0),
+        "the last one is for the rest"
+    );
 }
 
 #[test]

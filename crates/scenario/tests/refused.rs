@@ -3,7 +3,7 @@
 mod common;
 
 use common::{BASE, errors, refused};
-use lowtide_scenario::Scenario;
+use lowtide_scenario::{Scenario, TEMPLATES};
 
 #[test]
 fn the_base_is_right() {
@@ -415,8 +415,7 @@ fn names_and_files_that_do_not_exist() {
 #[test]
 fn nothing_that_can_be_written_is_a_panic() {
     // Every cut and every line lost, doubled or torn of a file that uses everything.
-    let texts =
-        [include_str!("../templates/star.toml"), include_str!("../templates/dumbbell.toml")];
+    let texts = TEMPLATES.iter().map(|t| t.text);
     let mut tried = 0;
     let mut accepted = 0;
     let mut attempt = |text: &str| {

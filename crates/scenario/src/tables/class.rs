@@ -14,10 +14,13 @@ use crate::value::{Names, Ty};
 /// The least quantum: a full packet, so that a turn sends one.
 const QUANTUM: &str = "1500 B";
 
+/// As many as switches have (eight traffic classes, IEEE 802.1Q).
+const MOST: usize = 8;
+
 /// `[switch.class.NAME]`.
 pub(crate) static CLASS: Section = Section {
     path: &["switch", "class", "*"],
-    doc: "A queue of its own at every port of the switches, in the order of the file; `class` of a host group or of a traffic group names it, and the last one has all other packets.",
+    doc: "A queue of its own at every port of the switches, in the order of the file; `class` of a host group names it, and the last one has all other packets.",
     keys: &[
         key(
             "service",
@@ -60,6 +63,11 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> 
     }
     let mut out = Vec::new();
     for named in file.groups(&CLASS, "fast") {
+        if out.len() == MOST {
+            let message = format!("a switch has at most {MOST} classes");
+            file.complaints.add(named.at, message, Some("put some of them together".to_owned()));
+            break;
+        }
         let mut r = file.reader(&CLASS, &[], named);
         let strict = r.text("service").as_deref() == Some("strict");
         if strict && r.has("quantum") {

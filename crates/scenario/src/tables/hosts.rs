@@ -7,7 +7,7 @@ use super::{clock, nic, transport};
 use crate::keys::Fallback::{Required, Unset};
 use crate::keys::{More, Section, key};
 use crate::known::BOTTLENECK;
-use crate::model::{HostGroup, Stack, Topology, TopologyKind};
+use crate::model::{HostGroup, Model, Stack, Topology, TopologyKind};
 use crate::network;
 use crate::range::HostRange;
 use crate::reader::Reader;
@@ -51,6 +51,12 @@ pub(crate) static HOSTS: Section = Section {
             Unset("as `transport.host-profile`"),
             "What stands between TCP and the line, its clock, and the switches that belong to its hardware, where nothing else is said.",
         ),
+        key(
+            "class",
+            Ty::Name(Names::Classes),
+            Unset("the last class, where there are any"),
+            "The queue that the packets of these hosts take at the switches.",
+        ),
     ],
     tables: &[&clock::CLOCK, &nic::NIC],
     more: More::Switches,
@@ -64,6 +70,7 @@ pub(super) fn read(
 ) -> Vec<HostGroup> {
     let mut out: Vec<HostGroup> = Vec::new();
     let mut rest = None;
+    let classes = &file.known.classes;
     for named in file.groups(&HOSTS, "senders") {
         let piped = file.root.get(&["pipe"]).is_some();
         if named.name == BOTTLENECK && topology.kind == TopologyKind::Dumbbell && piped {
@@ -88,7 +95,10 @@ pub(super) fn read(
         let stack = transport::stack(&mut r);
         let profile = stack.host_profile.or(transport.host_profile);
         let base = profile.map_or_else(Default::default, |p| (p.clock, p.nic));
+        let class = r.text("class").and_then(|name| classes.iter().position(|c| *c == name));
+        let class = class.unwrap_or(classes.len().saturating_sub(1)) as u8;
         out.push(HostGroup {
+            class,
             name: named.name.to_owned(),
             at: named.at,
             count_at: at,
@@ -146,6 +156,10 @@ fn fill(
     rest: Option<(usize, At)>,
 ) {
     let said: u64 = groups.iter().map(|g| u64::from(g.range.count)).sum();
+    // The group has some hosts for the checks that follow, whatever is wrong.
+    if let Some(group) = rest.and_then(|(index, _)| groups.get_mut(index)) {
+        group.range.count = 1;
+    }
     let Some(total) = network::host_count(topology) else {
         if let Some((_, at)) = rest {
             let help = "write how many hosts the group has".to_owned();
@@ -154,9 +168,8 @@ fn fill(
         }
         return;
     };
+    // What is missing was complained of.
     if !topology.is_complete() {
-        // What is missing was complained of: a group has some hosts for the checks that follow.
-        rest.into_iter().for_each(|(index, _)| groups[index].range.count = 1);
         return;
     }
     let name = topology.entry.name;
@@ -181,14 +194,16 @@ fn fill(
 }
 
 /// Writes one group out, with every switch of the configuration that its hosts run with.
-pub(super) fn write(out: &mut Text, group: &HostGroup, config: &Config, kind: TopologyKind) {
+pub(super) fn write(out: &mut Text, group: &HostGroup, config: &Config, model: &Model) {
     out.table(&format!("hosts.{}", group.name));
     out.bare("count", group.range.count);
-    if let Some(side) = kind.sides().get(group.side) {
+    if let Some(side) = model.topology.kind.sides().get(group.side) {
         out.text("side", side);
     }
     transport::write_named(out, "profile", group.stack.profile.as_ref());
     transport::write_named(out, "scheme", group.stack.scheme.as_ref());
+    let class = model.switch.classes.get(usize::from(group.class));
+    out.some("class", class.map(|class| &class.name));
     clock::write(out, &group.name, &group.clock);
     nic::write(out, &group.name, &group.nic);
     settings::write(out, &format!("hosts.{}", group.name), config);

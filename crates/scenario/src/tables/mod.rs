@@ -143,7 +143,7 @@ pub(crate) fn write(out: &mut Text, model: &Model, configs: &[Config], scheme: &
     let compared = !model.compare.is_empty() || model.transport.scheme.is_some();
     transport::write(out, &model.transport, compared.then_some(scheme));
     for (group, config) in model.hosts.iter().zip(configs) {
-        hosts::write(out, group, config, model.topology.kind);
+        hosts::write(out, group, config, model);
     }
     // A bundle that gives this run its name stays known.
     let used = |name: &str| {
