@@ -13,7 +13,7 @@ use crate::model::Model;
 pub(crate) fn groups(model: &Model, made: &[Traffic]) -> Vec<(String, u32)> {
     let names = || model.traffic.iter().map(|g| g.name.clone());
     let flows = names().zip(made.iter().map(|t| t.flows.len() as u32));
-    let asked = names().zip(made.iter().map(|t| connections(t)));
+    let asked = names().zip(made.iter().map(connections));
     let some = |group: &(String, u32)| group.1 > 0;
     flows.filter(some).chain(asked.filter(some)).collect()
 }

@@ -61,7 +61,6 @@ fn takes(ty: Ty, known: &Known) -> String {
         Ty::Name(Names::Schemes) => "a scheme (`lowtide list schemes`) or a bundle".to_owned(),
         Ty::Name(Names::BaseSchemes) => "a scheme (`lowtide list schemes`)".to_owned(),
         Ty::Name(Names::Classes) => "a class of `[switch.class]`".to_owned(),
-        Ty::Name(Names::Switches) => "a switch (`lowtide list switch-profiles`)".to_owned(),
         Ty::Name(Names::Workloads) => "a workload (`lowtide list workloads`)".to_owned(),
         Ty::NameList(Names::Schemes) => "a list of schemes and bundles".to_owned(),
         Ty::NameList(Names::Traffic) => "a list of traffic groups".to_owned(),

@@ -138,9 +138,8 @@ fn of_type(ty: Ty) -> Value {
     let quantity = || json!({ "type": "string", "pattern": QUANTITY });
     let quantity_or = |word: &str| json!({ "anyOf": [quantity(), { "const": word }] });
     match ty {
-        Ty::Text => json!({ "type": "string" }),
+        Ty::Text | Ty::File => json!({ "type": "string" }),
         Ty::Bool => json!({ "type": "boolean" }),
-        Ty::File => json!({ "type": "string" }),
         Ty::Distribution(measure) => json!({ "type": "string", "examples": Cdf::names(measure) }),
         Ty::OrOff(kind) => json!({ "anyOf": [of_type(Ty::of(*kind)), { "const": "off" }] }),
         Ty::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),

@@ -249,7 +249,9 @@ impl Ty {
                 Err(refuse(format!("this is not {}", self.describe(known)), None))
             }
             Self::Distribution(_) | Self::File => Ok(Val::Text(text)),
-            Self::OrOff(_) if text == "off" => Ok(Val::Word("off")),
+            Self::OrOff(_) | Self::TimeOrOff | Self::RateOrOff if text == "off" => {
+                Ok(Val::Word("off"))
+            }
             Self::OrOff(kind) => Self::of(*kind).read(node, known),
             Self::Bool => match text.as_str() {
                 "true" => Ok(Val::Bool(true)),
@@ -273,7 +275,6 @@ impl Ty {
                 )),
             },
             Self::Time { positive } => time(node, &text, positive).map(Val::Time),
-            Self::TimeOrOff | Self::RateOrOff if text == "off" => Ok(Val::Word("off")),
             Self::TimeOrOff => time(node, &text, true).map(Val::Time),
             Self::SizeOrUnlimited | Self::LengthOrUnlimited | Self::Buffer
                 if text == "unlimited" =>
@@ -392,17 +393,15 @@ fn length(node: &Node, text: &str) -> Result<Count, Refused> {
 
 /// An exact ratio above zero, in lowest terms.
 fn ratio(text: &str) -> Option<Ratio> {
-    let (num, den) = match text.split_once('/') {
-        Some((num, den)) => (num.trim().parse().ok()?, den.trim().parse().ok()?),
-        None => {
-            let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
-            let digits = |c: char| c.is_ascii_digit();
-            if !whole.chars().chain(fraction.chars()).all(digits) || fraction.len() > 9 {
-                return None;
-            }
-            let num: u64 = format!("{whole}{fraction}").parse().ok()?;
-            (num, 10_u64.pow(fraction.len() as u32))
+    let (num, den): (u64, u64) = if let Some((num, den)) = text.split_once('/') {
+        (num.trim().parse().ok()?, den.trim().parse().ok()?)
+    } else {
+        let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+        let digits = |c: char| c.is_ascii_digit();
+        if !whole.chars().chain(fraction.chars()).all(digits) || fraction.len() > 9 {
+            return None;
         }
+        (format!("{whole}{fraction}").parse().ok()?, 10_u64.pow(fraction.len() as u32))
     };
     let common = gcd(num, den);
     let part = |n: u64| u32::try_from(n.checked_div(common)?).ok();

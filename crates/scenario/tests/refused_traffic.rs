@@ -20,7 +20,7 @@ impl Files for One {
 
 /// The errors of the base with these lines instead of its traffic, beside a file `mine.txt`.
 fn errors(lines: &str, file: &str) -> ScenarioErrors {
-    let traffic = BASE.find("[traffic.long]").unwrap();
+    let traffic = BASE.find("[traffic.long]").expect("the base has it");
     let text = format!("{}[traffic.mine]\n{lines}\n", &BASE[..traffic]);
     let scenario = Scenario::parse_with(&text, "t.toml", Arc::new(One(file.to_owned())));
     scenario.and_then(|s| s.expand()).expect_err("it was accepted")

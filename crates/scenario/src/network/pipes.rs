@@ -17,12 +17,12 @@ pub(crate) fn lines(pipe: &Pipe, model: &Model, plan: &Blueprint) -> Result<Vec<
     let back = !matches!(pipe.direction.as_str(), "up" | "right");
     let mut out = Vec::new();
     for named in &pipe.on {
-        let (range, turned) = match model.hosts.iter().find(|g| g.name == named.name) {
-            Some(group) => (group.range.first as usize..group.range.end() as usize, false),
-            None => {
-                let (link, turned) = links::find(plan, model, named, 0)?;
-                (link..link + 1, turned)
-            }
+        let group = model.hosts.iter().find(|g| g.name == named.name);
+        let (range, turned) = if let Some(group) = group {
+            (group.range.first as usize..group.range.end() as usize, false)
+        } else {
+            let (link, turned) = links::find(plan, model, named, 0)?;
+            (link..link + 1, turned)
         };
         for link in range {
             out.extend(forth.then_some((link, turned)));

@@ -90,7 +90,9 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, rate: Rate, delay: Duration) -> 
         Ok(table) => Parts { table: &table, top: &TOP, links: &FILE_LINKS, path: "" }
             .read(file, (rate, delay)),
         Err(found) => {
-            found.into_iter().for_each(|error| file.complaints.push(error));
+            for error in found {
+                file.complaints.push(error);
+            }
             Graph::default()
         }
     }
@@ -120,7 +122,7 @@ impl Parts<'_> {
         );
         match r.names(SWITCHES) {
             Some(names) => {
-                graph.switches = names.into_iter().map(|(name, at)| Named { name, at }).collect()
+                graph.switches = names.into_iter().map(|(name, at)| Named { name, at }).collect();
             }
             None if !self.path.is_empty() && !r.has(SWITCHES) => {
                 let help = "write `switches = [\"tor0\", \"tor1\"]`, or name a file: \

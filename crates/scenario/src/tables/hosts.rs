@@ -174,14 +174,13 @@ fn fill(
     }
     let name = topology.entry.name;
     if let Some((index, at)) = rest {
-        match total.checked_sub(said) {
-            Some(left @ 1..=100_000) => groups[index].range.count = left as u32,
-            _ => {
-                let message =
-                    format!("this {name} has {total} hosts, of which the other groups take {said}");
-                let help = "make the others smaller, or the topology larger".to_owned();
-                file.complaints.add(at, message, Some(help));
-            }
+        if let Some(left @ 1..=100_000) = total.checked_sub(said) {
+            groups[index].range.count = left as u32;
+        } else {
+            let message =
+                format!("this {name} has {total} hosts, of which the other groups take {said}");
+            let help = "make the others smaller, or the topology larger".to_owned();
+            file.complaints.add(at, message, Some(help));
         }
     } else if total != said
         && let Some(last) = groups.last()

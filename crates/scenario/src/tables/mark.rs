@@ -226,12 +226,11 @@ fn red(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
         _ => None,
     };
     if ordered != Some(true) {
-        let (message, help) = match ordered {
-            None => ("`max` is not in the unit of `min`".to_owned(), "write both in one unit"),
-            _ => {
-                let message = format!("`max` of {} is not above `min` of {}", show(max), show(min));
-                (message, "raise `max`, or lower `min`")
-            }
+        let (message, help) = if ordered.is_none() {
+            ("`max` is not in the unit of `min`".to_owned(), "write both in one unit")
+        } else {
+            let message = format!("`max` of {} is not above `min` of {}", show(max), show(min));
+            (message, "raise `max`, or lower `min`")
         };
         r.complain("max", message, Some(help.to_owned()));
     }
