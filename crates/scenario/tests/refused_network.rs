@@ -90,8 +90,8 @@ const SWITCHES: &str = "kind = \"graph\"\nswitches = [\"a\", \"b\"]";
 
 /// A graph of three senders and these links.
 fn graph(links: &str) -> String {
-    let links: String =
-        links.lines().map(|ends| format!("[[topology.links]]\nends = [{ends}]\n")).collect();
+    let link = |ends| format!("[[topology.links]]\nends = [{ends}]\n");
+    let links = links.lines().map(link).collect::<Vec<_>>().concat();
     fabric(SWITCHES, "3", &links)
 }
 
