@@ -19,8 +19,8 @@ fn only(text: &str) -> Setup {
     let again = Scenario::parse(&resolved, "resolved.toml").and_then(|s| s.expand());
     let again = again.unwrap_or_else(|e| panic!("{e}\n{resolved}"));
     assert_eq!(again.runs[0].hash, plan.runs[0].hash, "{resolved}");
-    let setup = plan.runs[0].setup().unwrap();
-    assert_eq!(again.runs[0].setup().unwrap(), setup, "{resolved}");
+    let setup = plan.runs[0].setup().expect("it was checked");
+    assert_eq!(again.runs[0].setup().expect("it was checked"), setup, "{resolved}");
     setup
 }
 
@@ -192,7 +192,7 @@ fn random_traffic_depends_on_the_seed_and_on_nothing_beside_it() {
 
 /// An embedded scenario with these overrides.
 fn small(name: &str, set: &[(&str, &str)]) -> Scenario {
-    set.iter().fold(Scenario::load(name).unwrap(), |scenario, (key, value)| {
+    set.iter().fold(Scenario::load(name).expect("it is embedded"), |scenario, (key, value)| {
         scenario.with_override(key, value).unwrap_or_else(|e| panic!("{e}"))
     })
 }
