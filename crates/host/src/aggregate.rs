@@ -201,6 +201,7 @@ mod tests {
             size,
             src_conn: 2 * flow,
             dst_conn: 2 * flow + 1,
+            class: 0,
         }
     }
 

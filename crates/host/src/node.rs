@@ -27,6 +27,8 @@ pub(crate) struct Node {
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
     pub(crate) address: IpAddr,
+    /// Of the packets that it sends.
+    pub(crate) class: u8,
     pub(crate) clock: Clock,
     pub(crate) calibration: Calibration,
     // What most hosts do not have takes a pointer each.
@@ -69,6 +71,7 @@ impl Node {
             endpoint,
             config,
             address: address(index),
+            class: setup.class,
             clock,
             calibration: Calibration::new(&setup.clock),
             holds_back: !nic.stack.send.is_none() || nic.bucket.is_some(),
@@ -112,5 +115,6 @@ pub(crate) fn packet(src: u32, dst: u32, segment: Segment, src_conn: u32, dst_co
         size: segment.ipv4_len(),
         src_conn,
         dst_conn,
+        class: 0,
     }
 }

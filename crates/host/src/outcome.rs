@@ -263,6 +263,10 @@ pub struct DelayRow {
 pub struct Counts {
     /// Packets serialised by any output queue, hosts' own ports and ACKs included.
     pub hops: u64,
+    /// Packets lost with links that failed, after the warm-up.
+    pub cut: u64,
+    /// Packets dropped after the warm-up because a switch had no way to their host.
+    pub unrouted: u64,
     /// Events taken from the queue.
     pub events: u64,
     /// TCP segments handed to a connection.

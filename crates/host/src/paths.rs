@@ -34,6 +34,7 @@ impl World<'_> {
             for i in 0..transmit.segments {
                 let (from, to) = (side.index(), side.peer().index());
                 let mut packet = packet(handle.host, peer.host, transmit.segment(i), from, to);
+                packet.class = node.class;
                 // What no wire says, for those who ask for it by name.
                 packet.segment.rx.delack_timeout = Some(transmit.delack_timeout);
                 if let Some(signals) = &mut signals {
@@ -271,7 +272,8 @@ impl World<'_> {
     fn send_replies(&mut self, now: Instant, host: u32, cause: &Packet, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         while let Some((_, segment)) = node.endpoint.poll_reply() {
-            let reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
+            let mut reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
+            reply.class = node.class;
             if node.holds_back {
                 let waiting = Waiting { packet: reply, made: now, ends: None };
                 let ways = (&mut node.stack_out, &mut node.pacer);

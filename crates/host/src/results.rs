@@ -17,6 +17,8 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     let entities = core::iter::once(world.net.digest()).chain(world.nodes.iter().map(Node::digest));
     let digest = Digest::combine(entities);
     world.counts.hops = world.net.hops();
+    world.counts.cut = world.net.ports().map(|p| p.stats.cut).sum();
+    world.counts.unrouted = world.net.unrouted();
     count_memory(&mut world);
     let trace = world.tracer.take().map(|t| t.into_trace(&mut world.net));
     Outcome {

@@ -59,6 +59,8 @@ pub struct HostSetup {
     pub clock: ClockSpec,
     /// What stands between its TCP and its line.
     pub nic: NicSpec,
+    /// The class of all packets that it sends ([`lowtide_net::Packet::class`]).
+    pub class: u8,
 }
 
 /// One run.

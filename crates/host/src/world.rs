@@ -18,7 +18,7 @@ use crate::setup::Setup;
 use crate::trace::Tracer;
 use crate::writer::Writer;
 
-/// Kinds of events beside [`Network::PORT_KIND`].
+/// Kinds of events beside [`Network::PORT_KIND`] and [`Network::LINK_KIND`].
 const TIMER: u8 = 1;
 const FLOW_START: u8 = 2;
 const PROBE: u8 = 3;
@@ -69,6 +69,7 @@ impl lowtide_sim::World for World<'_> {
                     self.deliver(now, &mut delivery, sched);
                 }
             }
+            Network::LINK_KIND => self.net.on_link_event(now, entity.index()),
             TIMER => self.timer(now, Side::from_index(entity.index()), sched),
             FLOW_START => self.start_flow(now, entity.index(), sched),
             WRITE => self.write(now, entity.index(), sched),
@@ -150,6 +151,7 @@ impl<'a> World<'a> {
     }
 
     pub(crate) fn prime(&mut self, sched: &mut Scheduler) {
+        self.net.prime(sched);
         for (flow, i) in self.flows.iter().zip(0..).filter(|(f, _)| !f.answers) {
             sched.at(flow.start, Entity::new(FLOW_START, i));
         }

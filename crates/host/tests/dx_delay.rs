@@ -23,8 +23,12 @@ fn packet_time(gbps: u64) -> Duration {
 
 /// `hosts` hosts around a switch, 10 us per link, with clocks that stand and drift as they like.
 fn setup(hosts: u32, gbps: u64, config: &Config) -> Setup {
-    let unlimited =
-        PortSpec { buffer: BufferSpec::Unlimited, mark: MarkSpec::None, count_in_service: false };
+    let unlimited = PortSpec {
+        buffer: BufferSpec::Unlimited,
+        mark: MarkSpec::None,
+        count_in_service: false,
+        classes: None,
+    };
     let mut setup = star_setup(hosts - 1, config, unlimited);
     let line = |i: u32| HostLine {
         name: format!("h{i}"),

@@ -1,6 +1,11 @@
 //! What a network is made of, before it is built: nodes, links, and the queue at each end of a link.
 
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
 use lowtide_units::{Bytes, Duration, Parts, Rate};
+
+use crate::{ClassSpec, Failure, PortSpec, Routing};
 
 /// A host, numbered from zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -33,74 +38,6 @@ impl Framing {
             Self::Ip => 0,
         }
     }
-}
-
-/// A length of queue, in the unit in which a threshold was given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Count {
-    /// Packets, whatever their size.
-    Packets(u64),
-    /// Bytes of IP packets, framing not counted.
-    Bytes(Bytes),
-}
-
-/// How much a port may hold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BufferSpec {
-    /// As much as comes.
-    Unlimited,
-    /// A fixed share of its own.
-    Static(Count),
-}
-
-/// What a marker does with a packet that is not ECN-capable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum NotEct {
-    /// Let it pass.
-    #[default]
-    Ignore,
-    /// Drop it (what RFC 8257 §5 warns of).
-    Drop,
-}
-
-/// The marker (AQM) of a port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MarkSpec {
-    /// None: drop-tail.
-    None,
-    /// Mark an arriving packet when the queue it finds is longer than `k` (DCTCP §3.1).
-    Step {
-        /// The threshold K.
-        k: Count,
-        /// What happens to packets that are not ECN-capable.
-        not_ect: NotEct,
-    },
-    /// Mark by a virtual queue that is slower than the line (HULL).
-    Phantom {
-        /// Its threshold.
-        k: Bytes,
-        /// The share of the line's rate at which it drains.
-        gamma: Parts,
-        /// What happens to packets that are not ECN-capable.
-        not_ect: NotEct,
-    },
-}
-
-/// One output port: the queue in front of a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PortSpec {
-    /// Admission.
-    pub buffer: BufferSpec,
-    /// Marking.
-    pub mark: MarkSpec,
-    /// Whether "queue", for K and for admission, counts the packet on the line.
-    pub count_in_service: bool,
-}
-
-impl PortSpec {
-    /// A host's own port: unlimited, unmarked.
-    pub const NIC: Self =
-        Self { buffer: BufferSpec::Unlimited, mark: MarkSpec::None, count_in_service: false };
 }
 
 /// One direction of a link: the port and the line behind it. It is what others call a pipe.
@@ -156,13 +93,95 @@ impl LinkSpec {
     }
 }
 
+/// A switch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SwitchSpec {
+    /// Its name.
+    pub name: String,
+    /// The memory that its queues with [`crate::BufferSpec::Dynamic`] share. Queues with another rule
+    /// have memory of their own beside it.
+    pub memory: Option<Bytes>,
+    /// So many ports, in the order of the links, share one memory of that size, the next so many
+    /// another one; `None`: all share one.
+    pub ports_per_memory: Option<NonZeroU32>,
+}
+
+impl From<&str> for SwitchSpec {
+    /// A switch of that name, without shared memory.
+    fn from(name: &str) -> Self {
+        name.to_owned().into()
+    }
+}
+
+impl From<String> for SwitchSpec {
+    /// A switch of that name, without shared memory.
+    fn from(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
+}
+
 /// A whole network.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Blueprint {
     /// Name per host.
     pub hosts: Vec<String>,
-    /// Name per switch.
-    pub switches: Vec<String>,
+    /// The switches.
+    pub switches: Vec<SwitchSpec>,
     /// The links. Each host has exactly one.
     pub links: Vec<LinkSpec>,
+    /// Lists of classes, for [`PortSpec::classes`]. A packet belongs to the class of its number, or to
+    /// the last one if there are fewer.
+    pub class_sets: Vec<Vec<ClassSpec>>,
+    /// Which of several equally short ways a packet takes.
+    pub routing: Routing,
+    /// Links that fail, and when.
+    pub failures: Vec<Failure>,
+}
+
+impl Blueprint {
+    /// The name of `node`; empty for one that does not exist.
+    pub fn name(&self, node: NodeId) -> &str {
+        let name = match node {
+            NodeId::Host(host) => self.hosts.get(host.0 as usize).map(String::as_str),
+            NodeId::Switch(switch) => self.switches.get(switch as usize).map(|s| s.name.as_str()),
+        };
+        name.unwrap_or_default()
+    }
+
+    /// The rack of each host: hosts on the same switch are in one rack. Racks are numbered from zero
+    /// in the order of their first hosts. A host without a switch is a rack of its own.
+    pub fn racks(&self) -> Vec<u32> {
+        let mut first = vec![None; self.hosts.len()];
+        for link in &self.links {
+            for (near, far) in [(link.a, link.b), (link.b, link.a)] {
+                if let (NodeId::Host(host), NodeId::Switch(switch)) = (near, far)
+                    && let Some(first) = first.get_mut(host.0 as usize)
+                {
+                    first.get_or_insert(switch);
+                }
+            }
+        }
+        let mut racks = BTreeMap::new();
+        let mut count = 0;
+        let mut next = || {
+            count += 1;
+            count - 1
+        };
+        let rack = |switch: Option<u32>| match switch {
+            Some(switch) => *racks.entry(switch).or_insert_with(&mut next),
+            None => next(),
+        };
+        first.into_iter().map(rack).collect()
+    }
+
+    /// The link between the nodes called `a` and `b`, whichever its end `a` is; of several the one
+    /// number `nth`, counted from zero.
+    pub fn find_link(&self, a: &str, b: &str, nth: usize) -> Option<usize> {
+        let between = |link: &LinkSpec| {
+            let ends = (self.name(link.a), self.name(link.b));
+            ends == (a, b) || ends == (b, a)
+        };
+        let mut found = self.links.iter().enumerate().filter(|(_, link)| between(link));
+        found.nth(nth).map(|(i, _)| i)
+    }
 }

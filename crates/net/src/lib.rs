@@ -3,7 +3,9 @@
 //! Contract: a [`Blueprint`] says what there is, [`Network::build`] checks it and makes it run. A
 //! host gives a [`Packet`] to [`Network::send`]; the owner of the event loop hands each event of
 //! kind [`Network::PORT_KIND`] to [`Network::on_port_event`], which sooner or later hands the packet
-//! back with the host that it reached. The rest is definitions, and they hold exactly:
+//! back with the host that it reached. It calls [`Network::prime`] first and hands events of kind
+//! [`Network::LINK_KIND`] to [`Network::on_link_event`], for links that fail ([`Failure`]). The rest is
+//! definitions, and they hold exactly:
 //!
 //! - A port serves first in, first out at the rate of its line. A packet of `size` IP bytes is on the
 //!   line for `size` plus framing, then travels for the delay of the link.
@@ -11,6 +13,7 @@
 //!   finish at its very instant. Memory is freed at the end of transmission.
 //! - **The queue**, for the marker, for admission and in statistics, counts the packet on the line
 //!   only if [`PortSpec::count_in_service`] says so. Sizes are IP bytes, framing not counted.
+//! - A packet goes a shortest way, every link counting one; of several [`Routing`] chooses.
 //! - A packet may be lost at random before it meets a port ([`LineSpec::loss`]).
 //! - An arriving packet meets the [`buffer`] first: it is admitted if the queue and itself fit. Then
 //!   it meets the [`aqm`], which judges by the queue it found, itself not counted. Then it takes its
@@ -23,26 +26,34 @@
 pub mod aqm;
 mod blueprint;
 pub mod buffer;
+mod check;
 mod error;
+mod failure;
 mod line;
 mod loss;
+mod memory;
 mod network;
 mod packet;
 mod port;
+mod port_spec;
+pub mod profiles;
 pub mod registry;
 mod route;
+mod routing;
 pub mod scheduler;
 mod stats;
 pub mod topology;
 mod watch;
 
-pub use blueprint::{
-    Blueprint, BufferSpec, Count, Framing, HostId, LineSpec, LinkSpec, MarkSpec, NodeId, NotEct,
-    PortSpec,
-};
+pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
 pub use error::BlueprintError;
 pub use network::{Delivery, Network};
 pub use packet::Packet;
+pub use port_spec::{
+    BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, MarkSpec, NotEct, PiSpec, PortSpec, Ratio,
+    RedSpec, Service, Signal,
+};
+pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;
-pub use stats::{Level, PortStats, PortView};
+pub use stats::{ClassStats, Level, MemoryView, PortStats, PortView};
 pub use watch::{Decision, Passage};

@@ -1,23 +1,32 @@
 //! The network that runs.
 
+mod links;
+mod special;
+mod ways;
+
 use std::collections::BTreeMap;
 
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 
-use crate::loss::Loss;
+use crate::check::check;
+use crate::failure::Failures;
+use crate::memory::{Memory, groups};
 use crate::packet::{Packet, PacketId, Pool};
-use crate::port::{Entered, Far, Port};
-use crate::route::Routes;
+use crate::port::{Entered, Far, Port, Setting};
+use crate::route::{Edges, Routes};
 use crate::scheduler::Arrived;
 use crate::watch::{Passage, Watch};
-use crate::{Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, Occupancy, PortView};
+use crate::{
+    Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, Occupancy, PortView, Routing,
+};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
 ///
 /// Each direction of a link has one output port: port `2 i` is at end `a` of link `i` of the
 /// blueprint, port `2 i + 1` at end `b`. A port has at most one event pending: the arrival of its
-/// first packet at the far end of the line.
+/// first packet at the far end of the line; one with classes or with drops at dequeue has another: the
+/// departure of the packet on the line.
 #[derive(Clone, Debug)]
 pub struct Network {
     ports: Vec<Port>,
@@ -31,6 +40,15 @@ pub struct Network {
     watch: Option<Box<Watch>>,
     /// Each packet knows how long it has waited.
     waits: bool,
+    /// Ways are chosen by a hash of each connection.
+    by_flow: bool,
+    /// Most networks have none.
+    failures: Option<Box<Failures>>,
+    /// What queues share.
+    memories: Vec<Memory>,
+    /// Names.
+    switches: Vec<String>,
+    warmup: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -44,6 +62,15 @@ struct Label {
 struct Lateness {
     rng: Rng,
     last: Instant,
+}
+
+impl Lateness {
+    #[inline]
+    fn delay(&mut self, arrival: Instant, jitter: Duration) -> Instant {
+        let span = jitter.as_ps().saturating_add(1);
+        self.last = (arrival + Duration::from_ps(self.rng.below(span))).max(self.last);
+        self.last
+    }
 }
 
 /// A packet that has reached its host.
@@ -78,12 +105,28 @@ impl Network {
         warmup: Duration,
     ) -> Result<Self, BlueprintError> {
         check_number(plan.links.len())?;
-        let routes = Routes::build(plan)?;
+        let edges = Edges::build(plan)?;
+        check(plan)?;
+        let routes = Routes::find(&edges, plan.routing, run_seed, &[])?;
+        let failures = Failures::new(plan, edges, run_seed)?;
+        let mut fails = vec![false; plan.links.len()];
+        plan.failures.iter().for_each(|f| fails[f.link] = true);
         let warmup = Instant::ZERO + warmup;
-        let ports = plan.links.iter().zip(0_u64..).flat_map(|(link, i)| {
-            let port = |spec: &LineSpec, to, number| {
-                let loss = Loss::new(spec.loss, run_seed, number);
-                Port::new(spec, link.framing, loss, far(to), warmup)
+        let groups = groups(plan);
+        let ports = plan.links.iter().zip(&fails).zip(0_u64..).flat_map(|((link, fails), i)| {
+            let port = |spec: &LineSpec, to, number: u64| {
+                let classes = spec.port.classes.and_then(|set| plan.class_sets.get(set.0 as usize));
+                let setting = Setting {
+                    framing: link.framing,
+                    far: far(to),
+                    classes: classes.map(Vec::as_slice),
+                    memory: groups.of_port[number as usize],
+                    fails: *fails,
+                    warmup,
+                    run_seed,
+                    number,
+                };
+                Port::new(spec, &setting)
             };
             [port(&link.from_a, link.b, 2 * i), port(&link.from_b, link.a, 2 * i + 1)]
         });
@@ -101,6 +144,11 @@ impl Network {
             host_jitter,
             watch: None,
             waits: false,
+            by_flow: matches!(plan.routing, Routing::Ecmp { .. }),
+            failures,
+            memories: Memory::all(plan, &groups),
+            switches: plan.switches.iter().map(|s| s.name.clone()).collect(),
+            warmup,
         })
     }
 
@@ -140,6 +188,9 @@ impl Network {
         debug_assert!(known, "{:?} sends to {:?}", packet.src, packet.dst);
         let port = self.routes.nic(packet.src).filter(|_| known)?;
         let id = self.pool.put(packet);
+        if self.by_flow {
+            self.pool.set_flow(id, packet.flow());
+        }
         if let Some(watch) = &mut self.watch {
             watch.enters(id, packet.src_conn);
         }
@@ -177,10 +228,18 @@ impl Network {
         sched: &mut Scheduler,
     ) -> Option<Delivery> {
         let this = self.ports.get_mut(port as usize)?;
-        let Arrived { packet: id, departure, next } = this.arrive()?;
+        let Arrived { packet: id, departure, next } = if this.is_plain_far() {
+            this.arrive()?
+        } else {
+            self.arrive_special(now, port, sched)?
+        };
         if let Some(next) = next {
             sched.at(next, Entity::new(Self::PORT_KIND, port));
         }
+        if id == PacketId::GONE {
+            return None;
+        }
+        let this = &self.ports[port as usize];
         match this.far() {
             Far::Host(host) => {
                 let came = departure + this.line().delay;
@@ -189,7 +248,10 @@ impl Network {
                 Some(Delivery { host, packet: self.pool.take(id), came, waited, watched })
             }
             Far::Switch(switch) => {
-                let next = self.routes.port(switch, self.pool.head(id).dst);
+                let Some(next) = self.routes.port(switch, self.pool.head(id)) else {
+                    self.no_way(now, switch, id);
+                    return None;
+                };
                 let departure = self.enqueue(now, next, id, sched);
                 if self.waits
                     && let Some(departure) = departure
@@ -208,6 +270,8 @@ impl Network {
         self.pool.wait(id, departure.saturating_since(now + on_line));
     }
 
+    /// A packet comes to `port`. When it will have left, if that is known, or `None` if it is dropped.
+    #[inline]
     fn enqueue(
         &mut self,
         now: Instant,
@@ -215,11 +279,27 @@ impl Network {
         id: PacketId,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
+        if !self.ports[port as usize].is_plain() {
+            return self.enqueue_special(now, port, id, sched);
+        }
+        self.take_in(now, port, id, 0, sched)
+    }
+
+    /// A packet comes to a port where its departure is known; `free` bytes of shared memory are.
+    #[inline]
+    fn take_in(
+        &mut self,
+        now: Instant,
+        port: u32,
+        id: PacketId,
+        free: u64,
+        sched: &mut Scheduler,
+    ) -> Option<Instant> {
         let found = if self.watch.is_some() { Some(self.found(now, port)) } else { None };
         let this = &mut self.ports[port as usize];
         let head = self.pool.head(id);
         let size = head.size;
-        let entered = this.enter(now, head);
+        let entered = this.enter(now, head, free);
         if let (Some(watch), Some(found)) = (&mut self.watch, found) {
             let service = this.line().serialization(size);
             watch.passes((now, port), (id, size), found, &entered, service);
@@ -235,9 +315,7 @@ impl Network {
         if let Far::Host(host) = this.far()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
         {
-            let span = self.host_jitter.as_ps().saturating_add(1);
-            arrival = (arrival + Duration::from_ps(late.rng.below(span))).max(late.last);
-            late.last = arrival;
+            arrival = late.delay(arrival, self.host_jitter);
         }
         if this.commit(id, size, departure, arrival) {
             sched.at(arrival, Entity::new(Self::PORT_KIND, port));
@@ -245,7 +323,7 @@ impl Network {
         Some(departure)
     }
 
-    /// The queue that a packet finds which is watched.
+    /// The queue that a packet finds which is watched, in a port where its departure is known.
     #[cold]
     fn found(&mut self, now: Instant, port: u32) -> Occupancy {
         self.ports[port as usize].queue(now)
@@ -253,8 +331,11 @@ impl Network {
 
     /// Brings hops and statistics up to `at`. Call it when the run has ended, before reading them.
     pub fn finish(&mut self, at: Instant) {
-        for port in &mut self.ports {
-            port.finish(at);
+        for memory in 0..self.memories.len() {
+            self.settle(at, memory, None);
+        }
+        for port in 0..self.ports.len() as u32 {
+            self.finish_port(at, port);
         }
     }
 
@@ -272,7 +353,7 @@ impl Network {
     ///
     /// Looking changes neither the run nor its digest.
     pub fn queue_now(&mut self, now: Instant, port: u32) -> (u32, u64) {
-        let queue = self.ports.get_mut(port as usize).map(|p| p.queue(now)).unwrap_or_default();
+        let queue = self.look(now, port).unwrap_or_default();
         (queue.packets, queue.bytes)
     }
 
@@ -287,10 +368,12 @@ impl Network {
         self.pool.len()
     }
 
-    /// The digest of what happened at every port: time, packet and verdict of each arrival, ports
-    /// combined by number.
+    /// The digest of what happened at every port: time, packet and verdict of each arrival and of each
+    /// packet lost with its link, ports combined by number. Where failures are planned, the same for each
+    /// packet to which a switch had no way follows, switches by number.
     pub fn digest(&self) -> u64 {
-        Digest::combine(self.ports.iter().map(Port::digest))
+        let unrouted = self.failures.iter().flat_map(|f| &f.digests).map(|d| d.value());
+        Digest::combine(self.ports.iter().map(Port::digest).chain(unrouted))
     }
 }
 
@@ -309,13 +392,6 @@ fn far(node: NodeId) -> Far {
 
 /// Names of the ports in order: `from->to`, parallel ones numbered.
 fn labels(plan: &Blueprint) -> Vec<Label> {
-    let name = |node: NodeId| {
-        let name = match node {
-            NodeId::Host(host) => plan.hosts.get(host.0 as usize),
-            NodeId::Switch(switch) => plan.switches.get(switch as usize),
-        };
-        name.cloned().unwrap_or_default()
-    };
     let mut labels = Vec::with_capacity(plan.links.len() * 2);
     let mut between = BTreeMap::new();
     for &LinkSpec { a, b, .. } in &plan.links {
@@ -323,7 +399,7 @@ fn labels(plan: &Blueprint) -> Vec<Label> {
         let suffix = if *before == 0 { String::new() } else { format!("#{before}") };
         *before += 1;
         for (from, to) in [(a, b), (b, a)] {
-            let name = format!("{}->{}{suffix}", name(from), name(to));
+            let name = format!("{}->{}{suffix}", plan.name(from), plan.name(to));
             labels.push(Label { name, at_switch: matches!(from, NodeId::Switch(_)) });
         }
     }

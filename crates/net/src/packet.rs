@@ -21,11 +21,13 @@ pub struct Packet {
     pub src_conn: u32,
     /// For the driver at `dst`; the network does not look at it.
     pub dst_conn: u32,
+    /// The queue that it takes at ports with several ([`crate::PortSpec::classes`]), as a DSCP says it.
+    pub class: u8,
 }
 
 impl Packet {
     /// What makes this packet itself in a digest: hosts, ports, sequence and acknowledgement numbers,
-    /// payload length, flags and the ECN codepoint that it was sent with.
+    /// payload length, flags, the ECN codepoint that it was sent with, and its class.
     fn identity(&self) -> u64 {
         let s = &self.segment;
         let mut d = Digest::new();
@@ -35,7 +37,17 @@ impl Packet {
         );
         d.update(u64::from(s.ack.raw()) << 32 | u64::from(s.payload_len));
         d.update(u64::from(s.flags.bits()) << 8 | u64::from(s.ecn.bits()));
-        d.value()
+        d.value().wrapping_add(u64::from(self.class) << 56)
+    }
+
+    /// A hash of source, destination and both ports (all is TCP): the same for all packets of one
+    /// direction of a connection.
+    pub(crate) fn flow(&self) -> u32 {
+        let s = &self.segment;
+        let mut d = Digest::new();
+        d.update(u64::from(self.src.0) << 32 | u64::from(self.dst.0));
+        d.update(u64::from(s.src_port) << 16 | u64::from(s.dst_port));
+        (d.value() >> 32) as u32
     }
 }
 
@@ -44,6 +56,9 @@ impl Packet {
 pub(crate) struct PacketId(u32);
 
 impl PacketId {
+    /// A packet that was lost on its way.
+    pub(crate) const GONE: Self = Self(u32::MAX);
+
     /// Its place in the pool, which another packet may have later.
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
@@ -58,7 +73,10 @@ pub(crate) struct Head {
     pub(crate) size: u32,
     /// Nanoseconds in queues of switches so far; zero where nobody asks.
     pub(crate) waited: u32,
+    /// Hash of the connection and its direction, by which a way is chosen; zero where nobody asks.
+    pub(crate) flow: u32,
     pub(crate) ecn: Ecn,
+    pub(crate) class: u8,
 }
 
 /// All packets under way. Places are used again; memory grows to the most that ever were.
@@ -77,7 +95,9 @@ impl Pool {
             dst: packet.dst,
             size: packet.size,
             waited: 0,
+            flow: 0,
             ecn: packet.segment.ecn,
+            class: packet.class,
         };
         if let Some(id) = self.free.pop() {
             self.heads[id.0 as usize] = head;
@@ -92,6 +112,11 @@ impl Pool {
     #[inline]
     pub(crate) fn head(&self, id: PacketId) -> &Head {
         &self.heads[id.0 as usize]
+    }
+    /// The packet takes the ways of that flow.
+    #[inline]
+    pub(crate) fn set_flow(&mut self, id: PacketId, flow: u32) {
+        self.heads[id.0 as usize].flow = flow;
     }
     /// The packet waits that much more.
     #[inline]
@@ -127,7 +152,15 @@ pub(crate) mod tests {
 
     pub(crate) fn any() -> Packet {
         let segment = Segment { ecn: Ecn::Ect0, payload_len: 1_460, ..Segment::default() };
-        Packet { segment, src: HostId(0), dst: HostId(1), size: 1_500, src_conn: 5, dst_conn: 6 }
+        Packet {
+            segment,
+            src: HostId(0),
+            dst: HostId(1),
+            size: 1_500,
+            src_conn: 5,
+            dst_conn: 6,
+            class: 0,
+        }
     }
 
     #[test]
@@ -166,6 +199,7 @@ pub(crate) mod tests {
             change(|p| p.segment.payload_len = 7),
             change(|p| p.segment.flags = Flags::SYN),
             change(|p| p.segment.ecn = Ecn::NotEct),
+            change(|p| p.class = 7),
             any().identity(),
         ];
         for (i, a) in different.iter().enumerate() {

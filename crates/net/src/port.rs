@@ -1,16 +1,29 @@
 //! An output port: memory, marker, queue and line, put together.
+//!
+//! Two kinds. Where a packet's departure is known when it takes its place, the port has one queue and
+//! takes one event per packet; [`bound`] is what a marker at dequeue adds. Where it is not (several
+//! queues, drops at dequeue), packets wait in [`staged`] queues and each departure is an event. Both
+//! kinds do the same where both can: a test holds them to it.
 
-use lowtide_sim::Digest;
+mod bound;
+mod cut;
+mod staged;
+
+use lowtide_sim::{Digest, Seed};
 use lowtide_units::Instant;
 
+use self::bound::Bound;
+pub(crate) use self::staged::Begun;
+use self::staged::Staged;
 use crate::aqm::{Aqm, Arriving, Marker, Verdict};
-use crate::buffer::{Admission, Buffer};
+use crate::buffer::{Admission, Buffer, Room};
 use crate::line::Line;
 use crate::loss::Loss;
+use crate::memory::{Memory, Seat};
 use crate::packet::{Head, PacketId};
 use crate::scheduler::{Arrived, Fifo, Occupancy};
 use crate::stats::{Counters, PortStats};
-use crate::{Framing, HostId, LineSpec};
+use crate::{ClassSpec, Framing, HostId, LineSpec, MarkSpec};
 
 /// Where a line ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +38,9 @@ const MARKED: u64 = 1;
 const DROPPED_FULL: u64 = 2;
 const DROPPED_BY_MARKER: u64 = 3;
 const LOST: u64 = 4;
+const MARKED_LEAVING: u64 = 5;
+const DROPPED_LEAVING: u64 = 6;
+const CUT: u64 = 15;
 
 /// What became of a packet that came to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +58,7 @@ pub(crate) enum Refusal {
     Full,
     /// The marker.
     Marker,
-    /// Nobody: the line loses packets at random.
+    /// Nobody: the line loses packets at random, or is dead.
     Lost,
 }
 
@@ -54,35 +70,105 @@ pub(crate) struct Port {
     line: Line,
     far: Far,
     count_in_service: bool,
+    /// A departure takes more than counting it: the warm-up is not over, or CE is bound at dequeue.
+    careful: bool,
+    /// What a packet meets here is all in this struct.
+    plain: bool,
+    /// No more is to be done with a packet that arrives at the far end.
+    plain_far: bool,
     aqm: Marker,
     buffer: Admission,
     /// Most lines lose nothing.
     loss: Option<Box<Loss>>,
     digest: Digest,
     counters: Counters,
+    /// Most ports have nothing of it.
+    special: Option<Box<Special>>,
+}
+
+/// What only some ports have.
+#[derive(Clone, Debug, Default)]
+struct Special {
+    /// Marks that are bound when a packet is handed over.
+    bound: Option<Bound>,
+    /// Queues before the line, each departure an event.
+    staged: Option<Staged>,
+    /// The part in a shared memory.
+    seat: Option<Seat>,
+}
+
+/// What a port is made of beside its line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) framing: Framing,
+    pub(crate) far: Far,
+    pub(crate) classes: Option<&'a [ClassSpec]>,
+    /// The number of the memory that it shares.
+    pub(crate) memory: Option<u32>,
+    /// Its link is planned to fail.
+    pub(crate) fails: bool,
+    pub(crate) warmup: Instant,
+    pub(crate) run_seed: u64,
+    /// Number of the port.
+    pub(crate) number: u64,
+}
+
+impl Setting<'_> {
+    /// Where the chance of the marker of class `class` comes from.
+    fn seed(&self, class: u64) -> Seed {
+        match class {
+            0 => Seed::derive(self.run_seed, "port", self.number, "marker"),
+            _ => Seed::derive(self.run_seed, "class", self.number << 8 | class, "marker"),
+        }
+    }
 }
 
 impl Port {
-    pub(crate) fn new(
-        spec: &LineSpec,
-        framing: Framing,
-        loss: Option<Box<Loss>>,
-        far: Far,
-        warmup: Instant,
-    ) -> Self {
-        let line = Line::new(spec.rate, framing, spec.delay);
+    pub(crate) fn new(spec: &LineSpec, setting: &Setting<'_>) -> Self {
+        let line = Line::new(spec.rate, setting.framing, spec.delay);
+        let loss = Loss::new(spec.loss, setting.fails, setting.run_seed, setting.number);
         let spec = &spec.port;
+        let staged = (setting.classes.is_some() || spec.mark.is_bound_late())
+            .then(|| Staged::new(spec, &line, setting));
+        let late = matches!(spec.mark, MarkSpec::StepDequeue { .. }) && staged.is_none();
+        let bound = late.then(Bound::default);
+        let seat = setting.memory.and_then(|m| Seat::new(m, spec, setting.classes));
+        let special = Special { bound, staged, seat };
+        let plain_far = special.bound.is_none() && special.staged.is_none();
+        let plain = plain_far && special.seat.is_none();
         Self {
             fifo: Fifo::default(),
             line,
-            far,
+            far: setting.far,
             count_in_service: spec.count_in_service,
-            aqm: Marker::new(&spec.mark, &line),
+            careful: true,
+            plain,
+            plain_far,
+            aqm: Marker::new(&spec.mark, &line, setting.seed(0)),
             buffer: Admission::new(&spec.buffer),
             loss,
             digest: Digest::new(),
-            counters: Counters::new(warmup),
+            counters: Counters::new(setting.warmup),
+            special: (!plain).then(|| Box::new(special)),
         }
+    }
+    /// Whether all that a packet meets here is in this struct.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.plain
+    }
+    /// Whether a packet that arrives at the far end is to be handed over as it is.
+    #[inline]
+    pub(crate) const fn is_plain_far(&self) -> bool {
+        self.plain_far
+    }
+    /// Whether each departure is an event.
+    pub(crate) fn is_staged(&self) -> bool {
+        self.special.as_ref().is_some_and(|s| s.staged.is_some())
+    }
+    /// The number of the memory that it shares.
+    pub(crate) fn memory(&self) -> Option<usize> {
+        self.special.as_ref()?.seat.as_ref().map(Seat::memory)
     }
     pub(crate) const fn far(&self) -> Far {
         self.far
@@ -97,29 +183,45 @@ impl Port {
         self.digest.value()
     }
     pub(crate) fn stats(&self) -> PortStats {
-        self.counters.report(self.count_in_service)
+        let mut stats = self.counters.report(self.count_in_service);
+        if let Some(Special { staged: Some(staged), .. }) = self.special.as_deref() {
+            stats.classes = staged.stats();
+        }
+        stats
     }
     /// Looks back on all departures up to and with `now`.
     #[inline]
-    fn retire(&mut self, now: Instant) {
-        if !self.counters.counting() {
-            self.warm_up(now);
+    pub(crate) fn retire(&mut self, now: Instant) {
+        if self.careful {
+            return self.retire_with_care(now);
         }
         while let Some((at, size)) = self.fifo.next_departure(now) {
             self.counters.departure(at, self.fifo.in_system(), size);
             self.fifo.depart(size);
         }
     }
-    /// Lets pass what leaves before the statistics begin, and begins them if it is time.
+    /// Lets pass what leaves before the statistics begin, begins them if it is time, and lets a marker at
+    /// dequeue decide.
     #[inline(never)]
-    fn warm_up(&mut self, now: Instant) {
-        let until = now.min(self.counters.warmup());
-        while let Some((_, size)) = self.fifo.next_departure(until) {
+    fn retire_with_care(&mut self, now: Instant) {
+        while let Some((at, size)) = self.fifo.next_departure(now) {
+            self.count_from(at, false);
+            if self.counters.counting() {
+                self.counters.departure(at, self.fifo.in_system(), size);
+            }
             self.fifo.depart(size);
+            self.next_on_line(at);
         }
-        if now >= self.counters.warmup() {
-            self.counters.start(self.fifo.occupancy(self.count_in_service));
+        self.count_from(now, true);
+    }
+    /// Begins the statistics if the warm-up ended before `at`, or (`with` it) at that instant.
+    fn count_from(&mut self, at: Instant, with: bool) {
+        let warmup = self.counters.warmup();
+        if self.counters.counting() || at < warmup || (at == warmup && !with) {
+            return;
         }
+        self.counters.start(self.fifo.occupancy(self.count_in_service));
+        self.careful = self.special.as_ref().is_some_and(|s| s.bound.is_some());
     }
     /// The queue at `now`, as the port counts it.
     pub(crate) fn queue(&mut self, now: Instant) -> Occupancy {
@@ -131,23 +233,26 @@ impl Port {
         self.retire(at);
         self.counters.pass(at, self.fifo.in_system());
     }
-    /// A packet arrives: memory, then marker. [`Port::commit`] must follow if it is let in.
+    /// A packet arrives: memory, of which `free` bytes of the shared one are, then marker.
+    /// [`Port::commit`] must follow if it is let in.
     #[expect(clippy::inline_always, reason = "every hop, called from one place")]
     #[inline(always)]
-    pub(crate) fn enter(&mut self, now: Instant, head: &Head) -> Entered {
+    pub(crate) fn enter(&mut self, now: Instant, head: &Head, free: u64) -> Entered {
         if self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
             return self.lose(now, head);
         }
         let found = self.queue(now);
         self.counters.arrival(now, self.fifo.in_system());
         self.digest.update(now.as_ps());
-        if !self.buffer.admits(found, head.size) {
+        let room = Room { found, size: head.size, held: self.fifo.bytes(), free };
+        if !self.buffer.admits(&room) {
             self.counters.full();
             self.digest.update(head.identity.wrapping_add(DROPPED_FULL));
             return Entered::Dropped(Refusal::Full);
         }
         let on_line = now.max(self.fifo.free_at);
-        let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line };
+        let idle = now.saturating_since(self.fifo.free_at);
+        let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line, idle };
         let verdict = self.aqm.on_enqueue(now, &packet);
         self.counters.judged(verdict);
         let code = match verdict {
@@ -170,10 +275,19 @@ impl Port {
     #[inline(never)]
     fn lose(&mut self, now: Instant, head: &Head) -> Entered {
         self.retire(now);
-        self.counters.lost();
-        self.digest.update(now.as_ps());
-        self.digest.update(head.identity.wrapping_add(LOST));
+        self.note_lost(now, head);
         Entered::Dropped(Refusal::Lost)
+    }
+    fn note_lost(&mut self, now: Instant, head: &Head) {
+        let code = if self.loss.as_ref().is_some_and(|loss| loss.is_down()) {
+            self.counters.cut();
+            CUT
+        } else {
+            self.counters.lost();
+            LOST
+        };
+        self.digest.update(now.as_ps());
+        self.digest.update(head.identity.wrapping_add(code));
     }
     /// When a packet of `size` bytes that takes its place at `now` will have left.
     #[inline]
@@ -195,5 +309,25 @@ impl Port {
     #[inline]
     pub(crate) fn arrive(&mut self) -> Option<Arrived> {
         self.fifo.arrive()
+    }
+    /// When the packet on the line leaves.
+    pub(crate) fn leaves_at(&self) -> Option<Instant> {
+        self.fifo.leaves_at()
+    }
+    /// Tells the shared memory what its queues hold now, and when it holds less.
+    pub(crate) fn charge(&mut self, memory: &mut Memory) {
+        let Some(special) = self.special.as_deref_mut() else { return };
+        let Some(seat) = &mut special.seat else { return };
+        for charge in seat.charges() {
+            let holds = match &special.staged {
+                None => self.fifo.bytes(),
+                Some(staged) => staged.holds(charge.queue(), self.fifo.bytes()),
+            };
+            memory.change(charge, holds);
+        }
+    }
+    /// Its part in a shared memory.
+    pub(crate) fn seat(&mut self) -> Option<&mut Seat> {
+        self.special.as_deref_mut()?.seat.as_mut()
     }
 }

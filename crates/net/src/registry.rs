@@ -35,6 +35,12 @@ pub enum Kind {
     Length,
     /// A rate: `"10 Gbit/s"`.
     Rate,
+    /// A whole number: `9`.
+    Number,
+    /// A ratio: `"1/4"`, `"2"`.
+    Ratio,
+    /// An amount of data: `"4 MB"`.
+    Size,
     /// A span: `"5 us"`.
     Duration,
     /// A share: `"95 %"`.
@@ -43,6 +49,12 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A list of hosts.
     Hosts,
+    /// A list of switches.
+    Switches,
+    /// A list of links: two ends by name, a rate, a delay.
+    Links,
+    /// The links of one layer of a tree: rate, delay, and the port of each switch on them.
+    Layer,
     /// A port: its buffer and its marker.
     Port,
 }

@@ -1,11 +1,18 @@
-//! The order in which a port serves its packets. First in, first out is the only one so far.
+//! The order in which a port serves its packets. First in, first out here;
+//! [`classes`] chooses among several queues.
 //!
 //! With constant rate and nothing that overtakes, the departure of a packet is known when it takes
 //! its place: `max(now, free_at) + time on the line`. So a port needs no event of its own for the end
 //! of a transmission; it looks back on departures when the next thing happens to it.
 
+mod classes;
+mod cut;
+
 use lowtide_units::Instant;
 
+pub(crate) use self::classes::Turns;
+
+use crate::Count;
 use crate::packet::PacketId;
 
 /// A length of queue in both units.
@@ -15,6 +22,17 @@ pub struct Occupancy {
     pub packets: u32,
     /// IP bytes.
     pub bytes: u64,
+}
+
+impl Occupancy {
+    /// Whether it is longer than `k`.
+    #[inline]
+    pub const fn exceeds(&self, k: Count) -> bool {
+        match k {
+            Count::Packets(k) => self.packets as u64 > k,
+            Count::Bytes(k) => self.bytes > k.as_u64(),
+        }
+    }
 }
 
 /// One packet between its place in the queue and the far end of the line.
@@ -92,6 +110,21 @@ impl Fifo {
     pub(crate) fn depart(&mut self, size: u32) {
         self.bytes -= u64::from(size);
         self.line += 1;
+    }
+    /// IP bytes that have not departed, the packet on the line included.
+    #[inline]
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// When the packet on the line leaves.
+    #[inline]
+    pub(crate) fn leaves_at(&self) -> Option<Instant> {
+        (self.line < self.tail).then(|| self.place(self.line).departure)
+    }
+    /// When the next packet arrives at the far end.
+    #[inline]
+    pub(crate) fn arrives_at(&self) -> Option<Instant> {
+        (self.head < self.tail).then(|| self.place(self.head).arrival)
     }
     /// How many have left so far.
     pub(crate) const fn departures(&self) -> u64 {

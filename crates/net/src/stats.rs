@@ -27,7 +27,7 @@ pub struct PortStats {
     pub packets: u64,
     /// Their IP bytes.
     pub bytes: u64,
-    /// Packets marked on arrival. One that had CE already counts too.
+    /// Packets marked here. One that had CE already counts too.
     pub marks: u64,
     /// Packets dropped for want of memory.
     pub drops: u64,
@@ -35,6 +35,9 @@ pub struct PortStats {
     pub aqm_drops: u64,
     /// Packets lost at random before they met the queue.
     pub lost: u64,
+    /// Packets lost because the link failed: in its queue, on the line or in flight at that time, or
+    /// come while it was dead. What was on the line or in flight is among `packets` too.
+    pub cut: u64,
     /// Time that the line was busy, framing included.
     pub busy: Duration,
     /// The longest the queue was, in bytes, as the port counts it.
@@ -42,6 +45,45 @@ pub struct PortStats {
     /// The queue by its length in packets; only lengths that occurred, ascending. The times add up
     /// to the time observed, the arrivals to packets forwarded, marked and dropped.
     pub levels: Vec<Level>,
+    /// By class, in the order of the list; empty where there are none. Sums are those of the port, but
+    /// for `lost` and for packets under way at the end of the warm-up.
+    pub classes: Vec<ClassStats>,
+}
+
+/// What one class of a port has seen since the warm-up.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClassStats {
+    /// Packets whose transmission ended.
+    pub packets: u64,
+    /// Their IP bytes.
+    pub bytes: u64,
+    /// Packets marked here.
+    pub marks: u64,
+    /// Packets dropped for want of memory.
+    pub drops: u64,
+    /// Packets dropped by the marker.
+    pub aqm_drops: u64,
+    /// The longest its queue was, in bytes, as the port counts it.
+    pub max_bytes: u64,
+    /// Its queue by length in packets, as [`PortStats::levels`].
+    pub levels: Vec<Level>,
+}
+
+/// A memory that queues share, for whoever reports. Only what queues with a dynamic threshold hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryView<'a> {
+    /// The switch.
+    pub switch: &'a str,
+    /// Number of the memory at this switch, from zero ([`crate::SwitchSpec::ports_per_memory`]).
+    pub group: u32,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What is reserved of it.
+    pub reserved: u64,
+    /// What is held in it, in bytes.
+    pub held: u64,
+    /// The most that was held since the end of the warm-up, in bytes.
+    pub peak: u64,
 }
 
 /// One output port, for whoever reports.
@@ -82,6 +124,7 @@ pub(crate) struct Counters {
     drops: u64,
     aqm_drops: u64,
     lost: u64,
+    cut: u64,
     max_bytes: u64,
 }
 
@@ -98,6 +141,7 @@ impl Counters {
             drops: 0,
             aqm_drops: 0,
             lost: 0,
+            cut: 0,
             max_bytes: 0,
         }
     }
@@ -139,6 +183,11 @@ impl Counters {
             self.bins[in_system].arrivals += 1;
         }
     }
+    /// A packet of `size` bytes leaves; the time has been accounted for.
+    pub(crate) fn sent(&mut self, size: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(size);
+    }
     #[cold]
     fn grow(&mut self, in_system: usize) {
         self.bins.resize((in_system + 1).next_power_of_two(), Bin::default());
@@ -146,6 +195,10 @@ impl Counters {
     /// It was lost at random.
     pub(crate) fn lost(&mut self) {
         self.lost += u64::from(self.on);
+    }
+    /// Its link has failed.
+    pub(crate) fn cut(&mut self) {
+        self.cut += u64::from(self.on);
     }
     /// It found no memory.
     pub(crate) fn full(&mut self) {
@@ -197,9 +250,17 @@ impl Counters {
             drops: self.drops,
             aqm_drops: self.aqm_drops,
             lost: self.lost,
+            cut: self.cut,
             busy,
             max_bytes: self.max_bytes,
             levels,
+            classes: Vec::new(),
         }
+    }
+    /// The figures of a class, whose lengths were counted as the port counts them.
+    pub(crate) fn report_class(&self) -> ClassStats {
+        let PortStats { packets, bytes, marks, drops, aqm_drops, max_bytes, levels, .. } =
+            self.report(true);
+        ClassStats { packets, bytes, marks, drops, aqm_drops, max_bytes, levels }
     }
 }

@@ -8,6 +8,7 @@
 use lowtide_units::Instant;
 
 use crate::Occupancy;
+use crate::aqm::Verdict;
 use crate::packet::PacketId;
 use crate::port::{Entered, Refusal};
 
@@ -22,7 +23,7 @@ pub enum Decision {
     DroppedByBuffer,
     /// The marker dropped it.
     DroppedByMarker,
-    /// The line lost it, at random.
+    /// The line lost it, at random or because its link failed.
     Lost,
 }
 
@@ -43,9 +44,11 @@ pub struct Passage {
     pub found: Occupancy,
     /// What became of it.
     pub decision: Decision,
-    /// When the line begins to send it; `at` for one that was dropped.
+    /// When the line begins to send it; `at` for one that was dropped, or when the marker dropped it at
+    /// the head of the queue.
     pub start: Instant,
-    /// When the line has sent it; `at` for one that was dropped.
+    /// When the line has sent it; as `start` for one that was dropped. Of a packet that still waits at
+    /// the end of the run in a port with classes or drops at dequeue, both are as if it did not wait.
     pub departure: Instant,
 }
 
@@ -62,6 +65,9 @@ pub(crate) struct Watch {
     /// The packet that entered the network last.
     last: u64,
     passages: Vec<Passage>,
+    /// The last passage of each packet under way, by its place in the pool; `usize::MAX` if nobody
+    /// noted it.
+    latest: Vec<usize>,
 }
 
 impl Watch {
@@ -105,6 +111,10 @@ impl Watch {
         let (packet, src_conn) = self.under_way.get(id.index()).copied().unwrap_or_default();
         let Some(watched) = self.ports.get_mut(port as usize) else { return };
         *watched |= packet > 0;
+        if id.index() >= self.latest.len() {
+            self.latest.resize(id.index() + 1, usize::MAX);
+        }
+        self.latest[id.index()] = if *watched { self.passages.len() } else { usize::MAX };
         if !*watched {
             return;
         }
@@ -121,6 +131,41 @@ impl Watch {
         let passage =
             Passage { at, port, packet, src_conn, size, found, decision, start, departure };
         self.passages.push(passage);
+    }
+
+    /// The line begins to send a packet, or its marker drops it there, at `at`.
+    #[cold]
+    pub(crate) fn begins(
+        &mut self,
+        id: PacketId,
+        at: Instant,
+        departure: Instant,
+        verdict: Verdict,
+    ) {
+        let Some(passage) = self.latest(id) else { return };
+        passage.start = at;
+        passage.departure = departure;
+        match verdict {
+            Verdict::Forward => {}
+            Verdict::Mark => passage.decision = Decision::Marked,
+            Verdict::Drop => {
+                passage.decision = Decision::DroppedByMarker;
+                passage.departure = at;
+            }
+        }
+    }
+
+    /// A packet was marked on its way out of the port.
+    #[cold]
+    pub(crate) fn marked(&mut self, id: PacketId) {
+        if let Some(passage) = self.latest(id) {
+            passage.decision = Decision::Marked;
+        }
+    }
+
+    fn latest(&mut self, id: PacketId) -> Option<&mut Passage> {
+        let &at = self.latest.get(id.index())?;
+        self.passages.get_mut(at)
     }
 
     pub(crate) const fn last(&self) -> u64 {

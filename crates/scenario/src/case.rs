@@ -2,9 +2,11 @@
 
 use lowtide_host::{End, HostSetup, ProbePlan, Setup};
 use lowtide_tcp::Config;
+use lowtide_traffic::workload::{Site, Traffic};
+use lowtide_units::Instant;
 
 use crate::flows;
-use crate::model::{Model, TrafficGroup};
+use crate::model::Model;
 use crate::network;
 
 /// What all seeds of a scheme at a point share.
@@ -23,19 +25,31 @@ impl Case {
         let hosts = (0..model.host_count()).filter_map(|host| {
             let (group, hosts) = model.group_of(host)?;
             let config = self.configs[usize::from(group)].clone();
-            Some(HostSetup { group, config, clock: hosts.clock, nic: hosts.nic })
+            let (clock, nic, class) = (hosts.clock, hosts.nic, hosts.class);
+            Some(HostSetup { group, config, clock, nic, class })
         });
-        let sizes = flows::groups(model);
+        // What is wrong with it was complained of by `check`.
+        let network = network::blueprint(model).unwrap_or_default();
+        let end = Instant::ZERO + model.run.duration;
+        let site = Site { seed, end, hosts: network::facts(&network) };
+        let made: Vec<Traffic> =
+            model.traffic.iter().map(|g| g.traffic(&site).unwrap_or_default()).collect();
+        let sizes = flows::groups(model, &made);
         let traced = model.probes.trace.iter().filter_map(|(t, _)| flows::resolve(t, &sizes).ok());
+        let (mut flows, mut askers) = (Vec::new(), Vec::new());
+        for traffic in made {
+            flows.extend(traffic.flows);
+            askers.extend(traffic.askers);
+        }
         Setup {
             seed,
             end: End { at: model.run.duration, when_done: model.run.end_done },
             warmup: model.run.warmup,
-            network: network::blueprint(model),
+            network,
             hosts: hosts.collect(),
             host_groups: model.hosts.iter().map(|g| g.name.clone()).collect(),
-            flows: model.traffic.iter().flat_map(TrafficGroup::flows).collect(),
-            askers: Vec::new(),
+            flows,
+            askers,
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
             disturbance: model.disturbance,
             probes: ProbePlan {

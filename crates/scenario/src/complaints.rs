@@ -1,5 +1,6 @@
 //! What is wrong with a file, found in one go and told together.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::error::ScenarioError;
@@ -8,17 +9,30 @@ use crate::tree::{At, Source};
 /// Collects what is wrong.
 #[derive(Debug)]
 pub(crate) struct Complaints<'a> {
-    sources: &'a [Source],
+    sources: Cow<'a, [Source]>,
     found: Vec<ScenarioError>,
 }
 
 impl<'a> Complaints<'a> {
     pub(crate) fn new(sources: &'a [Source]) -> Self {
-        Self { sources, found: Vec::new() }
+        Self { sources: Cow::Borrowed(sources), found: Vec::new() }
+    }
+    /// Takes in one more text, a file that the scenario names, and gives its number.
+    pub(crate) fn source(&mut self, source: Source) -> usize {
+        let known =
+            self.sources.iter().position(|s| s.name == source.name && s.text == source.text);
+        known.unwrap_or_else(|| {
+            self.sources.to_mut().push(source);
+            self.sources.len() - 1
+        })
+    }
+    /// An error that knows its place already.
+    pub(crate) fn push(&mut self, error: ScenarioError) {
+        self.found.push(error);
     }
     /// Something is wrong at `at`.
     pub(crate) fn add(&mut self, at: At, message: impl Into<String>, help: Option<String>) {
-        self.found.push(error_at(self.sources, at, message, help));
+        self.found.push(error_at(&self.sources, at, message, help));
     }
     /// Nothing is wrong so far.
     pub(crate) fn is_empty(&self) -> bool {

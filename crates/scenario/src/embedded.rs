@@ -14,9 +14,20 @@ static SCENARIOS: &[Embedded] = &[
         name: "bench-dumbbell",
         text: include_str!("../../../scenarios/bench-dumbbell.toml"),
     },
+    Embedded {
+        name: "buffer-pressure",
+        text: include_str!("../../../scenarios/buffer-pressure.toml"),
+    },
     Embedded { name: "dumbbell-10g", text: include_str!("../../../scenarios/dumbbell-10g.toml") },
+    Embedded {
+        name: "fat-tree-websearch",
+        text: include_str!("../../../scenarios/fat-tree-websearch.toml"),
+    },
     Embedded { name: "first-light", text: include_str!("../../../scenarios/first-light.toml") },
+    Embedded { name: "incast", text: include_str!("../../../scenarios/incast.toml") },
+    Embedded { name: "leaf-spine", text: include_str!("../../../scenarios/leaf-spine.toml") },
     Embedded { name: "matrix", text: include_str!("../../../scenarios/matrix.toml") },
+    Embedded { name: "own-flows", text: include_str!("../../../scenarios/own-flows.toml") },
     Embedded { name: "queue-buildup", text: include_str!("../../../scenarios/queue-buildup.toml") },
     Embedded { name: "schemes-10g", text: include_str!("../../../scenarios/schemes-10g.toml") },
     Embedded { name: "share", text: include_str!("../../../scenarios/share.toml") },
@@ -58,6 +69,16 @@ pub static TEMPLATES: &[Template] = &[
         name: "dumbbell",
         summary: "two switches with a bottleneck between them, long flows",
         text: include_str!("../templates/dumbbell.toml"),
+    },
+    Template {
+        name: "graph",
+        summary: "flows and a topology of one's own, from files",
+        text: include_str!("../templates/graph.toml"),
+    },
+    Template {
+        name: "leaf-spine",
+        summary: "racks under spines, Poisson traffic and queries, shared memory",
+        text: include_str!("../templates/leaf-spine.toml"),
     },
     Template {
         name: "star",

@@ -28,52 +28,110 @@ mod tests {
     use crate::tables::sections;
 
     /// Keys that a written-out run may lack: they describe what is no longer, or not, there.
-    const GONE: [&str; 4] = ["schemes", "base", "description", "gamma"];
+    const GONE: [&str; 24] = [
+        "class",
+        "host-profile",
+        "schemes",
+        "base",
+        "description",
+        "gamma",
+        "profile",
+        "file",
+        "nth",
+        "min",
+        "max",
+        "max-p",
+        "weight",
+        "gentle",
+        "mean-packet",
+        "target",
+        "interval",
+        "a",
+        "b",
+        "q-ref",
+        "period",
+        "signal",
+        "polarised",
+        "quantum",
+    ];
 
-    /// A pipe that changes everything that a pipe can.
-    const PIPE: &str = "[pipe.forth]\non = \"bottleneck\"\ndirection = \"right\"\nrate = \"1 Gbit/s\"\n\
+    /// A pipe that changes everything that a pipe can, a link that fails, a switch that differs.
+    const MORE: &str = "[pipe.forth]\non = \"bottleneck\"\ndirection = \"right\"\nrate = \"1 Gbit/s\"\n\
         delay = \"1 ms\"\nbuffer = \"50 pkt\"\ncount-in-service = true\nloss = \"1 ppm\"\n\
-        [pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n";
+        [pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n\
+        [failure.cut]\nlink = \"bottleneck\"\ndown = \"1 s\"\nup = \"2 s\"\n\
+        [switch.at.switch1]\nbuffer = \"dynamic\"\nmemory = \"4 MB\"\nreserved = \"3 kB\"\n\
+        ports-per-memory = 8\n";
+
+    /// Classes beside a dynamic buffer.
+    const CLASSES: &str = "[switch.class.fast]\nservice = \"strict\"\nbuffer = \"dynamic\"\n\
+        reserved = \"3 kB\"\n[switch.class.fast.mark]\nkind = \"step\"\nk = \"6 pkt\"\n\
+        [switch.class.rest]\n";
+
+    /// The keys of the tables whose path starts with `under`, or with none of `but`, are written out.
+    fn written(text: &str, under: &[&str], but: &[&str]) {
+        let scenario = Scenario::parse(text, "t.toml").unwrap();
+        let text = scenario.expand().unwrap().runs[0].resolved_toml();
+        let tree: toml::Table = text.parse().unwrap();
+        let mut seen = 0;
+        for section in sections() {
+            let joined = section.path.join(".");
+            if !section.path.starts_with(under) || but.iter().any(|b| joined.starts_with(b)) {
+                continue;
+            }
+            let name = |(i, part): (usize, &&'static str)| match (*part, &section.path[..i]) {
+                ("*", ["hosts"]) => "senders",
+                ("*", ["traffic"]) => "flows",
+                ("*", ["pipe"]) => "forth",
+                ("*", ["failure"]) => "cut",
+                ("*", ["switch", "at"]) => "switch1",
+                ("*", ["switch", "class"]) => "fast",
+                _ => *part,
+            };
+            let path: Vec<&str> = section.path.iter().enumerate().map(name).collect();
+            // Other workloads' and topologies' keys have no place in this scenario.
+            let mut keys = section.keys.to_vec();
+            for (name, _, own) in section.kinds() {
+                keys.extend(own.into_iter().filter(|_| ["transfers", "dumbbell"].contains(&name)));
+            }
+            for key in keys {
+                let table = path.iter().try_fold(&tree, |t, p| t.get(*p)?.as_table());
+                if table.is_some_and(|t| t.contains_key(key.name)) {
+                    seen += 1;
+                    continue;
+                }
+                let static_buffer = matches!(joined.as_str(), "switch")
+                    && ["alpha", "reserved", "memory", "ports-per-memory"].contains(&key.name);
+                assert!(GONE.contains(&key.name) || static_buffer, "{path:?} {}", key.name);
+                assert!(!matches!(key.default, Fallback::Required), "{path:?} {}", key.name);
+            }
+        }
+        assert!(seen > 3);
+    }
 
     #[test]
     fn every_key_of_the_table_is_written_out() {
         let text = crate::embedded::find("dumbbell-10g").unwrap().text;
-        let scenario = Scenario::parse(&format!("{text}{PIPE}"), "t.toml").unwrap();
-        let scenario = scenario.with_override("hosts.senders.profile", "rfc").unwrap();
-        let scenario = scenario.with_override("hosts.senders.scheme", "dctcp").unwrap();
-        let text = scenario.expand().unwrap().runs[0].resolved_toml();
-        let tree: toml::Table = text.parse().unwrap();
-        for section in sections() {
-            let path: Vec<&str> = section
-                .path
-                .iter()
-                .scan("", |before, part| {
-                    let name = match (*part, *before) {
-                        ("*", "hosts") => "senders",
-                        ("*", "traffic") => "flows",
-                        ("*", "pipe") => "forth",
-                        (part, _) => part,
-                    };
-                    *before = part;
-                    Some(name)
-                })
-                .collect();
-            // Other workloads' keys have no place in this scenario.
-            let workload = lowtide_traffic::workload::find("transfers").unwrap().params;
-            let mut keys = section.keys.to_vec();
-            if section.has_workloads() {
-                keys.extend(workload.iter().map(crate::keys::Key::of_param));
-            }
-            for key in keys {
-                if GONE.contains(&key.name)
-                    || (path.first() == Some(&"compare") && key.name == "profile")
-                {
-                    assert!(matches!(key.default, Fallback::Unset(_)), "{}", key.name);
-                    continue;
-                }
-                let table = path.iter().try_fold(&tree, |t, p| t.get(*p)?.as_table());
-                assert!(table.is_some_and(|t| t.contains_key(key.name)), "{path:?} {}", key.name);
-            }
-        }
+        let own = "[hosts.senders]\nprofile = \"rfc\"\nscheme = \"dctcp\"";
+        let text = text.replace("[hosts.senders]", own);
+        written(&format!("{text}{MORE}"), &[], &["topology.links", "switch.class", "files"]);
+        written(
+            &format!("{text}{MORE}{CLASSES}")
+                .replace("buffer = \"50 pkt\"\n", "")
+                .replace("[pipe.forth.mark]\nkind = \"step\"\nk = \"6 pkt\"\n", "")
+                .replace("[switch]", "[switch]\nmemory = \"4 MB\""),
+            &["switch", "class"],
+            &[],
+        );
+    }
+
+    #[test]
+    fn files_are_written_out_as_they_are() {
+        let mut out = super::Text::default();
+        let text = "a \"b\" \\ \"\"\"\n\ttab\r\n\u{1}é\n";
+        out.table("files");
+        out.long("a.csv", text);
+        let tree: toml::Table = out.0.parse().unwrap();
+        assert_eq!(tree["files"]["a.csv"].as_str(), Some(text));
     }
 }

@@ -3,12 +3,12 @@
 //! Contract: a rough guess from the setup alone, within a factor of a few, never a promise. Losses,
 //! retransmissions and the effect of windows are left out: flows get their fair share of the links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::size_of;
 
 use lowtide_host::{ProbeRow, QueueSample, Setup};
-use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId};
-use lowtide_traffic::{Flow, Source};
+use lowtide_net::{Blueprint, LinkSpec, NodeId};
+use lowtide_traffic::{Asker, Flow, Source};
 use lowtide_units::{Bytes, Duration};
 
 /// What one run, or all runs of a plan, will cost.
@@ -49,17 +49,40 @@ const BARE_PACKETS: u64 = 7;
 /// The least bytes of headers that a segment with timestamps has.
 const HEADER: u64 = 52;
 
+/// What askers get from each of their servers, as one flow.
+fn answers(setup: &Setup) -> Vec<Flow> {
+    let mut out = Vec::new();
+    for asker in &setup.askers {
+        let each = asker.answers.iter().map(|b| b.as_u64()).fold(0, u64::saturating_add);
+        let mean = each / (asker.answers.len() as u64).max(1);
+        let all = mean.saturating_mul(asker.queries()).saturating_mul(asker.fan_out.into());
+        let part = Bytes::new((all / (asker.servers.len() as u64).max(1)).max(1));
+        let flow = |src: &u32| Flow {
+            group: asker.group,
+            src: *src,
+            dst: asker.client,
+            size: Some(part),
+            start: asker.start,
+            source: Source::AtOnce,
+        };
+        out.extend(asker.servers.iter().map(flow));
+    }
+    out
+}
+
 /// One direction of a link.
 type Line = (usize, bool);
 
 impl Estimate {
     /// The cost of one run.
     pub fn of(setup: &Setup) -> Self {
-        let paths = Paths::of(&setup.network, &setup.flows);
-        let simulated = duration(setup, &paths);
+        let answers = answers(setup);
+        let flows = || setup.flows.iter().chain(&answers);
+        let paths = Paths::of(&setup.network, flows());
+        let simulated = duration(setup, &answers, &paths);
         let mut hops = 0_u64;
         let mut packets = 0_u64;
-        for flow in &setup.flows {
+        for flow in flows() {
             let bytes = volume(setup, &paths, flow, simulated);
             let config = &setup.hosts[flow.src as usize].config;
             let m = u64::from(setup.hosts[flow.dst as usize].config.delack_segments).max(1);
@@ -71,7 +94,12 @@ impl Estimate {
             let window = config.send_buffer.min(window).as_u64().min(bytes);
             packets = packets.saturating_add(window.div_ceil(payload(u64::from(config.mtu))));
         }
-        let fixed = (setup.flows.len() as u64).saturating_mul(FLOW_BYTES)
+        let asked: u64 = setup.askers.iter().map(Asker::connections).sum();
+        let connections = (setup.flows.len() as u64).saturating_add(asked);
+        // A connection that is opened for one request has its own opening and closing.
+        let asked = asked.saturating_sub(answers.len() as u64);
+        hops = hops.saturating_add(asked.saturating_mul(2 * BARE_PACKETS));
+        let fixed = connections.saturating_mul(FLOW_BYTES)
             + (setup.hosts.len() as u64).saturating_mul(HOST_BYTES);
         let memory = fixed
             .saturating_add(packets.saturating_mul(PACKET_BYTES))
@@ -79,7 +107,7 @@ impl Estimate {
         Self {
             runs: 1,
             hosts: setup.hosts.len() as u64,
-            flows: setup.flows.len() as u64,
+            flows: connections,
             hops,
             simulated,
             wall: wall(hops),
@@ -132,24 +160,20 @@ struct Paths {
 }
 
 impl Paths {
-    fn of(network: &Blueprint, flows: &[Flow]) -> Self {
-        let mut near: BTreeMap<NodeId, Vec<(usize, bool, NodeId)>> = BTreeMap::new();
-        for (i, link) in network.links.iter().enumerate() {
-            near.entry(link.a).or_default().push((i, false, link.b));
-            near.entry(link.b).or_default().push((i, true, link.a));
-        }
-        let mut trees: BTreeMap<u32, BTreeMap<NodeId, (Line, NodeId)>> = BTreeMap::new();
+    fn of<'f>(network: &Blueprint, flows: impl Iterator<Item = &'f Flow> + Clone) -> Self {
+        let near = Near::of(network);
         let mut out = Self { by_pair: BTreeMap::new(), unlimited: BTreeMap::new() };
-        for flow in flows {
-            let tree = trees.entry(flow.src).or_insert_with(|| tree(&near, flow.src));
-            let path = out
-                .by_pair
-                .entry((flow.src, flow.dst))
-                .or_insert_with(|| walk(tree, flow.src, flow.dst));
-            if flow.size.is_none() {
-                for line in path {
-                    *out.unlimited.entry(*line).or_default() += 1;
-                }
+        let pairs: BTreeSet<(u32, u32)> = flows.clone().map(|f| (f.src, f.dst)).collect();
+        let mut tree = (u32::MAX, Vec::new());
+        for (src, dst) in pairs {
+            if tree.0 != src {
+                tree = (src, near.tree(src));
+            }
+            out.by_pair.insert((src, dst), walk(&tree.1, src, dst));
+        }
+        for flow in flows.filter(|f| f.size.is_none()) {
+            for line in out.by_pair.get(&(flow.src, flow.dst)).map_or(&[][..], Vec::as_slice) {
+                *out.unlimited.entry(*line).or_default() += 1;
             }
         }
         out
@@ -160,48 +184,70 @@ impl Paths {
     }
 }
 
-/// How each node is reached first from host `from`.
-fn tree(
-    near: &BTreeMap<NodeId, Vec<(usize, bool, NodeId)>>,
-    from: u32,
-) -> BTreeMap<NodeId, (Line, NodeId)> {
-    let root = NodeId::Host(HostId(from));
-    let mut reached = BTreeMap::new();
-    let mut edge = vec![root];
-    while !edge.is_empty() {
-        let mut next = Vec::new();
-        for node in edge {
-            for (link, back, other) in near.get(&node).map_or(&[][..], Vec::as_slice) {
-                if *other != root && !reached.contains_key(other) {
-                    reached.insert(*other, ((*link, *back), node));
-                    next.push(*other);
+/// The neighbours of each node, hosts before switches.
+struct Near(Vec<Vec<(Line, usize)>>);
+
+/// How a node is reached first, and from which one.
+type Reached = Option<(Line, usize)>;
+
+impl Near {
+    fn of(network: &Blueprint) -> Self {
+        let hosts = network.hosts.len();
+        let place = |node| match node {
+            NodeId::Host(host) => host.0 as usize,
+            NodeId::Switch(switch) => hosts + switch as usize,
+        };
+        let mut near = vec![Vec::new(); hosts + network.switches.len()];
+        for (i, link) in network.links.iter().enumerate() {
+            let (a, b) = (place(link.a), place(link.b));
+            near[a].push(((i, false), b));
+            near[b].push(((i, true), a));
+        }
+        Self(near)
+    }
+
+    /// How each node is reached first from host `from`; of equal ways each host has one of its own.
+    fn tree(&self, from: u32) -> Vec<Reached> {
+        let root = from as usize;
+        let mut reached: Vec<Reached> = vec![None; self.0.len()];
+        let mut edge = vec![root];
+        while !edge.is_empty() {
+            let mut next = Vec::new();
+            for node in edge {
+                let near = &self.0[node];
+                for i in 0..near.len() {
+                    let (line, other) = near[(i + root) % near.len()];
+                    if other != root && reached[other].is_none() {
+                        reached[other] = Some((line, node));
+                        next.push(other);
+                    }
                 }
             }
+            edge = next;
         }
-        edge = next;
+        reached
     }
-    reached
 }
 
-fn walk(tree: &BTreeMap<NodeId, (Line, NodeId)>, from: u32, to: u32) -> Vec<Line> {
+fn walk(tree: &[Reached], from: u32, to: u32) -> Vec<Line> {
     let mut out = Vec::new();
-    let mut node = NodeId::Host(HostId(to));
-    while node != NodeId::Host(HostId(from)) {
-        let Some((line, before)) = tree.get(&node) else { return Vec::new() };
-        out.push(*line);
-        node = *before;
+    let mut node = to as usize;
+    while node != from as usize {
+        let Some((line, before)) = tree.get(node).copied().flatten() else { return Vec::new() };
+        out.push(line);
+        node = before;
     }
     out
 }
 
 /// When the run will end: by its time, or when the busiest line has carried what has a size.
-fn duration(setup: &Setup, paths: &Paths) -> Duration {
+fn duration(setup: &Setup, answers: &[Flow], paths: &Paths) -> Duration {
     if !setup.end.when_done {
         return setup.end.at;
     }
     let mut lines: BTreeMap<Line, (u64, Duration)> = BTreeMap::new();
     let mut latest = Duration::ZERO;
-    for flow in &setup.flows {
+    for flow in setup.flows.iter().chain(answers) {
         let Some(size) = flow.size else { continue };
         let start = flow.start.since_start();
         latest = latest.max(start + flow.source.lasts(size));

@@ -3,12 +3,24 @@
 
 use std::ops::Range;
 
+use lowtide_traffic::workload::Traffic;
+
 use crate::error::suggest;
 use crate::model::Model;
 
-/// The traffic groups of a scenario, each with how many flows it has.
-pub(crate) fn groups(model: &Model) -> Vec<(String, u32)> {
-    model.traffic.iter().map(|g| (g.name.clone(), g.flows().len() as u32)).collect()
+/// The traffic groups of a scenario, each with how many flows it has. The connections of askers have the
+/// numbers after the last flow, so that groups of askers stand behind all others.
+pub(crate) fn groups(model: &Model, made: &[Traffic]) -> Vec<(String, u32)> {
+    let names = || model.traffic.iter().map(|g| g.name.clone());
+    let flows = names().zip(made.iter().map(|t| t.flows.len() as u32));
+    let asked = names().zip(made.iter().map(connections));
+    let some = |group: &(String, u32)| group.1 > 0;
+    flows.filter(some).chain(asked.filter(some)).collect()
+}
+
+/// The connections of askers.
+fn connections(made: &Traffic) -> u32 {
+    made.askers.iter().map(|a| a.connections() as u32).sum()
 }
 
 /// The numbers of the flows that `text` names among the flows of `groups` (names and numbers of flows,

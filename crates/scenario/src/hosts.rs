@@ -40,7 +40,10 @@ pub(crate) fn resolve(
     good.then_some(hosts)
 }
 
-fn resolve_one(text: &str, groups: &[Group<'_>]) -> Result<HostRange, (String, Option<String>)> {
+pub(crate) fn resolve_one(
+    text: &str,
+    groups: &[Group<'_>],
+) -> Result<HostRange, (String, Option<String>)> {
     let (name, part) = match text.split_once(['.', '[']) {
         Some((name, part)) => (name, Some(part)),
         None => (text, None),
@@ -74,7 +77,7 @@ fn resolve_one(text: &str, groups: &[Group<'_>]) -> Result<HostRange, (String, O
     if end > group.count {
         let count = group.count;
         let message = format!("`{text}` goes beyond the {count} hosts of [hosts.{name}]");
-        let help = format!("they are numbered 0 to {}", count - 1);
+        let help = format!("they are numbered 0 to {}", count.saturating_sub(1));
         return Err((message, Some(help)));
     }
     Ok(HostRange { first: group.first + start, count: end - start })

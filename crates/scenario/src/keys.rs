@@ -6,10 +6,12 @@
 //! `docs/scenario.md` all walk them. The switches of a transport are not listed there but in
 //! [`lowtide_tcp::switches`], and the keys of a workload in its own file in `lowtide_traffic`.
 
-use lowtide_traffic::workload::{self, ParamKind};
+use lowtide_net::topology;
+use lowtide_traffic::workload;
 use lowtide_units::Parts;
 
-use crate::value::{Names, Ty};
+use crate::fabric;
+use crate::value::Ty;
 
 use Fallback::{Is, Required};
 
@@ -43,8 +45,25 @@ pub(crate) struct Section {
     pub(crate) keys: &'static [Key],
     /// The tables that stand in it, in the order in which they are written out.
     pub(crate) tables: &'static [&'static Section],
-    /// It holds the tables `sender`, `receiver` and `connection` with switches of the transport.
-    pub(crate) switches: bool,
+    /// What else it holds.
+    pub(crate) more: More,
+}
+
+/// What a table holds beside its keys and the tables in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum More {
+    /// Nothing.
+    Nothing,
+    /// The tables `sender`, `receiver` and `connection` with switches of the transport.
+    Switches,
+    /// The keys of a workload.
+    Workloads,
+    /// The keys of a topology.
+    Topologies,
+    /// Texts under names that people choose.
+    Texts,
+    /// It is one of a list of tables that look alike.
+    List,
 }
 
 pub(crate) const fn key(name: &'static str, ty: Ty, default: Fallback, doc: &'static str) -> Key {
@@ -62,23 +81,37 @@ pub(crate) const SWEEP_DOC: &str = "Everything is run once for each combination 
      and a list of values or a range `{ from = .., to = .., step = .. }`.";
 
 impl Section {
-    /// The keys, with those of all workloads where they belong. What several workloads have is
-    /// listed once: it means the same in each (a test).
+    /// The keys, with those of all workloads or topologies where they belong. What several of them have
+    /// is listed once: it means the same in each (a test).
     pub(crate) fn all_keys(&self) -> Vec<Key> {
         let mut keys = self.keys.to_vec();
-        if self.has_workloads() {
-            for param in workload::REGISTRY.iter().flat_map(|e| e.params) {
-                if keys.iter().all(|k| k.name != param.name) {
-                    keys.push(Key::of_param(param));
+        for (_, _, more) in self.kinds() {
+            for key in more {
+                if keys.iter().all(|k| k.name != key.name) {
+                    keys.push(key);
                 }
             }
         }
         keys
     }
 
-    /// Whether a workload adds keys of its own here.
-    pub(crate) fn has_workloads(&self) -> bool {
-        self.path == ["traffic", "*"]
+    /// The kinds that bring keys of their own here: name, summary, keys.
+    pub(crate) fn kinds(&self) -> Vec<(&'static str, &'static str, Vec<Key>)> {
+        match self.more {
+            More::Workloads => {
+                let keys = |e: &workload::Entry| e.params.iter().map(Key::of_param).collect();
+                workload::REGISTRY.iter().map(|e| (e.name, e.summary, keys(e))).collect()
+            }
+            More::Topologies => {
+                topology::REGISTRY.iter().map(|e| (e.name, e.summary, fabric::keys(e))).collect()
+            }
+            More::Nothing | More::Switches | More::Texts | More::List => Vec::new(),
+        }
+    }
+
+    /// Whether it holds switches of the transport.
+    pub(crate) fn has_switches(&self) -> bool {
+        self.more == More::Switches
     }
 
     /// The key of that name.
@@ -105,14 +138,7 @@ impl Section {
 impl Key {
     /// The key of a workload's parameter.
     pub(crate) fn of_param(param: &workload::Param) -> Self {
-        let ty = match param.kind {
-            ParamKind::Count { min, max } => Ty::Count { min, max },
-            ParamKind::Size => Ty::Size,
-            ParamKind::SizeOrUnlimited => Ty::SizeOrUnlimited,
-            ParamKind::Time => Ty::Time { positive: false },
-            ParamKind::Rate => Ty::Rate,
-            ParamKind::Choice(names) => Ty::Name(Names::Fixed(names)),
-        };
+        let ty = Ty::of(param.kind);
         let default = param.default.map_or(Required, Is);
         Self { name: param.name, ty, default, doc: param.doc }
     }

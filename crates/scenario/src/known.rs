@@ -1,13 +1,13 @@
 //! The names that one file may use: those that the crates below register and those it makes itself.
 
-use lowtide_net::{aqm, topology};
+use lowtide_net::{aqm, profiles, topology};
 use lowtide_tcp::{profile, scheme};
 use lowtide_traffic::workload;
 
 use crate::tree::Node;
 use crate::value::Names;
 
-/// The line between the switches of a dumbbell, as `on` of a pipe calls it.
+/// The line between the switches of a dumbbell, as `on` of a pipe and `link` of a failure call it.
 pub(crate) const BOTTLENECK: &str = "bottleneck";
 
 /// The names that the file itself makes, in its order.
@@ -16,6 +16,9 @@ pub(crate) struct Known {
     pub(crate) hosts: Vec<String>,
     pub(crate) traffic: Vec<String>,
     pub(crate) pipes: Vec<String>,
+    pub(crate) failures: Vec<String>,
+    pub(crate) switches: Vec<String>,
+    pub(crate) classes: Vec<String>,
     pub(crate) bundles: Vec<String>,
 }
 
@@ -30,6 +33,9 @@ impl Known {
             hosts: names(&["hosts"]),
             traffic: names(&["traffic"]),
             pipes: names(&["pipe"]),
+            failures: names(&["failure"]),
+            switches: names(&["switch", "at"]),
+            classes: names(&["switch", "class"]),
             bundles: names(&["compare", "bundles"]),
         }
     }
@@ -46,9 +52,11 @@ impl Known {
             Names::Topologies => topology::REGISTRY.iter().map(|e| e.name.to_owned()).collect(),
             Names::Workloads => workload::names().into_iter().map(str::to_owned).collect(),
             Names::Traffic => self.traffic.clone(),
-            Names::Lines => {
-                core::iter::once(BOTTLENECK.to_owned()).chain(self.hosts.iter().cloned()).collect()
+            Names::Classes => self.classes.clone(),
+            Names::HostProfiles => {
+                lowtide_host::HOST_PROFILES.iter().map(|p| p.name.to_owned()).collect()
             }
+            Names::Switches => profiles::PROFILES.iter().map(|p| p.name.to_owned()).collect(),
         }
     }
 }

@@ -3,15 +3,21 @@
 //! Contract: types only. A model was read without a complaint (`tables/`); what one key says is right by
 //! itself. What keys say together is checked in `check.rs`.
 
-use lowtide_host::{ClockSpec, Disturbance, NicSpec};
-use lowtide_net::{BufferSpec, Framing, MarkSpec, PortSpec};
-use lowtide_traffic::Flow;
-use lowtide_traffic::workload::{self, Args};
+use lowtide_host::{ClockSpec, Disturbance, HostProfile, NicSpec};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use lowtide_net::profiles::SwitchProfile;
+use lowtide_net::registry::Entry;
+use lowtide_net::{BufferSpec, Framing, MarkSpec, Routing, Service};
+use lowtide_traffic::workload::{self, Args, Refusal, Site, Traffic, UserFile};
 use lowtide_units::{Bytes, Duration, Parts, Rate};
 
+use crate::fabric;
 use crate::range::HostRange;
 use crate::settings::Setting;
 use crate::tree::At;
+use crate::value::{Ty, Val};
 
 /// A name and where it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +31,7 @@ pub(crate) struct Named {
 pub(crate) struct Stack {
     pub(crate) profile: Option<Named>,
     pub(crate) scheme: Option<Named>,
+    pub(crate) host_profile: Option<&'static HostProfile>,
     pub(crate) settings: Vec<Setting>,
 }
 
@@ -46,34 +53,181 @@ pub(crate) struct Run {
 pub(crate) enum TopologyKind {
     Star,
     Dumbbell,
+    MultiHop,
+    LeafSpine,
+    FatTree,
+    ThreeTier,
+    Graph,
+}
+
+impl Topology {
+    /// A number of its own; one when there is none.
+    pub(crate) fn number(&self, name: &str) -> u32 {
+        match self.value(name) {
+            Some(Val::Count(n)) => *n as u32,
+            _ => 1,
+        }
+    }
+
+    /// Whether it has every number that it needs.
+    pub(crate) fn is_complete(&self) -> bool {
+        let keys = fabric::keys(self.entry);
+        let numbers = keys.iter().filter(|key| matches!(key.ty, Ty::Count { .. }));
+        numbers.map(|key| key.name).all(|name| self.value(name).is_some())
+    }
+
+    /// A rate and a delay of its own; those of the hosts' links when there are none.
+    pub(crate) fn line(&self, rate: &str, delay: &str) -> (Rate, Duration) {
+        let rate = match self.value(rate) {
+            Some(Val::Rate(rate)) => *rate,
+            _ => self.rate,
+        };
+        match self.value(delay) {
+            Some(Val::Time(delay)) => (rate, *delay),
+            _ => (rate, self.delay),
+        }
+    }
+
+    /// Where a key of its own is written, or else its kind.
+    pub(crate) fn place(&self, name: &str) -> At {
+        self.values.iter().find(|(n, _, _)| *n == name).map_or(self.at, |(_, _, at)| *at)
+    }
+
+    fn value(&self, name: &str) -> Option<&Val> {
+        self.values.iter().find(|(n, _, _)| *n == name).map(|(_, value, _)| value)
+    }
+}
+
+impl TopologyKind {
+    /// The kind that is registered under that name.
+    pub(crate) fn of(name: &str) -> Self {
+        match name {
+            "dumbbell" => Self::Dumbbell,
+            "multi-hop" => Self::MultiHop,
+            "leaf-spine" => Self::LeafSpine,
+            "fat-tree" => Self::FatTree,
+            "three-tier" => Self::ThreeTier,
+            "graph" => Self::Graph,
+            _ => Self::Star,
+        }
+    }
+
+    /// The places that a host group may choose among; none where hosts are all alike.
+    pub(crate) const fn sides(self) -> &'static [&'static str] {
+        match self {
+            Self::Dumbbell => &["left", "right"],
+            Self::MultiHop => &["s1", "s2", "s3", "r1", "r2"],
+            _ => &[],
+        }
+    }
+
+    /// Whether there may be several equally short ways between two hosts.
+    pub(crate) const fn has_ways(self) -> bool {
+        !matches!(self, Self::Star | Self::Dumbbell | Self::MultiHop)
+    }
 }
 
 /// The table `[topology]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Topology {
     pub(crate) kind: TopologyKind,
+    pub(crate) entry: &'static Entry,
     pub(crate) at: At,
     pub(crate) rate: Rate,
     pub(crate) delay: Duration,
-    pub(crate) bottleneck_rate: Rate,
-    pub(crate) bottleneck_delay: Duration,
+    /// The keys of its own, each with its place.
+    pub(crate) values: Vec<(&'static str, Val, At)>,
+    pub(crate) graph: Graph,
     pub(crate) framing: Framing,
     pub(crate) mtu: Bytes,
 }
 
-/// The table `[switch]`.
+/// The switches and links of a graph.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) switches: Vec<Named>,
+    pub(crate) links: Vec<GraphLine>,
+}
+
+/// Equal links of a graph.
+#[derive(Clone, Debug)]
+pub(crate) struct GraphLine {
+    pub(crate) ends: [Named; 2],
+    pub(crate) rate: Rate,
+    pub(crate) delay: Duration,
+    pub(crate) count: u32,
+}
+
+/// One table `[failure.NAME]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Outage {
+    pub(crate) name: String,
+    pub(crate) link: Named,
+    /// Which one of several parallel links.
+    pub(crate) nth: u32,
+    pub(crate) down: Duration,
+    pub(crate) up: Option<Duration>,
+    /// Where its times are written.
+    pub(crate) times_at: At,
+    pub(crate) detect: Duration,
+}
+
+/// What `[switch]` says, or `[switch.at.NAME]` of some.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchPort {
-    pub(crate) port: PortSpec,
+    /// The switch, or its name without the number behind; empty for all.
+    pub(crate) name: String,
+    pub(crate) at: At,
+    pub(crate) buffer: BufferSpec,
+    pub(crate) mark: MarkSpec,
+    pub(crate) count_in_service: bool,
+    pub(crate) memory: Option<Bytes>,
+    pub(crate) ports_per_memory: Option<NonZeroU32>,
+    /// The profile that its defaults are from.
+    pub(crate) profile: Option<&'static SwitchProfile>,
     pub(crate) buffer_at: At,
     pub(crate) k_at: At,
+}
+
+/// One table `[switch.class.NAME]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    pub(crate) name: String,
+    pub(crate) service: Service,
+    /// As the switch where it is not said.
+    pub(crate) buffer: Option<BufferSpec>,
+    pub(crate) mark: Option<MarkSpec>,
+    pub(crate) buffer_at: At,
+    pub(crate) k_at: At,
+}
+
+/// The table `[switch]` with those in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Switch {
+    pub(crate) all: SwitchPort,
+    pub(crate) some: Vec<SwitchPort>,
+    pub(crate) classes: Vec<Class>,
+}
+
+impl Switch {
+    /// What holds for the switch of that name: what is said of it alone before what is said of its kind.
+    pub(crate) fn of(&self, name: &str) -> &SwitchPort {
+        let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let said = |of: &str| self.some.iter().find(|s| s.name == of);
+        said(name).or_else(|| said(kind)).unwrap_or(&self.all)
+    }
+
+    /// Everything that is said, of all switches first.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &SwitchPort> {
+        std::iter::once(&self.all).chain(&self.some)
+    }
 }
 
 /// One table `[pipe.NAME]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     pub(crate) name: String,
-    pub(crate) on: Vec<String>,
+    pub(crate) on: Vec<Named>,
     pub(crate) direction: String,
     pub(crate) rate: Option<Rate>,
     pub(crate) delay: Option<Duration>,
@@ -91,29 +245,39 @@ pub(crate) struct Pipe {
 pub(crate) struct HostGroup {
     pub(crate) name: String,
     pub(crate) at: At,
+    pub(crate) count_at: At,
     /// Its hosts, as numbers of the whole network.
     pub(crate) range: HostRange,
-    /// Right of the bottleneck of a dumbbell.
-    pub(crate) right: bool,
+    /// Where it is: the place of its side in [`TopologyKind::sides`]; 0 where there are none.
+    pub(crate) side: usize,
     pub(crate) stack: Stack,
     pub(crate) clock: ClockSpec,
     pub(crate) nic: NicSpec,
+    /// The class of its packets, by its place.
+    pub(crate) class: u8,
 }
 
 /// One table `[traffic.NAME]`.
 #[derive(Clone, Debug)]
 pub(crate) struct TrafficGroup {
     pub(crate) name: String,
-    pub(crate) to_at: At,
-    pub(crate) start_at: At,
+    pub(crate) at: At,
+    /// Where its keys are written.
+    pub(crate) places: Vec<(&'static str, At)>,
     pub(crate) workload: &'static workload::Entry,
     pub(crate) args: Args,
+    /// The files that it is made from.
+    pub(crate) files: Vec<Arc<UserFile>>,
 }
 
 impl TrafficGroup {
-    /// The flows, made anew each time: a sweep would hold a million of them per point otherwise.
-    pub(crate) fn flows(&self) -> Vec<Flow> {
-        (self.workload.flows)(&self.args)
+    /// Where a key is written, or else the group.
+    pub(crate) fn place(&self, key: &str) -> At {
+        self.places.iter().find(|(name, _)| *name == key).map_or(self.at, |(_, at)| *at)
+    }
+    /// The traffic, made anew each time: a sweep would hold a million flows per point otherwise.
+    pub(crate) fn traffic(&self, site: &Site) -> Result<Traffic, Refusal> {
+        self.workload.make(&self.args, site)
     }
 }
 
@@ -145,7 +309,9 @@ pub(crate) struct Model {
     pub(crate) description: Option<String>,
     pub(crate) run: Run,
     pub(crate) topology: Topology,
-    pub(crate) switch: SwitchPort,
+    pub(crate) routing: Routing,
+    pub(crate) failures: Vec<Outage>,
+    pub(crate) switch: Switch,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) transport: Stack,
     pub(crate) hosts: Vec<HostGroup>,

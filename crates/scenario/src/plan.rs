@@ -8,6 +8,7 @@ use crate::complaints::Complaints;
 use crate::emit;
 use crate::error::{ScenarioError, ScenarioErrors};
 use crate::estimate::Estimate;
+use crate::files::{Files, Library};
 use crate::known::Known;
 use crate::model::{Model, Named};
 use crate::run::RunSpec;
@@ -96,8 +97,14 @@ const MOST_RUNS: u64 = 1_000_000;
 /// The most errors that are shown; more do not help.
 const MOST_ERRORS: usize = 20;
 
-pub(crate) fn expand(name: &str, root: &Node, sources: &[Source]) -> Result<Plan, ScenarioErrors> {
+pub(crate) fn expand(
+    name: &str,
+    root: &Node,
+    sources: &[Source],
+    files: &dyn Files,
+) -> Result<Plan, ScenarioErrors> {
     let known = Known::of(root);
+    let library = Library::new(root, files);
     let mut complaints = Complaints::new(sources);
     let axes = sweep::read(root, &known, &mut complaints);
     let points = sweep::points(&axes, &mut complaints);
@@ -105,7 +112,7 @@ pub(crate) fn expand(name: &str, root: &Node, sources: &[Source]) -> Result<Plan
     for point in &points {
         let tree = sweep::at_point(root, point);
         let named = point.iter().map(|(axis, i)| (axis.key.clone(), axis.values[*i].0.clone()));
-        if let Some(model) = tables::read(&tree, &known, &mut complaints) {
+        if let Some(model) = tables::read(&tree, &known, &library, &mut complaints) {
             models.push((named.collect(), model));
         }
         if complaints.len() > MOST_ERRORS {

@@ -1,7 +1,6 @@
 //! Reads one table of the file: typed values, defaults, and every complaint in one list.
 
 use lowtide_net::Count;
-use lowtide_traffic::workload::{self, ParamKind, ParamValue};
 use lowtide_units::{Bytes, Duration, Parts, Rate};
 
 use crate::complaints::Complaints;
@@ -9,7 +8,7 @@ use crate::error::suggest;
 use crate::keys::{Fallback, Key, Section};
 use crate::known::Known;
 use crate::settings::{self, SIDES, Setting};
-use crate::tree::{At, Data, Node};
+use crate::tree::{At, Data, Node, Source};
 use crate::value::Val;
 
 /// A table being read.
@@ -50,7 +49,7 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
         }
         let mut names: Vec<&str> = self.keys.iter().map(|k| k.name).collect();
         names.extend(section.children());
-        if section.switches {
+        if section.has_switches() {
             names.extend(SIDES);
         }
         for entry in table.entries().iter().filter(|e| !names.contains(&e.key.as_str())) {
@@ -59,8 +58,11 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
             } else {
                 format!("in [{}]", self.path)
             };
-            let help =
-                if section.switches { settings::switch_help(&self.path, &entry.key) } else { None };
+            let help = if section.has_switches() {
+                settings::switch_help(&self.path, &entry.key)
+            } else {
+                None
+            };
             let help = help.or_else(|| suggest(&entry.key, &names));
             self.complaints.add(entry.key_at, format!("no key `{}` {place}", entry.key), help);
         }
@@ -102,21 +104,43 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
                 None
             }
             Fallback::Required => {
-                let message = if self.path.is_empty() {
-                    format!("`{name}` is missing at the top of the scenario")
-                } else {
-                    format!("`{name}` is missing in [{}]", self.path)
-                };
-                let help = format!("{} Give {}", key.doc, key.ty.describe(&known));
-                self.complaints.add(self.at, message, Some(help));
+                self.missing(name);
                 None
             }
         }
     }
 
+    /// Complains that a key is not written.
+    pub(crate) fn missing(&mut self, name: &str) {
+        let Some(key) = self.keys.iter().find(|k| k.name == name) else { return };
+        let known = |names| self.known.list(names);
+        let message = if self.path.is_empty() {
+            format!("`{name}` is missing at the top of the scenario")
+        } else {
+            format!("`{name}` is missing in [{}]", self.path)
+        };
+        let help = format!("{} Give {}", key.doc, key.ty.describe(&known));
+        self.complaints.add(self.at, message, Some(help));
+    }
+
     /// Where the value of a key is written, or else the table.
     pub(crate) fn at(&self, name: &str) -> At {
         self.table.and_then(|t| t.entry(name)).map_or(self.at, |e| e.node.at)
+    }
+
+    /// Takes in a file that the table names, and gives its number.
+    pub(crate) fn source(&mut self, source: Source) -> usize {
+        self.complaints.source(source)
+    }
+
+    /// What is wrong, anywhere.
+    pub(crate) fn complain_at(&mut self, at: At, message: String, help: Option<String>) {
+        self.complaints.add(at, message, help);
+    }
+
+    /// Where the table is named.
+    pub(crate) fn place(&self) -> At {
+        self.at
     }
 
     /// Whether a key is written.
@@ -193,23 +217,6 @@ impl<'a, 'c, 's> Reader<'a, 'c, 's> {
         match self.value(name)?.0 {
             Val::Length(count) => Some(count),
             _ => None,
-        }
-    }
-
-    /// The value of a workload's parameter.
-    pub(crate) fn param(&mut self, param: &workload::Param) -> ParamValue {
-        match param.kind {
-            ParamKind::Count { .. } => ParamValue::Count(self.count(param.name)),
-            ParamKind::Size | ParamKind::SizeOrUnlimited => ParamValue::Size(self.size(param.name)),
-            ParamKind::Time => ParamValue::Time(self.time(param.name).unwrap_or_default()),
-            ParamKind::Rate => {
-                ParamValue::Rate(self.rate(param.name).unwrap_or(Rate::from_gbps(1)))
-            }
-            ParamKind::Choice(names) => {
-                let chosen = self.text(param.name);
-                let chosen = names.iter().find(|n| Some(**n) == chosen.as_deref());
-                ParamValue::Choice(chosen.or(names.first()).copied().unwrap_or_default())
-            }
         }
     }
 

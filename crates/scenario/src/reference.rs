@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lowtide_traffic::workload;
-
-use crate::keys::{Fallback, Key, SWEEP, SWEEP_DOC};
+use crate::keys::{Fallback, Key, More, SWEEP, SWEEP_DOC};
 use crate::known::Known;
 use crate::tables::sections;
 use crate::value::{Names, Ty};
@@ -16,19 +14,17 @@ pub fn reference() -> String {
     for section in sections() {
         let title = match section.path {
             [] => "Head".to_owned(),
+            path if section.more == More::List => format!("`[[{}]]`", path.join(".")),
             path => format!("`[{}]`", path.join(".").replace('*', "NAME")),
         };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "### {title}\n{}\n", section.doc);
         keys(&mut out, section.keys, &known);
-        if section.has_workloads() {
-            for entry in workload::REGISTRY {
-                let _ = writeln!(out, "\n`kind = \"{}\"`: {}.\n", entry.name, entry.summary);
-                let params: Vec<Key> = entry.params.iter().map(Key::of_param).collect();
-                keys(&mut out, &params, &known);
-            }
+        for (name, summary, own) in section.kinds() {
+            let _ = writeln!(out, "\n`kind = \"{name}\"`: {summary}.\n");
+            keys(&mut out, &own, &known);
         }
-        if section.switches {
+        if section.has_switches() {
             out.push_str(
                 "\nTables `sender`, `receiver` and `connection`: switches of the transport, each in the \
                  table of its side; `lowtide list switches` names them.\n",
@@ -64,9 +60,9 @@ fn takes(ty: Ty, known: &Known) -> String {
         Ty::Name(Names::Profiles) => "a profile (`lowtide list profiles`)".to_owned(),
         Ty::Name(Names::Schemes) => "a scheme (`lowtide list schemes`) or a bundle".to_owned(),
         Ty::Name(Names::BaseSchemes) => "a scheme (`lowtide list schemes`)".to_owned(),
+        Ty::Name(Names::Classes) => "a class of `[switch.class]`".to_owned(),
         Ty::Name(Names::Workloads) => "a workload (`lowtide list workloads`)".to_owned(),
         Ty::NameList(Names::Schemes) => "a list of schemes and bundles".to_owned(),
-        Ty::NameList(Names::Lines) => "host groups, or `bottleneck`".to_owned(),
         Ty::NameList(Names::Traffic) => "a list of traffic groups".to_owned(),
         ty => ty.describe(&|names| known.list(names)),
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::complaints::error_at;
 use crate::embedded;
 use crate::error::{ScenarioError, ScenarioErrors, suggest};
+use crate::files::{Directory, Files, NoFiles};
 use crate::keys::SWEEP;
 use crate::known::Known;
 use crate::plan::{self, Plan};
@@ -20,13 +21,14 @@ pub struct Scenario {
     name: String,
     sources: Vec<Source>,
     root: Node,
+    files: Arc<dyn Files>,
 }
 
 /// What an override is called in errors.
 const OVERRIDE: &str = "-s";
 
 impl Scenario {
-    /// Reads a file, or an embedded scenario when `name_or_path` is the name of one. What looks like a
+    /// Reads a file, with those that it names beside it, or an embedded scenario when `name_or_path` is the name of one. What looks like a
     /// path (a separator, or the ending `.toml`) is one.
     ///
     /// # Errors
@@ -45,7 +47,10 @@ impl Scenario {
             return Err(ScenarioError::plain(message, suggest(name_or_path, &names)).into());
         }
         match fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text, name_or_path),
+            Ok(text) => {
+                let beside = path.parent().map(Path::to_path_buf).unwrap_or_default();
+                Self::parse_with(&text, name_or_path, Arc::new(Directory(beside)))
+            }
             Err(e) => {
                 let message = format!("cannot read `{name_or_path}`: {e}");
                 Err(ScenarioError::plain(message, None).into())
@@ -53,11 +58,24 @@ impl Scenario {
         }
     }
 
-    /// Reads a text that `file_name` stands for in errors; its stem becomes the scenario's name.
+    /// Reads a text that `file_name` stands for in errors; its stem becomes the scenario's name. It has
+    /// no files but those that it carries.
     ///
     /// # Errors
     /// The text is not TOML.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, ScenarioErrors> {
+        Self::parse_with(text, file_name, Arc::new(NoFiles))
+    }
+
+    /// The same, with the files that it may name.
+    ///
+    /// # Errors
+    /// The text is not TOML.
+    pub fn parse_with(
+        text: &str,
+        file_name: &str,
+        files: Arc<dyn Files>,
+    ) -> Result<Self, ScenarioErrors> {
         let source = Source { name: file_name.to_owned(), text: Arc::from(text) };
         let root = match tree::parse_file(0, &source) {
             Ok(root) => root,
@@ -67,7 +85,8 @@ impl Scenario {
             }
         };
         let stem = Path::new(file_name).file_stem().map(|s| s.to_string_lossy().into_owned());
-        Ok(Self { name: stem.unwrap_or_else(|| file_name.to_owned()), sources: vec![source], root })
+        let name = stem.unwrap_or_else(|| file_name.to_owned());
+        Ok(Self { name, sources: vec![source], root, files })
     }
 
     /// The name: the embedded one, or the file's without its ending.
@@ -158,7 +177,7 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with the file and the overrides.
     pub fn expand(&self) -> Result<Plan, ScenarioErrors> {
-        plan::expand(&self.name, &self.root, &self.sources)
+        plan::expand(&self.name, &self.root, &self.sources, self.files.as_ref())
     }
 
     /// Makes `key=value` a source and looks for the key: the key without quotes, its place, and where

@@ -6,9 +6,10 @@
 
 use lowtide_tcp::Kind;
 use lowtide_tcp::switches::{self, Side};
+use lowtide_traffic::Cdf;
 use serde_json::{Map, Value, json};
 
-use crate::keys::{Fallback, Key, SWEEP, SWEEP_DOC, Section};
+use crate::keys::{Fallback, Key, More, SWEEP, SWEEP_DOC, Section};
 use crate::known::Known;
 use crate::settings::{SIDE_OF, SIDES};
 use crate::tables::ROOT;
@@ -50,7 +51,7 @@ fn section(section: &Section) -> Value {
     for child in section.children() {
         properties.insert(child.to_owned(), below(section, child));
     }
-    if section.switches {
+    if section.has_switches() {
         for (name, side) in SIDES.into_iter().zip(SIDE_OF) {
             properties.insert(name.to_owned(), side_table(side));
         }
@@ -71,6 +72,12 @@ fn below(parent: &Section, child: &str) -> Value {
     }
     let depth = parent.path.len();
     match parent.tables.iter().find(|s| s.path[depth] == child) {
+        Some(own) if own.more == More::Texts => json!({
+            "description": own.doc,
+            "type": "object",
+            "additionalProperties": { "type": "string" },
+        }),
+        Some(own) if own.more == More::List => json!({ "type": "array", "items": section(own) }),
         Some(own) if own.path.len() == depth + 1 => section(own),
         Some(named) => json!({
             "type": "object",
@@ -131,16 +138,25 @@ fn of_type(ty: Ty) -> Value {
     let quantity = || json!({ "type": "string", "pattern": QUANTITY });
     let quantity_or = |word: &str| json!({ "anyOf": [quantity(), { "const": word }] });
     match ty {
-        Ty::Text => json!({ "type": "string" }),
+        Ty::Text | Ty::File => json!({ "type": "string" }),
         Ty::Bool => json!({ "type": "boolean" }),
+        Ty::Distribution(measure) => json!({ "type": "string", "examples": Cdf::names(measure) }),
+        Ty::OrOff(kind) => json!({ "anyOf": [of_type(Ty::of(*kind)), { "const": "off" }] }),
         Ty::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Ty::CountOrRest { min, max } => json!({ "anyOf": [
+            { "type": "integer", "minimum": min, "maximum": max }, { "const": "rest" },
+        ] }),
+        Ty::Ratio => json!({ "type": ["string", "number"] }),
+        Ty::Buffer => {
+            json!({ "anyOf": [quantity(), { "enum": ["unlimited", "dynamic"] }] })
+        }
         Ty::Time { .. } | Ty::Size | Ty::Rate | Ty::Length => quantity(),
         Ty::TimeOrOff | Ty::RateOrOff => quantity_or("off"),
         Ty::SizeOrUnlimited | Ty::LengthOrUnlimited => quantity_or("unlimited"),
         Ty::Parts { .. } => json!({ "type": "string", "pattern": SHARE }),
         Ty::Name(names) => of_names(names),
         Ty::NameList(names) => one_or_many(&of_names(names)),
-        Ty::Hosts => one_or_many(&json!({ "type": "string" })),
+        Ty::Hosts | Ty::Words(_) => one_or_many(&json!({ "type": "string" })),
         Ty::Flows => one_or_many(&json!({ "type": ["string", "integer"], "minimum": 0 })),
     }
 }
@@ -153,7 +169,7 @@ fn one_or_many(item: &Value) -> Value {
 fn of_names(names: Names) -> Value {
     let list = Known::default().list(names);
     match names {
-        Names::Schemes | Names::Traffic | Names::Lines => {
+        Names::Schemes | Names::Traffic | Names::Classes => {
             json!({ "type": "string", "examples": list })
         }
         _ => json!({ "enum": list }),

@@ -1,7 +1,7 @@
 //! From what is said of a transport in several places to one configuration per host group.
 //!
 //! Precedence, the later wins: the profile (the group's, else that of its bundle, else that of
-//! `[transport]`) < `transport.scheme` < the tables of `[transport]` < the compared scheme < the
+//! `[transport]`) < the switches of the host profile < `transport.scheme` < the tables of `[transport]` < the compared scheme < the
 //! group's tables < switches that an override or a sweep sets. A group has one scheme: its own if it
 //! names one, so that it keeps it whatever is compared.
 
@@ -33,6 +33,11 @@ pub(crate) fn config(
         }
         None => Config::default(),
     };
+    let host = own.host_profile.or(general.host_profile);
+    for set in host.map_or(&[][..], |host| host.transport) {
+        switches::set_text(&mut config, set.switch, set.value)
+            .map_err(|e| (group.at, e.to_string()))?;
+    }
     if own.scheme.is_none() && compared.is_none() {
         apply_scheme(model, general.scheme.as_ref(), &mut config)?;
     }

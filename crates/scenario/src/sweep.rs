@@ -218,11 +218,15 @@ fn measure(node: &Node, target: Target, known: &Known) -> Result<(u64, Measure),
     match target {
         Target::Key(key) => {
             // The range itself may pass over values that the key refuses; they are refused then.
-            let ty = match key.ty {
-                Ty::Count { .. } => Ty::Count { min: 0, max: u64::MAX },
+            let bare = match key.ty {
+                Ty::OrOff(kind) => Ty::of(*kind),
+                ty => ty,
+            };
+            let ty = match bare {
+                Ty::Count { .. } | Ty::CountOrRest { .. } => Ty::Count { min: 0, max: u64::MAX },
                 Ty::Time { .. } | Ty::TimeOrOff => Ty::Time { positive: false },
                 Ty::Size | Ty::SizeOrUnlimited => Ty::Size,
-                Ty::Length | Ty::LengthOrUnlimited => Ty::Length,
+                Ty::Length | Ty::LengthOrUnlimited | Ty::Buffer => Ty::Length,
                 Ty::Rate => Ty::Rate,
                 other => return Err(no(other.describe(&|names| known.list(names)))),
             };

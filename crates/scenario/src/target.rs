@@ -3,7 +3,7 @@
 use lowtide_tcp::switches;
 
 use crate::error::suggest;
-use crate::keys::{Key, SWEEP, Section};
+use crate::keys::{Key, More, SWEEP, Section};
 use crate::known::Known;
 use crate::settings::{SIDE_OF, SIDES, check_switch_name};
 use crate::tables::ROOT;
@@ -47,7 +47,7 @@ fn follow(
         return Err((format!("`{path}` is a table"), help));
     };
     let last = depth + 1 == parts.len();
-    if section.switches
+    if section.has_switches()
         && let Some(i) = SIDES.iter().position(|s| s == part)
     {
         let name = parts[depth + 1..].join(".");
@@ -66,11 +66,18 @@ fn follow(
         ([], "hosts") => Some(&known.hosts),
         ([], "traffic") => Some(&known.traffic),
         ([], "pipe") => Some(&known.pipes),
+        ([], "failure") => Some(&known.failures),
+        (["switch"], "at") => Some(&known.switches),
+        (["switch"], "class") => Some(&known.classes),
         (["compare"], "bundles") => Some(&known.bundles),
         _ => None,
     };
     if let Some(names) = names {
         return follow_named(section, parts, depth + 1, names, known, path);
+    }
+    if let Some(deeper) = deeper.filter(|d| matches!(d.more, More::Texts | More::List)) {
+        let help = "write it in the file of the scenario".to_owned();
+        return Err((format!("`{}` cannot be set by a path", deeper.path.join(".")), Some(help)));
     }
     if let Some(deeper) = deeper {
         return follow(deeper, parts, depth + 1, known, path);
@@ -108,7 +115,7 @@ fn follow_named(
 fn names_in(section: &Section) -> Vec<String> {
     let mut names: Vec<String> = section.all_keys().iter().map(|k| k.name.to_owned()).collect();
     names.extend(section.children().into_iter().map(str::to_owned));
-    if section.switches {
+    if section.has_switches() {
         names.extend(SIDES.iter().map(|s| (*s).to_owned()));
     }
     names
@@ -124,6 +131,7 @@ mod tests {
             traffic: vec!["short".into()],
             bundles: vec!["mine".into()],
             pipes: vec!["forth".into()],
+            ..Known::default()
         }
     }
 

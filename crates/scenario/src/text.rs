@@ -21,6 +21,22 @@ impl Text {
     pub(crate) fn text(&mut self, key: &str, value: impl std::fmt::Display) {
         self.bare(key, toml::Value::String(value.to_string()));
     }
+    /// A text of many lines under a name that needs quotes.
+    pub(crate) fn long(&mut self, key: &str, text: &str) {
+        self.0.push_str(&toml::Value::String(key.to_owned()).to_string());
+        self.0.push_str(" = \"\"\"\n");
+        for c in text.chars() {
+            match c {
+                '\\' => self.0.push_str("\\\\"),
+                '"' => self.0.push_str("\\\""),
+                '\n' | '\t' => self.0.push(c),
+                // Writing to a string cannot fail.
+                c if c.is_control() => drop(write!(self.0, "\\u{:04X}", u32::from(c))),
+                c => self.0.push(c),
+            }
+        }
+        self.line("\"\"\"");
+    }
     /// A key that may be absent.
     pub(crate) fn some(&mut self, key: &str, value: Option<impl std::fmt::Display>) {
         if let Some(value) = value {

@@ -1,6 +1,9 @@
 //! What a key accepts, and how a written value becomes a typed one.
 
-use lowtide_net::Count;
+use lowtide_net::{Count, Ratio};
+use lowtide_traffic::Cdf;
+use lowtide_traffic::cdf::Measure;
+use lowtide_traffic::workload::ParamKind;
 use lowtide_units::{
     Bytes, Duration, ParseUnitError, Parts, Rate, parse_bytes, parse_duration, parse_packets,
     parse_parts, parse_rate,
@@ -18,6 +21,8 @@ pub(crate) enum Ty {
     Bool,
     /// A whole number in a closed range.
     Count { min: u64, max: u64 },
+    /// A whole number in a closed range, or `rest`.
+    CountOrRest { min: u64, max: u64 },
     /// A span of time, at most [`LONGEST`]; `positive` ones are not zero.
     Time { positive: bool },
     /// A span of time above zero, or `off`.
@@ -36,12 +41,24 @@ pub(crate) enum Ty {
     Length,
     /// Packets or bytes, or `unlimited`.
     LengthOrUnlimited,
+    /// Packets or bytes, `unlimited`, or `dynamic`.
+    Buffer,
+    /// An exact ratio above zero: `1/5`, `0.2` or `2`.
+    Ratio,
     /// One of a list of names.
     Name(Names),
     /// A list of names without repetition; one name may stand alone.
     NameList(Names),
+    /// Names that nothing restricts here, without repetition; the text says what of, with an example.
+    Words(&'static str),
     /// Hosts: `senders`, `senders.0`, `senders[0..2]`, or a list of these.
     Hosts,
+    /// A distribution by name, one value, or a file.
+    Distribution(Measure),
+    /// A file by its path from the scenario.
+    File,
+    /// As this, or `off`.
+    OrOff(&'static ParamKind),
     /// Flows by number, `7`, or by group, `short` and `short.2`; or a list of these.
     Flows,
 }
@@ -65,8 +82,12 @@ pub(crate) enum Names {
     Workloads,
     /// Traffic groups of this file.
     Traffic,
-    /// Lines of the network: host groups of this file, and the bottleneck.
-    Lines,
+    /// Switches that there are.
+    Switches,
+    /// Classes of this file.
+    Classes,
+    /// Profiles of hosts.
+    HostProfiles,
 }
 
 /// The longest time that a scenario may speak of.
@@ -86,7 +107,8 @@ pub(crate) enum Val {
     Rate(Rate),
     Parts(Parts),
     Length(Count),
-    /// `unlimited` or `off`.
+    Ratio(Ratio),
+    /// `unlimited`, `off`, `dynamic` or `rest`.
     Word(&'static str),
     Names(Vec<(String, At)>),
 }
@@ -117,6 +139,8 @@ impl std::fmt::Display for Val {
             Self::Time(t) => write!(f, "{t}"),
             Self::Size(b) => write!(f, "{b}"),
             Self::Length(count) => f.write_str(&show(*count)),
+            Self::Ratio(r) if r.den.get() == 1 => write!(f, "{}", r.num),
+            Self::Ratio(r) => write!(f, "{}/{}", r.num, r.den),
             Self::Rate(r) => write!(f, "{r}"),
             Self::Parts(p) => write!(f, "{p}"),
             Self::Word(w) => f.write_str(w),
@@ -136,6 +160,9 @@ impl Ty {
             Self::Bool => "`true` or `false`".into(),
             Self::Count { min, max } if max == MOST => format!("a whole number, {min} or more"),
             Self::Count { min, max } => format!("a whole number, {min} to {max}"),
+            Self::CountOrRest { min, max } => {
+                format!("a whole number, {min} to {max}, or `\"rest\"`")
+            }
             Self::Time { positive: true } => "a time above zero, `\"100 us\"`".into(),
             Self::Time { positive: false } => "a time, `\"100 us\"`".into(),
             Self::TimeOrOff => "a time above zero, `\"1 ms\"`, or `\"off\"`".into(),
@@ -148,6 +175,20 @@ impl Ty {
             Self::LengthOrUnlimited => {
                 "packets or bytes, `\"100 pkt\"` or `\"6 MB\"`, or `\"unlimited\"`".into()
             }
+            Self::Buffer => {
+                "packets or bytes, `\"100 pkt\"` or `\"6 MB\"`, or `\"unlimited\"`, or `\"dynamic\"`"
+                    .into()
+            }
+            Self::Ratio => "a ratio, `\"1/5\"`, `0.2` or `2`".into(),
+            Self::Words(what) => what.into(),
+            Self::Distribution(measure) => {
+                let value = if measure == Measure::Size { "\"20 kB\"" } else { "\"10 ms\"" };
+                let names: Vec<String> =
+                    Cdf::names(measure).iter().map(|n| format!("`\"{n}\"`")).collect();
+                format!("a distribution, one of {}; one value, `{value}`; or a file", names.join(", "))
+            }
+            Self::File => "a file, `\"flows.csv\"`".into(),
+            Self::OrOff(kind) => format!("{}, or `\"off\"`", Self::of(*kind).describe(known)),
             Self::Name(names) => format!("one of {}", quoted(names, known)),
             Self::NameList(names) => format!("a list of {}", quoted(names, known)),
             Self::Hosts => {
@@ -159,9 +200,25 @@ impl Ty {
         }
     }
 
+    /// What the parameter of a workload accepts.
+    pub(crate) const fn of(kind: ParamKind) -> Self {
+        match kind {
+            ParamKind::Count { min, max } => Self::Count { min, max },
+            ParamKind::Size => Self::Size,
+            ParamKind::SizeOrUnlimited => Self::SizeOrUnlimited,
+            ParamKind::Time => Self::Time { positive: false },
+            ParamKind::Rate => Self::Rate,
+            ParamKind::Choice(names) => Self::Name(Names::Fixed(names)),
+            ParamKind::Parts { min, max } => Self::Parts { min, max },
+            ParamKind::Distribution(measure) => Self::Distribution(measure),
+            ParamKind::File => Self::File,
+            ParamKind::Optional(kind) => Self::OrOff(kind),
+        }
+    }
+
     /// Whether a comma on the command line separates elements.
     pub(crate) const fn is_list(self) -> bool {
-        matches!(self, Self::NameList(_) | Self::Hosts | Self::Flows)
+        matches!(self, Self::NameList(_) | Self::Words(_) | Self::Hosts | Self::Flows)
     }
 
     /// Reads a value.
@@ -188,6 +245,14 @@ impl Ty {
                 Data::Text(_) => Err(refuse("this text has more than one line".into(), None)),
                 _ => Err(wrong_kind()),
             },
+            Self::Distribution(_) | Self::File if text.is_empty() || text.contains('\n') => {
+                Err(refuse(format!("this is not {}", self.describe(known)), None))
+            }
+            Self::Distribution(_) | Self::File => Ok(Val::Text(text)),
+            Self::OrOff(_) | Self::TimeOrOff | Self::RateOrOff if text == "off" => {
+                Ok(Val::Word("off"))
+            }
+            Self::OrOff(kind) => Self::of(*kind).read(node, known),
             Self::Bool => match text.as_str() {
                 "true" => Ok(Val::Bool(true)),
                 "false" => Ok(Val::Bool(false)),
@@ -201,12 +266,22 @@ impl Ty {
                 )),
                 Err(_) => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
             },
+            Self::CountOrRest { .. } if text == "rest" => Ok(Val::Word("rest")),
+            Self::CountOrRest { min, max } => match text.parse::<u64>() {
+                Ok(n) if (min..=max).contains(&n) => Ok(Val::Count(n)),
+                _ => Err(refuse(
+                    format!("`{text}` is not {}", self.describe(known)),
+                    (text == "0").then(|| "zero of these makes an empty experiment".into()),
+                )),
+            },
             Self::Time { positive } => time(node, &text, positive).map(Val::Time),
-            Self::TimeOrOff | Self::RateOrOff if text == "off" => Ok(Val::Word("off")),
             Self::TimeOrOff => time(node, &text, true).map(Val::Time),
-            Self::SizeOrUnlimited | Self::LengthOrUnlimited if text == "unlimited" => {
+            Self::SizeOrUnlimited | Self::LengthOrUnlimited | Self::Buffer
+                if text == "unlimited" =>
+            {
                 Ok(Val::Word("unlimited"))
             }
+            Self::Buffer if text == "dynamic" => Ok(Val::Word("dynamic")),
             Self::Size | Self::SizeOrUnlimited => match parse_bytes(&text) {
                 Ok(n) if n.as_u64() == 0 => {
                     Err(refuse("a size of zero makes no sense".into(), None))
@@ -222,11 +297,17 @@ impl Ty {
                 Ok(parts) => Err(refuse(format!("{parts} is not {}", self.describe(known)), None)),
                 Err(e) => Err(unit(node, &e)),
             },
-            Self::Length | Self::LengthOrUnlimited => length(node, &text).map(Val::Length),
+            Self::Length | Self::LengthOrUnlimited | Self::Buffer => {
+                length(node, &text).map(Val::Length)
+            }
+            Self::Ratio => match ratio(&text) {
+                Some(ratio) => Ok(Val::Ratio(ratio)),
+                None => Err(refuse(format!("`{text}` is not {}", self.describe(known)), None)),
+            },
             Self::Name(names) => {
                 name(node, &text, &known(names)).map(|name| Val::Text(name.to_owned()))
             }
-            Self::NameList(_) | Self::Hosts | Self::Flows => Err(wrong_kind()),
+            Self::NameList(_) | Self::Words(_) | Self::Hosts | Self::Flows => Err(wrong_kind()),
         }
     }
 
@@ -264,7 +345,7 @@ impl Ty {
 fn quoted(names: Names, known: &dyn Fn(Names) -> Vec<String>) -> String {
     match names {
         Names::Traffic => "the traffic groups".into(),
-        Names::Lines => "host groups, or `bottleneck`".into(),
+        Names::Classes => "the classes of `[switch.class]`".into(),
         _ => known(names).iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
     }
 }
@@ -274,7 +355,11 @@ fn name<'a>(node: &Node, text: &'a str, known: &[String]) -> Result<&'a str, Ref
         return Ok(text);
     }
     let list: Vec<&str> = known.iter().map(String::as_str).collect();
-    let message = format!("`{text}` is unknown here");
+    let message = if known.is_empty() {
+        format!("`{text}` is unknown here: there are none")
+    } else {
+        format!("`{text}` is unknown here")
+    };
     Err(Refused { message, help: suggest(text, &list), at: node.at })
 }
 
@@ -304,4 +389,48 @@ fn length(node: &Node, text: &str) -> Result<Count, Refused> {
         return Err(Refused { message, help: Some(help), at: node.at });
     }
     parse_bytes(text).map(Count::Bytes).map_err(|e| unit(node, &e))
+}
+
+/// An exact ratio above zero, in lowest terms.
+fn ratio(text: &str) -> Option<Ratio> {
+    let (num, den): (u64, u64) = if let Some((num, den)) = text.split_once('/') {
+        (num.trim().parse().ok()?, den.trim().parse().ok()?)
+    } else {
+        let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+        let digits = |c: char| c.is_ascii_digit();
+        if !whole.chars().chain(fraction.chars()).all(digits) || fraction.len() > 9 {
+            return None;
+        }
+        (format!("{whole}{fraction}").parse().ok()?, 10_u64.pow(fraction.len() as u32))
+    };
+    let common = gcd(num, den);
+    let part = |n: u64| u32::try_from(n.checked_div(common)?).ok();
+    Ratio::new(part(num)?, part(den)?).filter(|r| r.num > 0)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_exact_and_in_lowest_terms() {
+        for (text, shown) in
+            [("1/5", "1/5"), ("0.2", "1/5"), ("2", "2"), ("4 / 2", "2"), (".25", "1/4")]
+        {
+            assert_eq!(
+                ratio(text).map(|r| Val::Ratio(r).to_string()).as_deref(),
+                Some(shown),
+                "{text}"
+            );
+        }
+        for text in
+            ["0", "1/0", "0/0", "-1", "x", "", "1/2/3", "1e3", "99999999999", "0.0000000001"]
+        {
+            assert_eq!(ratio(text), None, "{text}");
+        }
+    }
 }

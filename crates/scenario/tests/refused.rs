@@ -3,7 +3,7 @@
 mod common;
 
 use common::{BASE, errors, refused};
-use lowtide_scenario::Scenario;
+use lowtide_scenario::{Scenario, TEMPLATES};
 
 #[test]
 fn the_base_is_right() {
@@ -117,7 +117,7 @@ fn unknown_names() {
     );
     refused("from = \"senders\"", "from = \"senders[1\"", "\"senders[1\"", &["senders[0..2]"]);
     refused("from = \"senders\"", "from = []", "[]", &["empty list of hosts"]);
-    refused("count = 2", "count = 2\nkind = \"incast\"", "\"incast\"", &["`incast` is unknown"]);
+    refused("count = 2", "count = 2\nkind = \"incats\"", "\"incats\"", &["`incats` is unknown"]);
     refused("[run]", "[compare]\nschemes = [\"sack\", \"x\"]\n[run]", "\"x\"", &["`x` is unknown"]);
     refused("[run]", "[compare]\nschemes = []\n[run]", "[]", &["empty comparison"]);
     refused("[run]", "[probes]\ngroups = [\"lung\"]\n[run]", "\"lung\"", &["`long`"]);
@@ -415,8 +415,7 @@ fn names_and_files_that_do_not_exist() {
 #[test]
 fn nothing_that_can_be_written_is_a_panic() {
     // Every cut and every line lost, doubled or torn of a file that uses everything.
-    let texts =
-        [include_str!("../templates/star.toml"), include_str!("../templates/dumbbell.toml")];
+    let texts = TEMPLATES.iter().map(|t| t.text);
     let mut tried = 0;
     let mut accepted = 0;
     let mut attempt = |text: &str| {

@@ -157,6 +157,7 @@ const PIPED: PortSpec = PortSpec {
     buffer: BufferSpec::Static(Count::Packets(20)),
     mark: MarkSpec::Step { k: Count::Packets(6), not_ect: NotEct::Ignore },
     count_in_service: false,
+    classes: None,
 };
 
 #[test]

@@ -43,3 +43,22 @@ pub struct Asker {
     /// Connections stay open from query to query, one per server; else each request has one of its own.
     pub standing: bool,
 }
+
+impl Asker {
+    /// How often it asks if all goes well.
+    pub fn queries(&self) -> u64 {
+        match &self.asks {
+            Asks::Closed { queries, .. } => u64::from(*queries),
+            Asks::At(times) => times.len() as u64,
+        }
+    }
+
+    /// How many connections it opens if all goes well.
+    pub fn connections(&self) -> u64 {
+        if self.standing {
+            self.servers.len() as u64
+        } else {
+            self.queries().saturating_mul(u64::from(self.fan_out))
+        }
+    }
+}

@@ -2,12 +2,11 @@
 //!
 //! Flow `i` goes from source `i mod S` to destination `i mod D` and starts `i` spacings after the
 //! start. Where that would send a host to itself the next destination is taken, so that a group of
-//! hosts can send among its own members; a pair of lists with nothing but one host is left out
-//! (the scenario refuses it before).
+//! hosts can send among its own members; a pair of lists with nothing but one host is refused.
 
 use lowtide_units::Instant;
 
-use crate::workload::{Args, Param, ParamKind};
+use crate::workload::{Args, Param, ParamKind, Refusal, Traffic};
 use crate::{Flow, Source};
 
 /// `count`.
@@ -43,18 +42,28 @@ pub(crate) const SPACING: Param = Param {
 };
 
 /// The flows, each with this source.
-pub(crate) fn deal(args: &Args, source: Source) -> Vec<Flow> {
+pub(crate) fn deal(args: &Args, source: Source) -> Result<Traffic, Refusal> {
     let (size, start, spacing) = (args.size("size"), args.time("start"), args.time("spacing"));
-    (0..args.count("count"))
-        .filter_map(|i| {
-            let src = nth(&args.sources, i)?;
-            let dst = nth(&args.destinations, i)
-                .filter(|dst| *dst != src)
-                .or_else(|| nth(&args.destinations, i + 1).filter(|dst| *dst != src))?;
-            let start = Instant::ZERO + start + spacing * i;
-            Some(Flow { group: args.group, src, dst, size, start, source })
-        })
-        .collect()
+    let flow = |i| {
+        let src = nth(&args.sources, i)?;
+        let dst = other(&args.destinations, i, src)?;
+        let start = Instant::ZERO + start + spacing * i;
+        Some(Flow { group: args.group, src, dst, size, start, source })
+    };
+    let flows = (0..args.count("count")).map(flow).collect::<Option<Vec<Flow>>>();
+    let flows = flows.ok_or_else(|| to_itself(args))?;
+    Ok(Traffic { flows, askers: Vec::new() })
+}
+
+/// What is wrong when the hosts leave nobody to send to.
+pub(crate) fn to_itself(args: &Args) -> Refusal {
+    let message = format!("[traffic.{}] sends from a host to itself", args.name);
+    Refusal::at("to", message, "name another host in `to`")
+}
+
+/// Element `i mod length`, or the next one where that is `host` itself.
+pub(crate) fn other(hosts: &[u32], i: u64, host: u32) -> Option<u32> {
+    [i, i + 1].into_iter().filter_map(|i| nth(hosts, i)).find(|other| *other != host)
 }
 
 /// Element `i mod length`.

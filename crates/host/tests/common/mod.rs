@@ -16,6 +16,7 @@ pub(crate) fn port(buffer: u64, k: u64) -> PortSpec {
         buffer: BufferSpec::Static(Count::Packets(buffer)),
         mark: MarkSpec::Step { k: Count::Packets(k), not_ect: NotEct::Ignore },
         count_in_service: false,
+        classes: None,
     }
 }
 

@@ -1,24 +1,38 @@
 //! Markers (AQM): what becomes of a packet that found room. One file per marker, found by name.
 //!
-//! A marker sees the queue that the packet found, as the port counts it, the packet's size and ECN
-//! codepoint, and when it will be on the line. It knows neither memory nor the order of service.
+//! A marker sees the queue of the packet, as the port counts it, the packet's size and ECN codepoint, and
+//! how long it waits. It knows neither memory nor the order of service. It decides when a packet arrives,
+//! or when the line begins to send it.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod codel;
 pub mod droptail;
 pub mod phantom;
+pub mod pi;
+pub mod red;
 pub mod step;
+pub mod step_dequeue;
 // lowtide:registry end
 
-use lowtide_units::Instant;
+use lowtide_sim::Seed;
+use lowtide_units::{Duration, Instant};
 use lowtide_wire::Ecn;
 
 use crate::line::Line;
 use crate::registry::Entry;
-use crate::{MarkSpec, Occupancy};
+use crate::{MarkSpec, NotEct, Occupancy, Signal};
 
 /// Every marker, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&droptail::ENTRY, &phantom::ENTRY, &step::ENTRY];
+pub static REGISTRY: &[&Entry] = &[
+    &codel::ENTRY,
+    &droptail::ENTRY,
+    &phantom::ENTRY,
+    &pi::ENTRY,
+    &red::ENTRY,
+    &step::ENTRY,
+    &step_dequeue::ENTRY,
+];
 // lowtide:registry list end
 
 /// The marker of that name.
@@ -37,6 +51,27 @@ pub enum Verdict {
     Drop,
 }
 
+impl NotEct {
+    /// What becomes of a packet of this codepoint that is to be marked.
+    pub const fn verdict(self, ecn: Ecn) -> Verdict {
+        match (ecn.is_capable(), self) {
+            (true, _) => Verdict::Mark,
+            (false, Self::Ignore) => Verdict::Forward,
+            (false, Self::Drop) => Verdict::Drop,
+        }
+    }
+}
+
+impl Signal {
+    /// What becomes of a packet of this codepoint that was chosen.
+    pub const fn verdict(self, ecn: Ecn) -> Verdict {
+        match self {
+            Self::Mark(not_ect) => not_ect.verdict(ecn),
+            Self::Drop => Verdict::Drop,
+        }
+    }
+}
+
 /// A packet that was admitted, as a marker sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arriving {
@@ -46,34 +81,72 @@ pub struct Arriving {
     pub size: u32,
     /// Its codepoint.
     pub ecn: Ecn,
-    /// When its first bit will be on the line.
+    /// When its first bit will be on the line, as far as is known.
     pub on_line: Instant,
+    /// How long there had been nothing of its queue to send when it came; zero if there was something.
+    pub idle: Duration,
 }
 
-/// A marker that decides when a packet arrives.
+/// A packet that the line begins to send, as a marker sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving {
+    /// The queue that it leaves behind. The packet itself counts if the port counts what is on the line.
+    pub left: Occupancy,
+    /// How long it was in the queue.
+    pub waited: Duration,
+    /// Its IP bytes.
+    pub size: u32,
+    /// Its codepoint.
+    pub ecn: Ecn,
+}
+
+/// A marker. It decides in one of the two places and forwards in the other.
 pub trait Aqm {
     /// A packet arrived at `now` and was admitted.
-    fn on_enqueue(&mut self, now: Instant, packet: &Arriving) -> Verdict;
+    fn on_enqueue(&mut self, _now: Instant, _packet: &Arriving) -> Verdict {
+        Verdict::Forward
+    }
+    /// The line is about to send a packet at `now`. One that is dropped is followed at once by the next.
+    fn on_dequeue(&mut self, _now: Instant, _packet: &Leaving) -> Verdict {
+        Verdict::Forward
+    }
+    /// What was dropped at dequeue was the last packet of the queue.
+    fn on_empty(&mut self) {}
+    /// Since the last change the queue was this, and it is until just before `until`.
+    fn pass(&mut self, _until: Instant, _queue: Occupancy) {}
 }
 
-/// Any registered marker. An enum, since this is on the path of every packet.
+/// Any registered marker. An enum, since this is on the path of every packet; those with state are boxed,
+/// since most ports have none.
 #[derive(Clone, Debug)]
 pub(crate) enum Marker {
     DropTail(droptail::DropTail),
     Step(step::Step),
-    /// Boxed: it is large, and most ports have another.
     Phantom(Box<phantom::Phantom>),
+    Red(Box<red::Red>),
+    StepDequeue(step_dequeue::StepDequeue),
+    CoDel(Box<codel::CoDel>),
+    Pi(Box<pi::Pi>),
 }
 
 impl Marker {
-    pub(crate) fn new(spec: &MarkSpec, line: &Line) -> Self {
+    pub(crate) fn new(spec: &MarkSpec, line: &Line, seed: Seed) -> Self {
         match *spec {
             MarkSpec::None => Self::DropTail(droptail::DropTail),
             MarkSpec::Step { k, not_ect } => Self::Step(step::Step::new(k, not_ect)),
+            MarkSpec::StepDequeue { k, not_ect } => {
+                Self::StepDequeue(step_dequeue::StepDequeue::new(k, not_ect))
+            }
             MarkSpec::Phantom { k, gamma, not_ect } => {
                 let (rate, overhead) = (line.rate(), line.overhead());
                 Self::Phantom(Box::new(phantom::Phantom::new(k, gamma, not_ect, rate, overhead)))
             }
+            MarkSpec::Red(spec) => {
+                let mean = u32::try_from(spec.mean_packet.as_u64()).unwrap_or(u32::MAX);
+                Self::Red(Box::new(red::Red::new(spec, line.serialization(mean), seed)))
+            }
+            MarkSpec::CoDel(spec) => Self::CoDel(Box::new(codel::CoDel::new(spec))),
+            MarkSpec::Pi(spec) => Self::Pi(Box::new(pi::Pi::new(spec, seed))),
         }
     }
 }
@@ -85,6 +158,26 @@ impl Aqm for Marker {
             Self::DropTail(m) => m.on_enqueue(now, packet),
             Self::Step(m) => m.on_enqueue(now, packet),
             Self::Phantom(m) => m.on_enqueue(now, packet),
+            Self::Red(m) => m.on_enqueue(now, packet),
+            Self::Pi(m) => m.on_enqueue(now, packet),
+            Self::StepDequeue(_) | Self::CoDel(_) => Verdict::Forward,
+        }
+    }
+    fn on_dequeue(&mut self, now: Instant, packet: &Leaving) -> Verdict {
+        match self {
+            Self::StepDequeue(m) => m.on_dequeue(now, packet),
+            Self::CoDel(m) => m.on_dequeue(now, packet),
+            _ => Verdict::Forward,
+        }
+    }
+    fn on_empty(&mut self) {
+        if let Self::CoDel(m) = self {
+            m.on_empty();
+        }
+    }
+    fn pass(&mut self, until: Instant, queue: Occupancy) {
+        if let Self::Pi(m) = self {
+            m.pass(until, queue);
         }
     }
 }

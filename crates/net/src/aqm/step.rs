@@ -48,21 +48,17 @@ impl Step {
 impl Aqm for Step {
     #[inline]
     fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
-        let above = match self.k {
-            Count::Packets(k) => u64::from(packet.found.packets) > k,
-            Count::Bytes(k) => packet.found.bytes > k.as_u64(),
-        };
-        match (above, packet.ecn.is_capable(), self.not_ect) {
-            (false, _, _) | (true, false, NotEct::Ignore) => Verdict::Forward,
-            (true, true, _) => Verdict::Mark,
-            (true, false, NotEct::Drop) => Verdict::Drop,
+        if packet.found.exceeds(self.k) {
+            self.not_ect.verdict(packet.ecn)
+        } else {
+            Verdict::Forward
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use lowtide_units::Bytes;
+    use lowtide_units::{Bytes, Duration};
     use lowtide_wire::Ecn;
 
     use super::*;
@@ -70,7 +66,8 @@ mod tests {
 
     fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> Verdict {
         let found = Occupancy { packets, bytes };
-        let packet = Arriving { found, size: 1_500, ecn, on_line: Instant::ZERO };
+        let packet =
+            Arriving { found, size: 1_500, ecn, on_line: Instant::ZERO, idle: Duration::ZERO };
         Step::new(k, not_ect).on_enqueue(Instant::ZERO, &packet)
     }
 

@@ -1,9 +1,10 @@
 //! Admission: whether there is memory for a packet. One file per rule, found by name.
 //!
-//! A rule sees the queue that the packet found, as the port counts it, and the packet's size. It
-//! knows nothing of ECN.
+//! A rule sees the queue that the packet found, as the port counts it, the packet's size and what memory
+//! there is. It knows nothing of ECN.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod dynamic;
 pub mod static_;
 pub mod unlimited;
 // lowtide:registry end
@@ -13,7 +14,7 @@ use crate::{BufferSpec, Occupancy};
 
 /// Every admission rule, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&static_::ENTRY, &unlimited::ENTRY];
+pub static REGISTRY: &[&Entry] = &[&dynamic::ENTRY, &static_::ENTRY, &unlimited::ENTRY];
 // lowtide:registry list end
 
 /// The rule of that name.
@@ -21,15 +22,29 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     REGISTRY.iter().copied().find(|e| e.name == name)
 }
 
+/// A packet that asks for memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// The queue that it found, as the port counts it.
+    pub found: Occupancy,
+    /// Its IP bytes.
+    pub size: u32,
+    /// What its queue holds in memory, the packet on the line included, in bytes.
+    pub held: u64,
+    /// What is free of the shared memory, in bytes; zero where none is shared.
+    pub free: u64,
+}
+
 /// Decides on admission.
 pub trait Buffer {
-    /// True if a packet of `size` IP bytes that found the queue `found` may enter.
-    fn admits(&self, found: Occupancy, size: u32) -> bool;
+    /// True if the packet may enter.
+    fn admits(&self, room: &Room) -> bool;
 }
 
 /// Any registered rule. An enum, since this is on the path of every packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Admission {
+    Dynamic(dynamic::Dynamic),
     Static(static_::Static),
     Unlimited(unlimited::Unlimited),
 }
@@ -38,6 +53,9 @@ impl Admission {
     pub(crate) fn new(spec: &BufferSpec) -> Self {
         match *spec {
             BufferSpec::Static(size) => Self::Static(static_::Static::new(size)),
+            BufferSpec::Dynamic { alpha, reserved } => {
+                Self::Dynamic(dynamic::Dynamic::new(alpha, reserved.as_u64()))
+            }
             BufferSpec::Unlimited => Self::Unlimited(unlimited::Unlimited),
         }
     }
@@ -45,10 +63,11 @@ impl Admission {
 
 impl Buffer for Admission {
     #[inline]
-    fn admits(&self, found: Occupancy, size: u32) -> bool {
+    fn admits(&self, room: &Room) -> bool {
         match self {
-            Self::Static(b) => b.admits(found, size),
-            Self::Unlimited(b) => b.admits(found, size),
+            Self::Dynamic(b) => b.admits(room),
+            Self::Static(b) => b.admits(room),
+            Self::Unlimited(b) => b.admits(room),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A fixed share for each port: a packet enters if the queue and itself fit.
 
-use super::Buffer;
+use super::{Buffer, Room};
+use crate::Count;
 use crate::registry::{Entry, Kind, Param};
-use crate::{Count, Occupancy};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
@@ -32,10 +32,10 @@ impl Static {
 
 impl Buffer for Static {
     #[inline]
-    fn admits(&self, found: Occupancy, size: u32) -> bool {
+    fn admits(&self, room: &Room) -> bool {
         match self.size {
-            Count::Packets(most) => u64::from(found.packets) < most,
-            Count::Bytes(most) => found.bytes + u64::from(size) <= most.as_u64(),
+            Count::Packets(most) => u64::from(room.found.packets) < most,
+            Count::Bytes(most) => room.found.bytes + u64::from(room.size) <= most.as_u64(),
         }
     }
 }
@@ -45,16 +45,20 @@ mod tests {
     use lowtide_units::Bytes;
 
     use super::*;
+    use crate::Occupancy;
 
     #[test]
     fn the_last_packet_fits_exactly() {
         let packets = Static::new(Count::Packets(3));
         let bytes = Static::new(Count::Bytes(Bytes::new(4_500)));
-        let found = |packets, bytes| Occupancy { packets, bytes };
-        assert!(packets.admits(found(2, u64::MAX), u32::MAX));
-        assert!(!packets.admits(found(3, 0), 1));
-        assert!(bytes.admits(found(u32::MAX, 3_000), 1_500));
-        assert!(!bytes.admits(found(0, 3_001), 1_500));
-        assert!(bytes.admits(found(0, 4_460), 40), "a small one still fits");
+        let room = |packets, bytes, size| {
+            let found = Occupancy { packets, bytes };
+            Room { found, size, held: 0, free: 0 }
+        };
+        assert!(packets.admits(&room(2, u64::MAX, u32::MAX)));
+        assert!(!packets.admits(&room(3, 0, 1)));
+        assert!(bytes.admits(&room(u32::MAX, 3_000, 1_500)));
+        assert!(!bytes.admits(&room(0, 3_001, 1_500)));
+        assert!(bytes.admits(&room(0, 4_460, 40)), "a small one still fits");
     }
 }

@@ -1,7 +1,6 @@
 //! Memory without end: nothing is lost. For hosts' own ports and closed-form tests.
 
-use super::Buffer;
-use crate::Occupancy;
+use super::{Buffer, Room};
 use crate::registry::Entry;
 
 /// Registration.
@@ -14,7 +13,7 @@ pub struct Unlimited;
 
 impl Buffer for Unlimited {
     #[inline]
-    fn admits(&self, _: Occupancy, _: u32) -> bool {
+    fn admits(&self, _: &Room) -> bool {
         true
     }
 }

@@ -80,10 +80,8 @@ pub struct Dumbbell {
 pub fn dumbbell(dumbbell: &Dumbbell) -> Blueprint {
     let left = dumbbell.left.iter().map(|host| (host, 0));
     let right = dumbbell.right.iter().map(|host| (host, 1));
-    let mut plan = Blueprint {
-        switches: vec!["switch0".to_string(), "switch1".to_string()],
-        ..Blueprint::default()
-    };
+    let mut plan =
+        Blueprint { switches: vec!["switch0".into(), "switch1".into()], ..Blueprint::default() };
     for (i, (host, switch)) in left.chain(right).enumerate() {
         plan.hosts.push(host.name.clone());
         plan.links.push(host.link(i, switch, dumbbell.framing, dumbbell.port));

@@ -1,12 +1,20 @@
 //! Topologies: from a few numbers to a [`crate::Blueprint`]. One file per topology, found by name.
 //!
-//! Hosts are numbered in the order in which they are given. Hosts' own ports are
-//! [`crate::PortSpec::NIC`]; the ports of switches are what the caller says.
+//! Hosts are numbered in the order in which they are given, or in a tree rack by rack. Link `i` is the one
+//! of host `i`, the host being end `a`; links between switches follow. Hosts' own ports are
+//! [`crate::PortSpec::NIC`]; the ports of switches are what the caller says. Ways are found, not written
+//! down, so none can run in a loop.
 
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod dumbbell;
+pub mod fat_tree;
+pub mod graph;
+pub mod leaf_spine;
+pub mod multi_hop;
 pub mod star;
+pub mod three_tier;
 // lowtide:registry end
+pub mod tree;
 
 use lowtide_units::{Duration, Rate};
 
@@ -15,7 +23,15 @@ use crate::{Framing, HostId, LinkSpec, NodeId, PortSpec};
 
 /// Every topology, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&dumbbell::ENTRY, &star::ENTRY];
+pub static REGISTRY: &[&Entry] = &[
+    &dumbbell::ENTRY,
+    &fat_tree::ENTRY,
+    &graph::ENTRY,
+    &leaf_spine::ENTRY,
+    &multi_hop::ENTRY,
+    &star::ENTRY,
+    &three_tier::ENTRY,
+];
 // lowtide:registry list end
 
 /// The topology of that name.

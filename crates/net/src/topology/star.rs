@@ -49,7 +49,8 @@ pub fn star(star: &Star) -> Blueprint {
     let link = |(i, host): (usize, &HostLine)| host.link(i, 0, star.framing, star.port);
     Blueprint {
         hosts: star.hosts.iter().map(|host| host.name.clone()).collect(),
-        switches: vec!["switch0".to_string()],
+        switches: vec!["switch0".into()],
         links: star.hosts.iter().enumerate().map(link).collect(),
+        ..Blueprint::default()
     }
 }

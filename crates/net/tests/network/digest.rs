@@ -10,6 +10,7 @@ const MARKING: PortSpec = PortSpec {
     buffer: BufferSpec::Static(Count::Packets(10)),
     mark: MarkSpec::Step { k: Count::Packets(5), not_ect: NotEct::Ignore },
     count_in_service: false,
+    classes: None,
 };
 
 fn sends() -> Vec<(Instant, Packet)> {

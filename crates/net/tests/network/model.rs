@@ -55,7 +55,7 @@ fn serve(
             found_at.push(found.0);
         }
         let full = match spec.buffer {
-            BufferSpec::Unlimited => false,
+            BufferSpec::Unlimited | BufferSpec::Dynamic { .. } => false,
             BufferSpec::Static(most) => above(most, (found.0 + 1, found.1 + size)),
         };
         if full {
@@ -123,6 +123,7 @@ fn spec() -> impl Strategy<Value = PortSpec> {
         buffer,
         mark,
         count_in_service,
+        classes: None,
     })
 }
 

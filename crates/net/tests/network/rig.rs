@@ -4,7 +4,7 @@ use lowtide_net::topology::HostLine;
 use lowtide_net::topology::star::{Star, star};
 use lowtide_net::{Blueprint, Delivery, Framing, HostId, Network, Packet, PortSpec, PortStats};
 use lowtide_sim::{Entity, Scheduler, Seed, Stop, World, run};
-use lowtide_units::{Duration, Instant, Rate};
+use lowtide_units::{Bytes, Duration, Instant, Rate};
 use lowtide_wire::{Ecn, Segment, SeqNum};
 
 const SEND_KIND: u8 = 1;
@@ -15,6 +15,8 @@ pub(crate) struct Rig {
     /// What `send` returned, by number of the send.
     pub(crate) left: Vec<Option<Instant>>,
     pub(crate) delivered: Vec<(Instant, HostId, Packet)>,
+    /// How many events it took.
+    pub(crate) events: u64,
 }
 
 impl World for Rig {
@@ -26,6 +28,8 @@ impl World for Rig {
             let left = self.net.send(now, &packet, sched);
             assert!(left.is_none() || left == foretold, "{left:?}, not {foretold:?}");
             self.left[index as usize] = left;
+        } else if entity.kind() == Network::LINK_KIND {
+            self.net.on_link_event(now, index);
         } else {
             assert_eq!(entity.kind(), Network::PORT_KIND);
             if let Some(Delivery { host, packet, came, .. }) =
@@ -45,13 +49,15 @@ impl Rig {
     /// Runs `net` with these sends until `until`, or until nothing is left to do.
     pub(crate) fn run(net: Network, sends: &[(Instant, Packet)], until: Instant) -> Self {
         let mut sched = Scheduler::new(Seed(1));
+        net.prime(&mut sched);
         for (&(at, _), i) in sends.iter().zip(0..) {
             sched.at(at, Entity::new(SEND_KIND, i));
         }
         let left = vec![None; sends.len()];
         let sends = sends.iter().map(|s| s.1).collect();
-        let mut rig = Self { net, sends, left, delivered: Vec::new() };
+        let mut rig = Self { net, sends, left, delivered: Vec::new(), events: 0 };
         let stop = run(&mut rig, &mut sched, until, &mut |_| false);
+        rig.events = sched.events();
         rig.net.finish(if stop == Stop::Idle { sched.now() } else { until });
         if stop == Stop::Idle {
             assert_eq!(rig.net.in_flight(), 0, "packets were lost without a trace");
@@ -64,6 +70,14 @@ impl Rig {
     }
     pub(crate) fn stats(&self, port: usize) -> PortStats {
         self.net.ports().nth(port).expect("port exists").stats
+    }
+    /// What the port of that name has seen.
+    pub(crate) fn port(&self, name: &str) -> PortStats {
+        self.net.ports().find(|p| p.name == name).expect("port exists").stats
+    }
+    /// Sequence numbers of what was delivered, in order.
+    pub(crate) fn seqs(&self) -> Vec<u32> {
+        self.delivered.iter().map(|d| d.2.segment.seq.raw()).collect()
     }
     /// Times of delivery.
     pub(crate) fn times(&self) -> Vec<u64> {
@@ -83,11 +97,23 @@ pub(crate) fn build(plan: &Blueprint) -> Network {
 /// An ECT(0) packet number `seq`.
 pub(crate) fn packet(src: u32, dst: u32, size: u32, seq: u32) -> Packet {
     let segment = Segment { seq: SeqNum::new(seq), ecn: Ecn::Ect0, ..Segment::default() };
-    Packet { segment, src: HostId(src), dst: HostId(dst), size, src_conn: seq, dst_conn: !seq }
+    Packet {
+        segment,
+        src: HostId(src),
+        dst: HostId(dst),
+        size,
+        src_conn: seq,
+        dst_conn: !seq,
+        class: 0,
+    }
 }
 
 pub(crate) fn ps(ps: u64) -> Instant {
     Instant::from_ps(ps)
+}
+
+pub(crate) fn us(us: u64) -> Instant {
+    Instant::ZERO + Duration::from_us(us)
 }
 
 pub(crate) fn host(name: &str, gbps: u64, delay: Duration) -> HostLine {
@@ -103,3 +129,13 @@ pub(crate) fn funnel(port: PortSpec) -> Blueprint {
 
 /// The bottleneck of a [`funnel`].
 pub(crate) const OUT: usize = 3;
+
+/// Host 0 at 8 Tbit/s to `receivers` hosts, 1 and up, at 8 Gbit/s, a nanosecond away, no framing. The port
+/// of the switch towards host `i` is `2 i + 1`; its ports share `memory` bytes.
+pub(crate) fn fan(receivers: u32, port: PortSpec, memory: Option<u64>) -> Blueprint {
+    let mut hosts = vec![host("fast", 8_000, Duration::ZERO)];
+    hosts.extend((0..receivers).map(|i| host(&format!("slow{i}"), 8, Duration::from_ns(1))));
+    let mut plan = star(&Star { hosts, framing: Framing::Ip, port });
+    plan.switches[0].memory = memory.map(Bytes::new);
+    plan
+}

@@ -17,8 +17,9 @@ fn switch(i: u32) -> NodeId {
 fn plan(hosts: u32, switches: u32, links: &[(NodeId, NodeId)]) -> Blueprint {
     Blueprint {
         hosts: (0..hosts).map(|i| format!("h{i}")).collect(),
-        switches: (0..switches).map(|i| format!("s{i}")).collect(),
+        switches: (0..switches).map(|i| format!("s{i}").into()).collect(),
         links: links.iter().map(|&(a, b)| link(a, b)).collect(),
+        ..Blueprint::default()
     }
 }
 

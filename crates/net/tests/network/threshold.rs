@@ -19,7 +19,8 @@ fn burst(ecn: impl Fn(u32) -> Ecn) -> Vec<(Instant, lowtide_net::Packet)> {
 
 fn marks(k: Count, count_in_service: bool) -> Vec<u32> {
     let mark = MarkSpec::Step { k, not_ect: NotEct::Ignore };
-    let plan = funnel(PortSpec { buffer: BufferSpec::Unlimited, mark, count_in_service });
+    let plan =
+        funnel(PortSpec { buffer: BufferSpec::Unlimited, mark, count_in_service, classes: None });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
     let marked = rig.marked();
     assert_eq!(rig.stats(OUT).marks, marked.len() as u64);
@@ -45,7 +46,7 @@ fn marks_begin_above_k() {
 /// How many of the burst get in, and the most bytes the queue then had.
 fn room(size: Count, count_in_service: bool) -> (usize, u64) {
     let buffer = BufferSpec::Static(size);
-    let plan = funnel(PortSpec { buffer, mark: MarkSpec::None, count_in_service });
+    let plan = funnel(PortSpec { buffer, mark: MarkSpec::None, count_in_service, classes: None });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ect0));
     let stats = rig.stats(OUT);
     assert_eq!(stats.drops + stats.packets, 20);
@@ -78,7 +79,7 @@ fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
     for not_ect in [NotEct::Ignore, NotEct::Drop] {
         let mark = MarkSpec::Step { k: Count::Packets(5), not_ect };
         let buffer = BufferSpec::Unlimited;
-        let plan = funnel(PortSpec { buffer, mark, count_in_service: true });
+        let plan = funnel(PortSpec { buffer, mark, count_in_service: true, classes: None });
         let rig = Rig::quiet(&plan, &sends);
         let stats = rig.stats(OUT);
         assert_eq!(rig.marked(), [6, 8, 10, 12, 14, 16, 18]);
@@ -92,7 +93,12 @@ fn packets_that_are_not_ecn_capable_pass_or_are_dropped() {
 #[test]
 fn ce_stays_and_counts_as_a_mark_here_too() {
     let mark = MarkSpec::Step { k: Count::Packets(17), not_ect: NotEct::Ignore };
-    let plan = funnel(PortSpec { buffer: BufferSpec::Unlimited, mark, count_in_service: true });
+    let plan = funnel(PortSpec {
+        buffer: BufferSpec::Unlimited,
+        mark,
+        count_in_service: true,
+        classes: None,
+    });
     let rig = Rig::quiet(&plan, &burst(|_| Ecn::Ce));
     assert_eq!(rig.marked().len(), 20);
     assert_eq!(rig.stats(OUT).marks, 2);
@@ -103,7 +109,7 @@ fn memory_comes_before_the_marker() {
     // Both would act from packet 6 on: what finds no memory is lost for want of it.
     let mark = MarkSpec::Step { k: Count::Packets(5), not_ect: NotEct::Drop };
     let buffer = BufferSpec::Static(Count::Packets(6));
-    let plan = funnel(PortSpec { buffer, mark, count_in_service: true });
+    let plan = funnel(PortSpec { buffer, mark, count_in_service: true, classes: None });
     for ecn in [Ecn::NotEct, Ecn::Ect0] {
         let rig = Rig::quiet(&plan, &burst(|_| ecn));
         let stats = rig.stats(OUT);

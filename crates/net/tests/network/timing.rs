@@ -108,6 +108,7 @@ fn two_hosts_on_one_cable() {
             Duration::from_ns(5),
             Framing::Ip,
         )],
+        ..Blueprint::default()
     };
     let sends = [(ps(0), packet(0, 1, 100, 0)), (ps(1), packet(1, 0, 100, 1))];
     let rig = Rig::quiet(&plan, &sends);

@@ -1,23 +1,49 @@
-//! What a port may hold: the key `buffer`, wherever it stands.
+//! What a queue may hold: the keys `buffer`, `alpha` and `reserved`, wherever they stand.
 
-use lowtide_net::BufferSpec;
+use lowtide_net::{BufferSpec, Ratio};
+use lowtide_units::Bytes;
 
 use crate::reader::Reader;
 use crate::text::Text;
-use crate::value::show;
+use crate::value::{Val, show};
 
-/// What `buffer` says.
-pub(super) fn read(r: &mut Reader<'_, '_, '_>) -> BufferSpec {
-    match r.length("buffer") {
-        Some(count) => BufferSpec::Static(count),
-        None => BufferSpec::Unlimited,
+/// The factor of a dynamic buffer where nothing else is said.
+const ALPHA: u32 = 1;
+
+/// What `buffer` says; what a dynamic one does not say is as in `base`.
+pub(super) fn read(r: &mut Reader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
+    match r.value("buffer") {
+        Some((Val::Length(count), _)) => BufferSpec::Static(count),
+        Some((Val::Word("dynamic"), _)) => dynamic(r, base),
+        _ => BufferSpec::Unlimited,
     }
 }
 
-/// Writes `buffer` out.
+/// A dynamic buffer: what is written of it, and else as in `base`.
+pub(super) fn dynamic(r: &mut Reader<'_, '_, '_>, base: BufferSpec) -> BufferSpec {
+    let (alpha, reserved) = match base {
+        BufferSpec::Dynamic { alpha, reserved } => (Some(alpha), reserved),
+        BufferSpec::Unlimited | BufferSpec::Static(_) => (Ratio::new(ALPHA, 1), Bytes::default()),
+    };
+    let alpha = match r.value("alpha") {
+        Some((Val::Ratio(alpha), _)) => Some(alpha),
+        _ => alpha,
+    };
+    let reserved = r.size("reserved").unwrap_or(reserved);
+    alpha.map_or(BufferSpec::Unlimited, |alpha| BufferSpec::Dynamic { alpha, reserved })
+}
+
+/// Writes these keys out.
 pub(super) fn write(out: &mut Text, buffer: &BufferSpec) {
     match buffer {
         BufferSpec::Unlimited => out.text("buffer", "unlimited"),
         BufferSpec::Static(count) => out.text("buffer", show(*count)),
+        BufferSpec::Dynamic { alpha, reserved } => {
+            out.text("buffer", "dynamic");
+            out.text("alpha", Val::Ratio(*alpha));
+            // A size is at least one byte: nothing is what is not written.
+            let some = Some(reserved).filter(|r| r.as_u64() > 0);
+            out.some("reserved", some);
+        }
     }
 }

@@ -5,7 +5,7 @@ use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION};
 use lowtide_units::{Duration, Parts};
 
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::reader::Reader;
 use crate::text::Text;
 use crate::value::{Names, Ty};
@@ -74,11 +74,14 @@ pub(super) static CLOCK: Section = Section {
         ),
     ],
     tables: &[],
-    switches: false,
+    more: More::Nothing,
 };
 
-/// Reads the clock of the group that `group` reads.
-pub(super) fn read(group: &mut Reader<'_, '_, '_>) -> ClockSpec {
+/// Reads the clock of the group that `group` reads; without the table it is `base`.
+pub(super) fn read(group: &mut Reader<'_, '_, '_>, base: ClockSpec) -> ClockSpec {
+    if !group.has(CLOCK.name()) {
+        return base;
+    }
     let mut r = group.below(&CLOCK);
     let place = match r.text("stamps").as_deref() {
         Some("driver") => Place::Driver,

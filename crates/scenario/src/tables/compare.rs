@@ -3,7 +3,7 @@
 use super::file::File;
 use super::transport;
 use crate::keys::Fallback::Unset;
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::model::{Bundle, Named};
 use crate::text::Text;
 use crate::value::{Names, Ty};
@@ -19,7 +19,7 @@ pub(crate) static COMPARE: Section = Section {
         "Names of schemes, or of bundles below.",
     )],
     tables: &[&BUNDLES],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// `[compare.bundles.NAME]`.
@@ -41,7 +41,7 @@ pub(crate) static BUNDLES: Section = Section {
         ),
     ],
     tables: &[],
-    switches: true,
+    more: More::Switches,
 };
 
 /// Reads what is compared.

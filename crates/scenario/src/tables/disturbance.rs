@@ -4,7 +4,7 @@ use lowtide_host::Disturbance;
 
 use super::file::File;
 use crate::keys::Fallback::Is;
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::text::Text;
 use crate::value::Ty;
 
@@ -34,7 +34,7 @@ pub(crate) static DISTURBANCE: Section = Section {
         key("ties", Ty::Bool, Is("true"), "The order of events at the same picosecond is drawn."),
     ],
     tables: &[],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// Reads it.

@@ -1,6 +1,7 @@
 //! What the tables of one file share while they are read.
 
 use crate::complaints::Complaints;
+use crate::files::Library;
 use crate::keys::{Key, Section};
 use crate::known::Known;
 use crate::reader::Reader;
@@ -10,6 +11,7 @@ use crate::tree::{At, Data, Node};
 pub(super) struct File<'a, 'c, 's> {
     pub(super) root: &'a Node,
     pub(super) known: &'a Known,
+    pub(super) library: &'a Library<'a>,
     pub(super) complaints: &'c mut Complaints<'s>,
 }
 
@@ -25,10 +27,19 @@ pub(super) struct NamedTable<'a> {
 impl<'a, 's> File<'a, '_, 's> {
     /// A reader of a table that has no names that people choose.
     pub(super) fn table(&mut self, section: &'static Section) -> Reader<'a, '_, 's> {
+        self.table_with(section, &[])
+    }
+
+    /// The same, with the keys `more` of its own.
+    pub(super) fn table_with(
+        &mut self,
+        section: &'static Section,
+        more: &[Key],
+    ) -> Reader<'a, '_, 's> {
         let at = self.place(section.path);
         let path = section.path.join(".");
         let table = self.root.get(section.path);
-        Reader::new(section, &[], table, at, &path, self.known, &mut *self.complaints)
+        Reader::new(section, more, table, at, &path, self.known, &mut *self.complaints)
     }
 
     /// A reader of one of the tables that [`File::groups`] finds; it has the keys `more` of its own.

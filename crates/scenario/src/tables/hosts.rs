@@ -5,25 +5,33 @@ use lowtide_tcp::Config;
 use super::file::File;
 use super::{clock, nic, transport};
 use crate::keys::Fallback::{Required, Unset};
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::known::BOTTLENECK;
-use crate::model::{HostGroup, TopologyKind};
+use crate::model::{HostGroup, Model, Stack, Topology, TopologyKind};
+use crate::network;
 use crate::range::HostRange;
+use crate::reader::Reader;
 use crate::settings;
 use crate::text::Text;
-use crate::value::{Names, Ty};
+use crate::tree::At;
+use crate::value::{Names, Ty, Val};
 
 /// `[hosts.NAME]`.
 pub(crate) static HOSTS: Section = Section {
     path: &["hosts", "*"],
     doc: "A group of equal hosts, numbered from zero. What is written here wins over `[transport]`.",
     keys: &[
-        key("count", Ty::Count { min: 1, max: 100_000 }, Required, "How many hosts."),
+        key(
+            "count",
+            Ty::CountOrRest { min: 1, max: 100_000 },
+            Required,
+            "How many hosts; `rest` is what a topology with a fixed number of hosts has left.",
+        ),
         key(
             "side",
-            Ty::Name(Names::Fixed(&["left", "right"])),
-            Unset("must be written for a dumbbell, and only there"),
-            "On which side of the bottleneck they are.",
+            Ty::Name(Names::Fixed(&["left", "right", "s1", "s2", "s3", "r1", "r2"])),
+            Unset("must be written for a dumbbell and for multi-hop, and only there"),
+            "Where they are: `left` or `right` of the bottleneck of a dumbbell; `s1`, `s2` before the first trunk of multi-hop, the others behind the second (DCTCP fig. 17).",
         ),
         key(
             "profile",
@@ -37,56 +45,75 @@ pub(crate) static HOSTS: Section = Section {
             Unset("as `transport.scheme`, or the compared one"),
             "A scheme that these hosts keep whatever is compared.",
         ),
+        key(
+            "host-profile",
+            Ty::Name(Names::HostProfiles),
+            Unset("as `transport.host-profile`"),
+            "What stands between TCP and the line, its clock, and the switches that belong to its hardware, where nothing else is said.",
+        ),
+        key(
+            "class",
+            Ty::Name(Names::Classes),
+            Unset("the last class, where there are any"),
+            "The queue that the packets of these hosts take at the switches.",
+        ),
     ],
     tables: &[&clock::CLOCK, &nic::NIC],
-    switches: true,
+    more: More::Switches,
 };
 
 /// Reads all groups and numbers their hosts.
-pub(super) fn read(file: &mut File<'_, '_, '_>, kind: TopologyKind) -> Vec<HostGroup> {
+pub(super) fn read(
+    file: &mut File<'_, '_, '_>,
+    topology: &Topology,
+    transport: &Stack,
+) -> Vec<HostGroup> {
     let mut out: Vec<HostGroup> = Vec::new();
+    let mut rest = None;
+    let classes = &file.known.classes;
     for named in file.groups(&HOSTS, "senders") {
         let piped = file.root.get(&["pipe"]).is_some();
-        if named.name == BOTTLENECK && kind == TopologyKind::Dumbbell && piped {
+        if named.name == BOTTLENECK && topology.kind == TopologyKind::Dumbbell && piped {
             let message =
                 format!("in `on` of a pipe `{BOTTLENECK}` is the line between the switches");
             let help = "give the group another name".to_owned();
             file.complaints.add(named.at, message, Some(help));
         }
         let mut r = file.reader(&HOSTS, &[], named);
-        let count = r.count("count") as u32;
-        let side = r.text("side");
-        match kind {
-            TopologyKind::Star if r.has("side") => {
-                let help = "take it out, or write `kind = \"dumbbell\"` in [topology]";
-                r.complain("side", "a star has no sides", Some(help.to_owned()));
+        let (count, at) = match r.value("count") {
+            Some((Val::Count(n), at)) => (n as u32, at),
+            Some((_, at)) => {
+                if rest.replace((out.len(), at)).is_some() {
+                    r.complain("count", "only one group can take the rest", None);
+                }
+                (0, at)
             }
-            TopologyKind::Dumbbell if !r.has("side") => {
-                let help = "write `side = \"left\"` or `side = \"right\"`".to_owned();
-                r.complain(
-                    "side",
-                    format!("[hosts.{}] does not say its side", named.name),
-                    Some(help),
-                );
-            }
-            _ => {}
-        }
-        let range = HostRange { first: 0, count };
-        let right = side.as_deref() == Some("right");
+            // A complaint stands already.
+            None => (1, r.at("count")),
+        };
+        let side = side(&mut r, named.name, topology.kind);
+        let stack = transport::stack(&mut r);
+        let profile = stack.host_profile.or(transport.host_profile);
+        let base = profile.map_or_else(Default::default, |p| (p.clock, p.nic));
+        let class = r.text("class").and_then(|name| classes.iter().position(|c| *c == name));
+        let class = class.unwrap_or(classes.len().saturating_sub(1)) as u8;
         out.push(HostGroup {
+            class,
             name: named.name.to_owned(),
             at: named.at,
-            range,
-            right,
-            stack: transport::stack(&mut r),
-            clock: clock::read(&mut r),
-            nic: nic::read(&mut r),
+            count_at: at,
+            range: HostRange { first: 0, count },
+            side,
+            stack,
+            clock: clock::read(&mut r, base.0),
+            nic: nic::read(&mut r, base.1),
         });
     }
-    // The left side of a dumbbell is numbered first, whatever the order of the file.
+    fill(file, topology, &mut out, rest);
+    // One side is numbered after the other, whatever the order of the file.
     let mut first = 0_u32;
-    for right in [false, true] {
-        for group in out.iter_mut().filter(|g| g.right == right) {
+    for side in 0..topology.kind.sides().len().max(1) {
+        for group in out.iter_mut().filter(|g| g.side == side) {
             group.range.first = first;
             first = group.range.end();
         }
@@ -94,15 +121,88 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, kind: TopologyKind) -> Vec<HostG
     out
 }
 
+/// Reads where the hosts of a group are.
+fn side(r: &mut Reader<'_, '_, '_>, name: &str, kind: TopologyKind) -> usize {
+    let side = r.text("side");
+    let sides = kind.sides();
+    let choice = || {
+        let sides: Vec<String> = sides.iter().map(|side| format!("`side = \"{side}\"`")).collect();
+        format!("write {}", sides.join(" or "))
+    };
+    if sides.is_empty() {
+        if r.has("side") {
+            let help = "take it out, or write `kind = \"dumbbell\"` in [topology]";
+            let what = if kind == TopologyKind::Star { "a star" } else { "this topology" };
+            r.complain("side", format!("{what} has no sides"), Some(help.to_owned()));
+        }
+        return 0;
+    }
+    if !r.has("side") {
+        r.complain("side", format!("[hosts.{name}] does not say its side"), Some(choice()));
+    }
+    let Some(side) = side else { return 0 };
+    let found = sides.iter().position(|s| *s == side);
+    found.unwrap_or_else(|| {
+        r.complain("side", format!("there is no `{side}` in this topology"), Some(choice()));
+        0
+    })
+}
+
+/// Gives the rest to the group that takes it, and compares with what the topology has.
+fn fill(
+    file: &mut File<'_, '_, '_>,
+    topology: &Topology,
+    groups: &mut [HostGroup],
+    rest: Option<(usize, At)>,
+) {
+    let said: u64 = groups.iter().map(|g| u64::from(g.range.count)).sum();
+    // The group has some hosts for the checks that follow, whatever is wrong.
+    if let Some(group) = rest.and_then(|(index, _)| groups.get_mut(index)) {
+        group.range.count = 1;
+    }
+    let Some(total) = network::host_count(topology) else {
+        if let Some((_, at)) = rest {
+            let help = "write how many hosts the group has".to_owned();
+            let message = format!("a {} has as many hosts as its groups say", topology.entry.name);
+            file.complaints.add(at, message, Some(help));
+        }
+        return;
+    };
+    // What is missing was complained of.
+    if !topology.is_complete() {
+        return;
+    }
+    let name = topology.entry.name;
+    if let Some((index, at)) = rest {
+        if let Some(left @ 1..=100_000) = total.checked_sub(said) {
+            groups[index].range.count = left as u32;
+        } else {
+            let message =
+                format!("this {name} has {total} hosts, of which the other groups take {said}");
+            let help = "make the others smaller, or the topology larger".to_owned();
+            file.complaints.add(at, message, Some(help));
+        }
+    } else if total != said
+        && let Some(last) = groups.last()
+    {
+        let message = format!("this {name} has {total} hosts, but the groups have {said}");
+        let help =
+            "write `count = \"rest\"` in one group, or change what [topology] counts".to_owned();
+        file.complaints.add(last.count_at, message, Some(help));
+    }
+}
+
 /// Writes one group out, with every switch of the configuration that its hosts run with.
-pub(super) fn write(out: &mut Text, group: &HostGroup, config: &Config, kind: TopologyKind) {
+pub(super) fn write(out: &mut Text, group: &HostGroup, config: &Config, model: &Model) {
     out.table(&format!("hosts.{}", group.name));
     out.bare("count", group.range.count);
-    if kind == TopologyKind::Dumbbell {
-        out.text("side", if group.right { "right" } else { "left" });
+    if let Some(side) = model.topology.kind.sides().get(group.side) {
+        out.text("side", side);
     }
     transport::write_named(out, "profile", group.stack.profile.as_ref());
     transport::write_named(out, "scheme", group.stack.scheme.as_ref());
+    let class = model.switch.classes.get(usize::from(group.class));
+    out.some("class", class.map(|class| &class.name));
     clock::write(out, &group.name, &group.clock);
     nic::write(out, &group.name, &group.nic);
     settings::write(out, &format!("hosts.{}", group.name), config);

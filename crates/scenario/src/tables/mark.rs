@@ -1,7 +1,8 @@
 //! A marker (AQM): the tables `mark`, wherever they stand.
 
 use lowtide_net::aqm::phantom::GAMMA;
-use lowtide_net::{Count, MarkSpec, NotEct};
+use lowtide_net::{CoDelSpec, Count, MarkSpec, NotEct, PiSpec, RedSpec, Signal};
+use lowtide_units::{Bytes, Duration, Parts};
 
 use crate::keys::Fallback::{Is, Unset};
 use crate::keys::{Key, SHARE, key};
@@ -16,19 +17,19 @@ pub(super) static KEYS: &[Key] = &[
         "kind",
         Ty::Name(Names::Markers),
         Is("droptail"),
-        "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `phantom`: by a virtual queue slower than the line (HULL); `droptail`: none.",
+        "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `step-dequeue`: one that leaves more than `k` behind; `phantom`: by a virtual queue slower than the line (HULL); `red`: at random, by an average; `codel`: after too long a wait (RFC 8289); `pi`: at random, steered to a length; `droptail`: none.",
     ),
     key(
         "k",
         Ty::Length,
-        Unset("must be written for a marker"),
+        Unset("must be written for a step and for `phantom`"),
         "The threshold K; for `phantom` in bytes, framing counted.",
     ),
     key(
         "not-ect",
         Ty::Name(Names::Fixed(&["ignore", "drop"])),
         Is("ignore"),
-        "What happens above K to a packet that is not ECN-capable (RFC 8257 §5 warns of `drop`).",
+        "What happens to a packet that would be marked and is not ECN-capable (RFC 8257 §5 warns of `drop`).",
     ),
     key(
         "gamma",
@@ -36,57 +37,290 @@ pub(super) static KEYS: &[Key] = &[
         Unset("`95 %`"),
         "The rate of a phantom queue, as a share of that of the line.",
     ),
+    key(
+        "min",
+        Ty::Length,
+        Unset("must be written for `red`"),
+        "`red`: below this average nothing is marked.",
+    ),
+    key(
+        "max",
+        Ty::Length,
+        Unset("must be written for `red`"),
+        "`red`: from this average on everything is, unless `gentle`.",
+    ),
+    key("max-p", SHARE, Unset("`10 %`"), "`red`: the probability just below `max`."),
+    key(
+        "weight",
+        Ty::Count { min: 0, max: 24 },
+        Unset("`9`"),
+        "`red`: the average takes in 2^-`weight` of each new length.",
+    ),
+    key(
+        "gentle",
+        Ty::Bool,
+        Unset("`false`"),
+        "`red`: from `max` to twice `max` the probability grows to one instead of jumping there.",
+    ),
+    key(
+        "mean-packet",
+        Ty::Size,
+        Unset("`1500 B`"),
+        "`red`: a typical packet, by which the average decays while the line is idle.",
+    ),
+    key(
+        "target",
+        Ty::Time { positive: false },
+        Unset("`5 ms`"),
+        "`codel`: the time in the queue that is acceptable.",
+    ),
+    key(
+        "interval",
+        Ty::Time { positive: true },
+        Unset("`100 ms`"),
+        "`codel`: how long it may be exceeded; about the longest usual round trip.",
+    ),
+    key(
+        "a",
+        SHARE,
+        Unset("`18220 ppb`"),
+        "`pi`: what the error of now adds to the probability, per packet.",
+    ),
+    key(
+        "b",
+        SHARE,
+        Unset("`18160 ppb`"),
+        "`pi`: what the error of a period ago takes off, per packet; below `a`.",
+    ),
+    key(
+        "q-ref",
+        Ty::Count { min: 1, max: 1_000_000 },
+        Unset("must be written for `pi`"),
+        "`pi`: the length that the queue is to have, in packets.",
+    ),
+    key(
+        "period",
+        Ty::Time { positive: true },
+        Unset("`6250 us`"),
+        "`pi`: the time between two updates.",
+    ),
+    key(
+        "signal",
+        Ty::Name(Names::Fixed(&["mark", "drop"])),
+        Unset("`mark`"),
+        "`red`, `codel`, `pi`: what is done to the packets that are chosen.",
+    ),
+];
+
+/// Which keys each marker has.
+static OF: [(&str, &[&str]); 6] = [
+    ("step", &["k", "not-ect"]),
+    ("step-dequeue", &["k", "not-ect"]),
+    ("phantom", &["k", "gamma", "not-ect"]),
+    ("red", &["min", "max", "max-p", "weight", "gentle", "mean-packet", "signal", "not-ect"]),
+    ("codel", &["target", "interval", "signal", "not-ect"]),
+    ("pi", &["a", "b", "q-ref", "period", "signal", "not-ect"]),
 ];
 
 /// Reads the table of a marker; also where its threshold is written.
 pub(super) fn read(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
     let kind = r.text("kind").unwrap_or_default();
-    let (k, gamma) = (r.length("k"), r.parts("gamma").unwrap_or(GAMMA));
-    let drop = r.text("not-ect").as_deref() == Some("drop");
-    let not_ect = if drop { NotEct::Drop } else { NotEct::Ignore };
-    let marks = matches!(kind.as_str(), "step" | "phantom");
-    if marks && !r.has("k") {
+    foreign(r, &kind);
+    let mark = match kind.as_str() {
+        "step" | "step-dequeue" | "phantom" => step(r, &kind),
+        "red" => red(r),
+        "codel" => MarkSpec::CoDel(CoDelSpec {
+            target: r.time("target").unwrap_or(Duration::from_ms(5)),
+            interval: r.time("interval").unwrap_or(Duration::from_ms(100)),
+            signal: signal(r),
+        }),
+        "pi" => pi(r),
+        _ => MarkSpec::None,
+    };
+    let threshold = ["k", "max", "q-ref", "target"].into_iter().find(|key| r.has(key));
+    (mark, r.at(threshold.unwrap_or("kind")))
+}
+
+/// Complains of keys that another marker has.
+fn foreign(r: &mut Reader<'_, '_, '_>, kind: &str) {
+    let own = OF.iter().find(|(name, _)| *name == kind).map_or(&[][..], |(_, keys)| keys);
+    for key in KEYS.iter().map(|key| key.name).filter(|name| *name != "kind" && !own.contains(name))
+    {
+        if !r.has(key) {
+            continue;
+        }
+        let kinds: Vec<&str> =
+            OF.iter().filter(|(_, keys)| keys.contains(&key)).map(|(name, _)| *name).collect();
+        let (message, help) = match (kinds.as_slice(), own.is_empty()) {
+            (["phantom"], _) => (
+                format!("`{key}` belongs to a phantom queue"),
+                "write `kind = \"phantom\"`, or take it out".to_owned(),
+            ),
+            ([one], _) => (
+                format!("`{key}` belongs to `{one}`"),
+                format!("write `kind = \"{one}\"`, or take it out"),
+            ),
+            (_, true) => (
+                format!("`{key}` has no effect without a marker"),
+                format!("write `kind = \"{}\"` beside it, or take it out", kinds[0]),
+            ),
+            _ => (
+                format!("`{key}` has no effect on `{kind}`"),
+                format!("it belongs to {}; take it out", kinds.join(", ")),
+            ),
+        };
+        r.complain(key, message, Some(help));
+    }
+}
+
+fn not_ect(r: &mut Reader<'_, '_, '_>) -> NotEct {
+    if r.text("not-ect").as_deref() == Some("drop") { NotEct::Drop } else { NotEct::Ignore }
+}
+
+fn signal(r: &mut Reader<'_, '_, '_>) -> Signal {
+    if r.text("signal").as_deref() != Some("drop") {
+        return Signal::Mark(not_ect(r));
+    }
+    if r.has("not-ect") {
+        let help = "take it out, or write `signal = \"mark\"`".to_owned();
+        r.complain(
+            "not-ect",
+            "`not-ect` has no effect where every chosen packet is dropped",
+            Some(help),
+        );
+    }
+    Signal::Drop
+}
+
+fn step(r: &mut Reader<'_, '_, '_>, kind: &str) -> MarkSpec {
+    if !r.has("k") {
         let help = "write `k = \"20 pkt\"` or `k = \"30 kB\"`".to_owned();
         r.complain("kind", format!("a `{kind}` marker needs its threshold `k`"), Some(help));
     }
-    for name in ["k", "not-ect"] {
-        if !marks && r.has(name) {
-            let help = "write `kind = \"step\"` beside it, or take it out".to_owned();
-            r.complain(name, format!("`{name}` has no effect without a marker"), Some(help));
-        }
-    }
-    if kind != "phantom" && r.has("gamma") {
-        let help = "write `kind = \"phantom\"`, or take it out".to_owned();
-        r.complain("gamma", "`gamma` belongs to a phantom queue", Some(help));
-    }
-    let mark = match (kind.as_str(), k) {
+    let (k, not_ect) = (r.length("k"), not_ect(r));
+    let gamma = r.parts("gamma").unwrap_or(GAMMA);
+    match (kind, k) {
+        (_, None) => MarkSpec::None,
         ("step", Some(k)) => MarkSpec::Step { k, not_ect },
-        ("phantom", Some(Count::Bytes(k))) => MarkSpec::Phantom { k, gamma, not_ect },
-        ("phantom", Some(Count::Packets(_))) => {
+        ("step-dequeue", Some(k)) => MarkSpec::StepDequeue { k, not_ect },
+        (_, Some(Count::Bytes(k))) => MarkSpec::Phantom { k, gamma, not_ect },
+        (_, Some(Count::Packets(_))) => {
             let help = "write it in bytes: `k = \"3 kB\"`".to_owned();
             r.complain("k", "a phantom queue has no packets to count", Some(help));
             MarkSpec::None
         }
-        _ => MarkSpec::None,
-    };
-    (mark, r.at("k"))
+    }
 }
+
+fn red(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
+    for name in ["min", "max"] {
+        if !r.has(name) {
+            let help = "write both, as `min = \"50 pkt\"` and `max = \"150 pkt\"`".to_owned();
+            r.complain("kind", format!("a `red` marker needs its threshold `{name}`"), Some(help));
+        }
+    }
+    let (Some(min), Some(max)) = (r.length("min"), r.length("max")) else { return MarkSpec::None };
+    let ordered = match (min, max) {
+        (Count::Packets(min), Count::Packets(max)) => Some(min < max),
+        (Count::Bytes(min), Count::Bytes(max)) => Some(min < max),
+        _ => None,
+    };
+    if ordered != Some(true) {
+        let (message, help) = if ordered.is_none() {
+            ("`max` is not in the unit of `min`".to_owned(), "write both in one unit")
+        } else {
+            let message = format!("`max` of {} is not above `min` of {}", show(max), show(min));
+            (message, "raise `max`, or lower `min`")
+        };
+        r.complain("max", message, Some(help.to_owned()));
+    }
+    let max_p = r.parts("max-p").unwrap_or(Parts::from_percent(10));
+    if max_p <= Parts::ZERO {
+        let help = "give a share above 0 %, as `max-p = \"10 %\"`".to_owned();
+        r.complain("max-p", "with this probability nothing is marked below `max`", Some(help));
+    }
+    let weight = if r.has("weight") { r.count("weight") as u8 } else { 9 };
+    let gentle = r.has("gentle") && r.bool("gentle");
+    let mean_packet = r.size("mean-packet").unwrap_or(Bytes::new(1_500));
+    MarkSpec::Red(RedSpec { min, max, max_p, weight, gentle, mean_packet, signal: signal(r) })
+}
+
+fn pi(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
+    if !r.has("q-ref") {
+        let help =
+            "write the length that the queue is to have, in packets: `q-ref = 20`".to_owned();
+        r.complain("kind", "a `pi` marker needs its `q-ref`", Some(help));
+    }
+    let (a, b) = (r.parts("a").unwrap_or(GAINS.0), r.parts("b").unwrap_or(GAINS.1));
+    if b >= a {
+        let help = format!("the authors have {} and {}", GAINS.0, GAINS.1);
+        r.complain(
+            "b",
+            format!("gains of {a} and {b} do not settle: `a` is above `b`"),
+            Some(help),
+        );
+    }
+    let period = r.time("period").unwrap_or(Duration::from_us(6_250));
+    MarkSpec::Pi(PiSpec { a, b, q_ref: r.count("q-ref"), period, signal: signal(r) })
+}
+
+/// `a` and `b` of Hollot et al.
+const GAINS: (Parts, Parts) = (Parts::from_ppb(18_220), Parts::from_ppb(18_160));
 
 /// Writes the keys of a marker out.
 pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
-    let drop = |not_ect| if not_ect == NotEct::Drop { "drop" } else { "ignore" };
+    let chosen = |out: &mut Text, signal: Signal| match signal {
+        Signal::Drop => out.text("signal", "drop"),
+        Signal::Mark(not_ect) => {
+            out.text("signal", "mark");
+            write_not_ect(out, not_ect);
+        }
+    };
     match *mark {
         MarkSpec::None => out.text("kind", "droptail"),
         MarkSpec::Step { k, not_ect } => {
             out.text("kind", "step");
             out.text("k", show(k));
-            out.text("not-ect", drop(not_ect));
+            write_not_ect(out, not_ect);
+        }
+        MarkSpec::StepDequeue { k, not_ect } => {
+            out.text("kind", "step-dequeue");
+            out.text("k", show(k));
+            write_not_ect(out, not_ect);
         }
         MarkSpec::Phantom { k, gamma, not_ect } => {
             out.text("kind", "phantom");
             out.text("k", k);
             out.text("gamma", gamma);
-            out.text("not-ect", drop(not_ect));
+            write_not_ect(out, not_ect);
+        }
+        MarkSpec::Red(red) => {
+            out.text("kind", "red");
+            out.text("min", show(red.min));
+            out.text("max", show(red.max));
+            out.text("max-p", red.max_p);
+            out.bare("weight", red.weight);
+            out.bare("gentle", red.gentle);
+            out.text("mean-packet", red.mean_packet);
+            chosen(out, red.signal);
+        }
+        MarkSpec::CoDel(codel) => {
+            out.text("kind", "codel");
+            out.text("target", codel.target);
+            out.text("interval", codel.interval);
+            chosen(out, codel.signal);
+        }
+        MarkSpec::Pi(pi) => {
+            out.text("kind", "pi");
+            out.text("a", pi.a);
+            out.text("b", pi.b);
+            out.bare("q-ref", pi.q_ref);
+            out.text("period", pi.period);
+            chosen(out, pi.signal);
         }
     }
+}
+
+fn write_not_ect(out: &mut Text, not_ect: NotEct) {
+    out.text("not-ect", if not_ect == NotEct::Drop { "drop" } else { "ignore" });
 }

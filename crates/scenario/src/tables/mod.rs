@@ -5,15 +5,20 @@
 //! lines here: its place in [`ROOT`], in [`read`] and in [`write`]. Nothing else lists tables.
 
 mod buffer;
+mod class;
 mod clock;
 mod compare;
 mod disturbance;
 mod file;
+mod files;
+mod graph;
 mod hosts;
 mod mark;
 mod nic;
+mod param;
 mod pipe;
 mod probes;
+mod routing;
 mod run;
 mod switch;
 mod topology;
@@ -23,8 +28,9 @@ mod transport;
 use lowtide_tcp::Config;
 
 use crate::complaints::Complaints;
+use crate::files::Library;
 use crate::keys::Fallback::{Required, Unset};
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::known::Known;
 use crate::model::Model;
 use crate::text::Text;
@@ -44,6 +50,8 @@ pub(crate) static ROOT: Section = Section {
     tables: &[
         &run::RUN,
         &topology::TOPOLOGY,
+        &routing::ROUTING,
+        &routing::FAILURE,
         &switch::SWITCH,
         &pipe::PIPE,
         &transport::TRANSPORT,
@@ -52,8 +60,9 @@ pub(crate) static ROOT: Section = Section {
         &disturbance::DISTURBANCE,
         &probes::PROBES,
         &compare::COMPARE,
+        &files::TABLE,
     ],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// Every table, each before those that stand in it.
@@ -69,15 +78,23 @@ pub(crate) fn sections() -> Vec<&'static Section> {
 
 /// Reads a whole tree. All complaints are found in one go: what is wrong has something in its place, so
 /// that later tables and checks find more. `None` when there are any.
-pub(crate) fn read(root: &Node, known: &Known, complaints: &mut Complaints<'_>) -> Option<Model> {
-    let file = &mut File { root, known, complaints };
+pub(crate) fn read(
+    root: &Node,
+    known: &Known,
+    library: &Library<'_>,
+    complaints: &mut Complaints<'_>,
+) -> Option<Model> {
+    let file = &mut File { root, known, library, complaints };
+    files::read(file);
     let (title, description) = head(file);
     let run = run::read(file);
     let topology = topology::read(file);
+    let routing = routing::read(file, topology.kind);
+    let failures = routing::failures(file);
     let switch = switch::read(file);
-    let pipes = pipe::read(file, topology.kind);
+    let pipes = pipe::read(file);
     let transport = transport::read(file);
-    let hosts = hosts::read(file, topology.kind);
+    let hosts = hosts::read(file, &topology, &transport);
     let traffic = traffic::read(file, &hosts);
     let disturbance = disturbance::read(file);
     let probes = probes::read(file);
@@ -88,6 +105,8 @@ pub(crate) fn read(root: &Node, known: &Known, complaints: &mut Complaints<'_>) 
         description,
         run,
         topology,
+        routing,
+        failures,
         switch,
         pipes,
         transport,
@@ -117,12 +136,14 @@ pub(crate) fn write_head(out: &mut Text, model: &Model) {
 pub(crate) fn write(out: &mut Text, model: &Model, configs: &[Config], scheme: &str, seed: u64) {
     run::write(out, &model.run, seed);
     topology::write(out, &model.topology);
-    switch::write(out, &model.switch.port);
+    routing::write(out, model.routing);
+    model.failures.iter().for_each(|outage| routing::write_failure(out, outage));
+    switch::write(out, &model.switch);
     model.pipes.iter().for_each(|pipe| pipe::write(out, pipe));
     let compared = !model.compare.is_empty() || model.transport.scheme.is_some();
     transport::write(out, &model.transport, compared.then_some(scheme));
     for (group, config) in model.hosts.iter().zip(configs) {
-        hosts::write(out, group, config, model.topology.kind);
+        hosts::write(out, group, config, model);
     }
     // A bundle that gives this run its name stays known.
     let used = |name: &str| {
@@ -133,6 +154,7 @@ pub(crate) fn write(out: &mut Text, model: &Model, configs: &[Config], scheme: &
     model.traffic.iter().for_each(|group| traffic::write(out, group, model));
     disturbance::write(out, &model.disturbance);
     probes::write(out, &model.probes, &model.traffic);
+    files::write(out, &model.traffic);
 }
 
 #[cfg(test)]
@@ -189,7 +211,7 @@ mod tests {
 
     #[test]
     fn tables_within_tables_are_found() {
-        assert_eq!(switch::SWITCH.children(), ["mark"]);
+        assert_eq!(switch::SWITCH.children(), ["mark", "class", "at"]);
         assert_eq!(compare::COMPARE.children(), ["bundles"]);
         assert!(ROOT.children().contains(&"sweep"));
     }

@@ -1,18 +1,19 @@
 //! `[hosts.NAME.nic]`: what stands between TCP and the line.
 
-use lowtide_host::{AggregationSpec, BucketSpec, NicSpec};
+use lowtide_host::{AggregationSpec, BucketSpec, NicSpec, StackDelay, StackJitter, StackSpec};
+use lowtide_traffic::workload::ParamKind;
 use lowtide_units::{Bytes, Duration};
 
 use crate::keys::Fallback::Is;
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::reader::Reader;
 use crate::text::Text;
-use crate::value::Ty;
+use crate::value::{Names, Ty};
 
 /// `[hosts.NAME.nic]`.
 pub(super) static NIC: Section = Section {
     path: &["hosts", "*", "nic"],
-    doc: "What stands between TCP and the line. All of it is off by default. Segmentation offload is the switch `tso-segments` of the sender.",
+    doc: "What stands between TCP and the line. Without a host profile all of it is off. Segmentation offload is the switch `tso-segments` of the sender.",
     keys: &[
         key(
             "bucket-rate",
@@ -40,9 +41,9 @@ pub(super) static NIC: Section = Section {
         ),
         key(
             "aggregate",
-            Ty::TimeOrOff,
+            Ty::OrOff(&ParamKind::Time),
             Is("off"),
-            "Receive aggregation (LRO, GRO): how long a segment waits for those that continue it.",
+            "Receive aggregation (LRO, GRO): how long a segment waits for those that continue it; `0 s` joins what one interrupt brings.",
         ),
         key(
             "aggregate-size",
@@ -50,9 +51,39 @@ pub(super) static NIC: Section = Section {
             Is("64 kB"),
             "The most payload of an aggregate; at most 65000 B.",
         ),
+        key(
+            "send-delay",
+            Ty::Time { positive: false },
+            Is("0 s"),
+            "The stack's delay on the way out, between TCP and burst control.",
+        ),
+        key(
+            "send-jitter",
+            Ty::Time { positive: false },
+            Is("0 s"),
+            "What comes on top, at random; order is kept.",
+        ),
+        key(
+            "receive-delay",
+            Ty::Time { positive: false },
+            Is("0 s"),
+            "The stack's delay on the way in, between the interrupt and receive aggregation.",
+        ),
+        key(
+            "receive-jitter",
+            Ty::Time { positive: false },
+            Is("0 s"),
+            "What comes on top, at random; order is kept.",
+        ),
+        key(
+            "jitter",
+            Ty::Name(Names::Fixed(&["uniform", "exponential"])),
+            Is("exponential"),
+            "How `send-jitter` and `receive-jitter` are drawn: `uniform` up to them, `exponential` with them as the mean.",
+        ),
     ],
     tables: &[],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// What is written out where there is no bucket, and where nothing is aggregated: the defaults.
@@ -62,29 +93,67 @@ const DEFAULT_AGGREGATE: Bytes = Bytes::new(64_000);
 /// The most payload of an aggregate: an IP packet has 65535 B, and headers are among them.
 const MOST_AGGREGATE: Bytes = Bytes::new(65_000);
 
-/// Reads what stands between TCP and line of the group that `group` reads.
-pub(super) fn read(group: &mut Reader<'_, '_, '_>) -> NicSpec {
+/// Reads what stands between TCP and line of the group that `group` reads; what is not written is as in
+/// `base`.
+pub(super) fn read(group: &mut Reader<'_, '_, '_>, base: NicSpec) -> NicSpec {
     let mut r = group.below(&NIC);
-    let (rate, burst) = (r.rate("bucket-rate"), r.size("bucket-burst").unwrap_or_default());
-    let poll = r.time("bucket-poll").unwrap_or_default();
-    let bucket = rate.map(|rate| BucketSpec { rate, burst, poll });
-    let interval = r.time("aggregate");
-    let most = r.size("aggregate-size").unwrap_or_default();
+    let bucket = bucket(&mut r, base.bucket);
+    let interval =
+        if r.has("aggregate") { r.time("aggregate") } else { base.aggregation.map(|a| a.interval) };
+    let most = match base.aggregation {
+        Some(base) if !r.has("aggregate-size") => base.most,
+        _ => r.size("aggregate-size").unwrap_or_default(),
+    };
+    if most > MOST_AGGREGATE {
+        let message = format!("an IP packet has no room for {most} of payload");
+        r.complain("aggregate-size", message, Some(format!("{MOST_AGGREGATE} is the most")));
+    }
+    let moderation = if r.has("moderation") {
+        r.time("moderation").unwrap_or_default()
+    } else {
+        base.moderation
+    };
+    let stack = StackSpec {
+        send: way(&mut r, ["send-delay", "send-jitter"], base.stack.send),
+        receive: way(&mut r, ["receive-delay", "receive-jitter"], base.stack.receive),
+    };
     let aggregation = interval.map(|interval| AggregationSpec { interval, most });
-    if let Some(BucketSpec { rate, .. }) = bucket
-        && rate.bytes_in(poll) > burst
-    {
-        let needed = rate.bytes_in(poll);
+    NicSpec { stack, bucket, moderation, aggregation }
+}
+
+fn bucket(r: &mut Reader<'_, '_, '_>, base: Option<BucketSpec>) -> Option<BucketSpec> {
+    let (mut rate, mut burst) = (r.rate("bucket-rate"), r.size("bucket-burst").unwrap_or_default());
+    let mut poll = r.time("bucket-poll").unwrap_or_default();
+    if let Some(base) = base {
+        rate = if r.has("bucket-rate") { rate } else { Some(base.rate) };
+        burst = if r.has("bucket-burst") { burst } else { base.burst };
+        poll = if r.has("bucket-poll") { poll } else { base.poll };
+    }
+    let rate = rate?;
+    let needed = rate.bytes_in(poll);
+    if needed > burst {
         let message =
             format!("{needed} of tokens come between two polls, but the bucket holds {burst}");
         let help = format!("write `bucket-burst = \"{needed}\"`, or poll more often");
         r.complain("bucket-poll", message, Some(help));
     }
-    if most > MOST_AGGREGATE {
-        let message = format!("an IP packet has no room for {most} of payload");
-        r.complain("aggregate-size", message, Some(format!("{MOST_AGGREGATE} is the most")));
+    Some(BucketSpec { rate, burst, poll })
+}
+
+/// The stack's delay in one direction.
+fn way(r: &mut Reader<'_, '_, '_>, [delay, jitter]: [&str; 2], base: StackDelay) -> StackDelay {
+    if !r.has(delay) && !r.has(jitter) {
+        return base;
     }
-    NicSpec { bucket, moderation: r.time("moderation").unwrap_or_default(), aggregation }
+    let constant = r.time(delay).unwrap_or_default();
+    let amount = r.time(jitter).unwrap_or_default();
+    let uniform = r.text("jitter").as_deref() == Some("uniform");
+    let jitter = match (amount == Duration::ZERO, uniform) {
+        (true, _) => StackJitter::None,
+        (_, true) => StackJitter::Uniform(amount),
+        (_, false) => StackJitter::Exponential(amount),
+    };
+    StackDelay { constant, jitter }
 }
 
 /// Writes `[hosts.NAME.nic]` out.
@@ -100,4 +169,19 @@ pub(super) fn write(out: &mut Text, name: &str, nic: &NicSpec) {
     let aggregation = nic.aggregation;
     out.text("aggregate", aggregation.map_or_else(off, |a| a.interval.to_string()));
     out.text("aggregate-size", aggregation.map_or(DEFAULT_AGGREGATE, |a| a.most));
+    let ways = [("send", nic.stack.send), ("receive", nic.stack.receive)];
+    let mut uniform = false;
+    for (name, way) in ways {
+        let jitter = match way.jitter {
+            StackJitter::None => Duration::ZERO,
+            StackJitter::Uniform(most) => {
+                uniform = true;
+                most
+            }
+            StackJitter::Exponential(mean) => mean,
+        };
+        out.text(&format!("{name}-delay"), way.constant);
+        out.text(&format!("{name}-jitter"), jitter);
+    }
+    out.text("jitter", if uniform { "uniform" } else { "exponential" });
 }

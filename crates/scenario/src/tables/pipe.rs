@@ -1,11 +1,12 @@
 //! `[pipe.NAME]`: lines that differ from what `[topology]` and `[switch]` say of all, as dummynet has them.
 
+use lowtide_net::BufferSpec;
+
 use super::file::File;
 use super::{buffer, mark};
 use crate::keys::Fallback::{Is, Required, Unset};
-use crate::keys::{SHARE, Section, key};
-use crate::known::BOTTLENECK;
-use crate::model::{Pipe, TopologyKind};
+use crate::keys::{More, SHARE, Section, key};
+use crate::model::{Named, Pipe};
 use crate::reader::Reader;
 use crate::text::Text;
 use crate::value::{Names, Ty};
@@ -17,15 +18,15 @@ pub(crate) static PIPE: Section = Section {
     keys: &[
         key(
             "on",
-            Ty::NameList(Names::Lines),
+            Ty::Words("host groups, `bottleneck`, or links by their ends, `leaf0-spine1`"),
             Required,
-            "`bottleneck`, or host groups: the line of each of their hosts.",
+            "Host groups, the line of each of their hosts; `bottleneck` of a dumbbell; links by their ends, `leaf0-spine1`.",
         ),
         key(
             "direction",
             Ty::Name(Names::Fixed(&["both", "up", "down", "right", "left"])),
             Is("both"),
-            "`up` from the hosts or `down` to them, on the bottleneck `right` or `left`; else `both`.",
+            "`up` from the hosts or `down` to them; on a link between its ends `right`, as it is named, or `left`; else `both`.",
         ),
         key("rate", Ty::Rate, Unset("as the line"), "Rate."),
         key("delay", Ty::Time { positive: false }, Unset("as the line"), "Propagation delay."),
@@ -49,7 +50,7 @@ pub(crate) static PIPE: Section = Section {
         ),
     ],
     tables: &[&MARK],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// `[pipe.NAME.mark]`.
@@ -58,34 +59,31 @@ static MARK: Section = Section {
     doc: "The marker of the pipe; without this table that of the port, of which a host has none.",
     keys: mark::KEYS,
     tables: &[],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// Reads all pipes, of which there may be none.
-pub(super) fn read(file: &mut File<'_, '_, '_>, kind: TopologyKind) -> Vec<Pipe> {
+pub(super) fn read(file: &mut File<'_, '_, '_>) -> Vec<Pipe> {
     if file.root.get(&["pipe"]).is_none() {
         return Vec::new();
     }
     let mut out = Vec::new();
     for named in file.groups(&PIPE, "forth") {
-        out.push(one(named.name, &mut file.reader(&PIPE, &[], named), kind));
+        let hosts = &file.known.hosts;
+        out.push(one(named.name, &mut file.reader(&PIPE, &[], named), hosts));
     }
     out
 }
 
 /// Reads one pipe and complains of a direction that its lines do not have.
-fn one(name: &str, r: &mut Reader<'_, '_, '_>, kind: TopologyKind) -> Pipe {
-    let on: Vec<String> =
-        r.names("on").unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+fn one(name: &str, r: &mut Reader<'_, '_, '_>, groups: &[String]) -> Pipe {
+    let on = r.names("on").unwrap_or_default();
+    let on: Vec<Named> = on.into_iter().map(|(name, at)| Named { name, at }).collect();
     let direction = r.text("direction").unwrap_or_else(|| "both".to_owned());
-    let middle = on.iter().any(|n| n == BOTTLENECK);
-    let hosts = on.iter().any(|n| n != BOTTLENECK);
-    if middle && kind == TopologyKind::Star {
-        let help = "name a host group, or write `kind = \"dumbbell\"` in [topology]".to_owned();
-        r.complain("on", "a star has no bottleneck between switches", Some(help));
-    }
+    let hosts = on.iter().any(|n| groups.contains(&n.name));
+    let middle = on.iter().any(|n| !groups.contains(&n.name));
     let (odd, help) = match direction.as_str() {
-        "up" | "down" => (middle, "the bottleneck goes `right` and `left`"),
+        "up" | "down" => (middle, "a link between its ends goes `right` and `left`"),
         "right" | "left" => (hosts, "the line of a host goes `up` and `down`"),
         _ => (false, ""),
     };
@@ -93,7 +91,7 @@ fn one(name: &str, r: &mut Reader<'_, '_, '_>, kind: TopologyKind) -> Pipe {
         let message = format!("there is no `{direction}` on every line of this pipe");
         r.complain("direction", message, Some(help.to_owned()));
     }
-    let buffer = r.has("buffer").then(|| buffer::read(r));
+    let buffer = r.has("buffer").then(|| buffer::read(r, BufferSpec::Unlimited));
     let (mark, k_at) = if r.has("mark") {
         let (mark, at) = mark::read(&mut r.below(&MARK));
         (Some(mark), at)
@@ -119,7 +117,7 @@ fn one(name: &str, r: &mut Reader<'_, '_, '_>, kind: TopologyKind) -> Pipe {
 /// Writes one out.
 pub(super) fn write(out: &mut Text, pipe: &Pipe) {
     out.table(&format!("pipe.{}", pipe.name));
-    out.list("on", pipe.on.iter().map(String::as_str));
+    out.list("on", pipe.on.iter().map(|n| n.name.as_str()));
     out.text("direction", &pipe.direction);
     out.some("rate", pipe.rate);
     out.some("delay", pipe.delay);

@@ -2,7 +2,7 @@
 
 use super::file::File;
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::model::{Probes, TrafficGroup};
 use crate::text::Text;
 use crate::value::{MOST, Names, Ty};
@@ -40,7 +40,7 @@ pub(crate) static PROBES: Section = Section {
         ),
     ],
     tables: &[],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// Reads it.

@@ -4,7 +4,7 @@ use lowtide_units::Duration;
 
 use super::file::File;
 use crate::keys::Fallback::{Is, Required};
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::model::Run;
 use crate::text::Text;
 use crate::value::{Names, Ty};
@@ -47,7 +47,7 @@ pub(crate) static RUN: Section = Section {
         ),
     ],
     tables: &[],
-    switches: false,
+    more: More::Nothing,
 };
 
 /// Reads it.

@@ -1,35 +1,64 @@
-//! `[switch]`: the output ports of the switches.
+//! `[switch]`: memory, queues and markers of the switches; `[switch.at.NAME]`: those of some of them.
 
-use lowtide_net::PortSpec;
+use std::num::NonZeroU32;
+
+use lowtide_net::profiles::{self, SwitchProfile};
+use lowtide_net::{BufferSpec, MarkSpec, Signal};
 
 use super::file::File;
-use super::{buffer, mark};
-use crate::keys::Fallback::{Is, Required};
-use crate::keys::{Section, key};
-use crate::model::SwitchPort;
+use super::{buffer, class, mark};
+use crate::keys::Fallback::{Is, Unset};
+use crate::keys::{More, Section, key};
+use crate::model::{Switch, SwitchPort};
+use crate::reader::Reader;
 use crate::text::Text;
-use crate::value::Ty;
+use crate::value::{Names, Ty};
 
 /// `[switch]`.
 pub(crate) static SWITCH: Section = Section {
     path: &["switch"],
-    doc: "The output ports of the switches.",
+    doc: "The switches: their memory, and the queues at their output ports.",
     keys: &[
         key(
+            "profile",
+            Ty::Name(Names::Switches),
+            Unset("none"),
+            "A switch that there is: its memory, and how ports share it, where nothing else is said here.",
+        ),
+        key(
             "buffer",
-            Ty::LengthOrUnlimited,
-            Required,
-            "What each port may hold, for itself; bytes are those of IP packets.",
+            Ty::Buffer,
+            Unset("`dynamic` with a profile; must be written without one"),
+            "What each port may hold: so much for itself (bytes are those of IP packets), or `dynamic`, `alpha` times the free memory that the ports of a switch share.",
+        ),
+        key("alpha", Ty::Ratio, Unset("as the profile, or `1`"), "The factor of a dynamic buffer."),
+        key(
+            "reserved",
+            Ty::Size,
+            Unset("as the profile, or nothing"),
+            "What each port has for itself beside the dynamic buffer, taken out of the memory.",
+        ),
+        key(
+            "memory",
+            Ty::Size,
+            Unset("as the profile; must be written for `dynamic` without one"),
+            "The memory that the ports of a switch share.",
+        ),
+        key(
+            "ports-per-memory",
+            Ty::Count { min: 1, max: 100_000 },
+            Unset("as the profile, or all ports"),
+            "How many ports share one memory of that size: the first so many, the next so many, in the order of the links.",
         ),
         key(
             "count-in-service",
             Ty::Bool,
             Is("false"),
-            "Whether the packet on the line counts as queued, for K and for the buffer.",
+            "Whether the packet on the line counts as queued, for K and for a static buffer.",
         ),
     ],
-    tables: &[&MARK],
-    switches: false,
+    tables: &[&MARK, &class::CLASS, &AT],
+    more: More::Nothing,
 };
 
 /// `[switch.mark]`.
@@ -38,23 +67,176 @@ pub(crate) static MARK: Section = Section {
     doc: "Marking (AQM) at the output ports of the switches.",
     keys: mark::KEYS,
     tables: &[],
-    switches: false,
+    more: More::Nothing,
 };
 
-/// Reads both.
-pub(super) fn read(file: &mut File<'_, '_, '_>) -> SwitchPort {
+/// `[switch.at.NAME]`.
+static AT: Section = Section {
+    path: &["switch", "at", "*"],
+    doc: "What is different at one switch, `triumph1`, or at all of a kind, `leaf`: the switches whose name is that and a number. What is not written here is as in `[switch]`; a profile replaces memory and buffer of `[switch]`.",
+    keys: &[
+        key("profile", Ty::Name(Names::Switches), Unset("none"), "As in `[switch]`."),
+        key(
+            "buffer",
+            Ty::Buffer,
+            Unset("as the profile, or as in `[switch]`"),
+            "As in `[switch]`.",
+        ),
+        key("alpha", Ty::Ratio, Unset("as the profile, or as in `[switch]`"), "As in `[switch]`."),
+        key(
+            "reserved",
+            Ty::Size,
+            Unset("as the profile, or as in `[switch]`"),
+            "As in `[switch]`.",
+        ),
+        key("memory", Ty::Size, Unset("as the profile, or as in `[switch]`"), "As in `[switch]`."),
+        key(
+            "ports-per-memory",
+            Ty::Count { min: 1, max: 100_000 },
+            Unset("as the profile, or as in `[switch]`"),
+            "As in `[switch]`.",
+        ),
+        key("count-in-service", Ty::Bool, Unset("as in `[switch]`"), "As in `[switch]`."),
+    ],
+    tables: &[&AT_MARK],
+    more: More::Nothing,
+};
+
+/// `[switch.at.NAME.mark]`.
+static AT_MARK: Section = Section {
+    path: &["switch", "at", "*", "mark"],
+    doc: "The marker there; without this table that of `[switch]`.",
+    keys: mark::KEYS,
+    tables: &[],
+    more: More::Nothing,
+};
+
+/// Reads all of it.
+pub(super) fn read(file: &mut File<'_, '_, '_>) -> Switch {
+    let has_classes = file.root.get(&["switch", "class"]).is_some();
     let mut r = file.table(&SWITCH);
-    let buffer = buffer::read(&mut r);
-    let (buffer_at, count_in_service) = (r.at("buffer"), r.bool("count-in-service"));
-    let (mark, k_at) = mark::read(&mut file.table(&MARK));
-    SwitchPort { port: PortSpec { buffer, mark, count_in_service }, buffer_at, k_at }
+    let name = String::new();
+    let at = r.place();
+    let mut all = SwitchPort {
+        name,
+        at,
+        buffer: BufferSpec::Unlimited,
+        mark: MarkSpec::None,
+        count_in_service: r.bool("count-in-service"),
+        memory: None,
+        ports_per_memory: None,
+        profile: None,
+        buffer_at: at,
+        k_at: at,
+    };
+    queues(&mut r, &mut all, true, has_classes);
+    (all.mark, all.k_at) = mark::read(&mut file.table(&MARK));
+    unmarkable(file, &all, &all.mark);
+    let mut some = Vec::new();
+    if file.root.get(&["switch", "at"]).is_some() {
+        for named in file.groups(&AT, "leaf") {
+            let mut r = file.reader(&AT, &[], named);
+            let mut one = all.clone();
+            named.name.clone_into(&mut one.name);
+            one.at = named.at;
+            if r.has("count-in-service") {
+                one.count_in_service = r.bool("count-in-service");
+            }
+            queues(&mut r, &mut one, false, has_classes);
+            if r.has("mark") {
+                (one.mark, one.k_at) = mark::read(&mut r.below(&AT_MARK));
+            }
+            unmarkable(file, &one, &one.mark);
+            some.push(one);
+        }
+    }
+    let classes = class::read(file, &all);
+    Switch { all, some, classes }
 }
 
-/// Writes both out.
-pub(super) fn write(out: &mut Text, port: &PortSpec) {
+/// Reads buffer and memory over what `out` has of them.
+fn queues(r: &mut Reader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_classes: bool) {
+    if let Some(profile) = r.text("profile").and_then(|name| profiles::find(&name)) {
+        out.profile = Some(profile);
+        out.buffer = profile.buffer();
+        out.memory = Some(profile.memory);
+        out.ports_per_memory = profile.ports_per_memory.and_then(NonZeroU32::new);
+        out.buffer_at = r.at("profile");
+    }
+    if r.has("buffer") {
+        out.buffer = buffer::read(r, out.buffer);
+        out.buffer_at = r.at("buffer");
+    } else if first && !r.has("profile") {
+        let help = "write `buffer = \"100 pkt\"`, or a profile: `profile = \"triumph\"`".to_owned();
+        r.complain("buffer", "`buffer` is missing in [switch]", Some(help));
+    } else if matches!(out.buffer, BufferSpec::Dynamic { .. }) {
+        out.buffer = buffer::dynamic(r, out.buffer);
+    }
+    let memory = r.size("memory");
+    let ports = r.has("ports-per-memory").then(|| r.count("ports-per-memory") as u32);
+    out.memory = memory.or(out.memory);
+    out.ports_per_memory = ports.and_then(NonZeroU32::new).or(out.ports_per_memory);
+    let dynamic = matches!(out.buffer, BufferSpec::Dynamic { .. });
+    if dynamic && out.memory.is_none() {
+        let help = "write `memory = \"4 MiB\"`, or a profile: `profile = \"triumph\"`".to_owned();
+        r.complain("buffer", "a dynamic buffer needs the memory that ports share", Some(help));
+    }
+    for name in ["alpha", "reserved", "memory", "ports-per-memory"] {
+        let own = matches!(name, "alpha" | "reserved");
+        if !dynamic && r.has(name) && (own || !has_classes) {
+            let help = "write `buffer = \"dynamic\"`, or take it out".to_owned();
+            r.complain(name, format!("`{name}` belongs to a dynamic buffer"), Some(help));
+        }
+    }
+    if !dynamic && !has_classes {
+        (out.memory, out.ports_per_memory) = (None, None);
+    }
+}
+
+/// Complains of a marker where packets cannot be marked.
+pub(super) fn unmarkable(file: &mut File<'_, '_, '_>, switch: &SwitchPort, mark: &MarkSpec) {
+    let Some(profile) = switch.profile.filter(|p| !p.ecn) else { return };
+    let marks = match mark {
+        MarkSpec::None => false,
+        MarkSpec::Step { .. } | MarkSpec::StepDequeue { .. } | MarkSpec::Phantom { .. } => true,
+        MarkSpec::Red(red) => red.signal != Signal::Drop,
+        MarkSpec::CoDel(codel) => codel.signal != Signal::Drop,
+        MarkSpec::Pi(pi) => pi.signal != Signal::Drop,
+    };
+    if marks {
+        let message =
+            format!("a {} cannot mark: it has no ECN ({})", profile.name, profile.summary);
+        let help =
+            format!("take the marker out, or choose a switch that marks: {}", marking().join(", "));
+        file.complaints.add(switch.k_at, message, Some(help));
+    }
+}
+
+fn marking() -> Vec<&'static str> {
+    let marks = |p: &&SwitchProfile| p.ecn;
+    profiles::PROFILES.iter().filter(marks).map(|p| p.name).collect()
+}
+
+/// Writes all of it out.
+pub(super) fn write(out: &mut Text, switch: &Switch) {
     out.table("switch");
-    buffer::write(out, &port.buffer);
-    out.bare("count-in-service", port.count_in_service);
+    port(out, &switch.all);
     out.table("switch.mark");
-    mark::write(out, &port.mark);
+    mark::write(out, &switch.all.mark);
+    switch.classes.iter().for_each(|class| class::write(out, class));
+    for some in &switch.some {
+        out.table(&format!("switch.at.{}", some.name));
+        port(out, some);
+        out.table(&format!("switch.at.{}.mark", some.name));
+        mark::write(out, &some.mark);
+    }
+}
+
+fn port(out: &mut Text, port: &SwitchPort) {
+    buffer::write(out, &port.buffer);
+    out.some("memory", port.memory);
+    if let Some(ports) = port.ports_per_memory {
+        out.bare("ports-per-memory", ports);
+    }
+    out.bare("count-in-service", port.count_in_service);
 }

@@ -1,44 +1,36 @@
 //! `[topology]`: the links, and how hosts are put together.
 
 use lowtide_net::Framing;
+use lowtide_net::topology::{self as fabrics, star};
 use lowtide_units::Rate;
 
 use super::file::File;
-use crate::keys::Fallback::{Is, Required, Unset};
-use crate::keys::{Section, key};
+use super::graph;
+use crate::fabric;
+use crate::keys::Fallback::{Is, Required};
+use crate::keys::{Key, More, Section, key};
 use crate::model::{Topology, TopologyKind};
+use crate::reader::Reader;
 use crate::text::Text;
-use crate::value::{Names, Ty};
+use crate::value::{Names, Ty, Val};
 
 /// `[topology]`.
 pub(crate) static TOPOLOGY: Section = Section {
     path: &["topology"],
-    doc: "Links and how they are put together.",
+    doc: "Links and how they are put together. Its other keys belong to its kind.",
     keys: &[
+        key("kind", Ty::Name(Names::Topologies), Required, "How hosts and switches are connected."),
         key(
-            "kind",
-            Ty::Name(Names::Topologies),
+            "link-rate",
+            Ty::Rate,
             Required,
-            "`star`: all hosts on one switch; `dumbbell`: two switches with a bottleneck between them.",
+            "Rate of every host's link, in each direction; of other links where nothing else is said.",
         ),
-        key("link-rate", Ty::Rate, Required, "Rate of every host's link, in each direction."),
         key(
             "link-delay",
             Ty::Time { positive: false },
             Required,
-            "Propagation delay of every host's link, one way.",
-        ),
-        key(
-            "bottleneck-rate",
-            Ty::Rate,
-            Unset("as `link-rate`"),
-            "Rate between the switches (dumbbell only).",
-        ),
-        key(
-            "bottleneck-delay",
-            Ty::Time { positive: false },
-            Unset("as `link-delay`"),
-            "Propagation delay between the switches, one way (dumbbell only).",
+            "Propagation delay of every host's link, one way; of other links where nothing else is said.",
         ),
         key(
             "framing",
@@ -48,49 +40,83 @@ pub(crate) static TOPOLOGY: Section = Section {
         ),
         key("mtu", Ty::Size, Is("9000 B"), "The largest IP packet that the links carry."),
     ],
-    tables: &[],
-    switches: false,
+    tables: &[&graph::LINKS],
+    more: More::Topologies,
 };
 
 /// Reads it.
 pub(super) fn read(file: &mut File<'_, '_, '_>) -> Topology {
-    let mut r = file.table(&TOPOLOGY);
-    let dumbbell = r.text("kind").as_deref() == Some("dumbbell");
-    for name in ["bottleneck-rate", "bottleneck-delay"] {
-        if !dumbbell && r.has(name) && r.has("kind") {
-            let help = "take it out, or write `kind = \"dumbbell\"`".to_owned();
-            r.complain(name, format!("a star has no `{name}`"), Some(help));
-        }
+    // The keys of all topologies are known, so that those of another one are refused as what they are.
+    let all: Vec<Key> = TOPOLOGY.all_keys().split_off(TOPOLOGY.keys.len());
+    let mut r = file.table_with(&TOPOLOGY, &all);
+    let entry = r.text("kind").and_then(|kind| fabrics::find(&kind)).unwrap_or(&star::ENTRY);
+    let kind = TopologyKind::of(entry.name);
+    let own = fabric::keys(entry);
+    if r.has("kind") {
+        foreign(&mut r, entry.name, &own, &all);
     }
     let rate = r.rate("link-rate").unwrap_or(Rate::from_gbps(1));
     let delay = r.time("link-delay").unwrap_or_default();
-    Topology {
-        kind: if dumbbell { TopologyKind::Dumbbell } else { TopologyKind::Star },
-        at: r.at("kind"),
-        rate,
-        delay,
-        bottleneck_rate: r.rate("bottleneck-rate").unwrap_or(rate),
-        bottleneck_delay: r.time("bottleneck-delay").unwrap_or(delay),
-        framing: match r.text("framing").as_deref() {
-            Some("ip") => Framing::Ip,
-            _ => Framing::Ethernet,
-        },
-        mtu: r.size("mtu").unwrap_or_default(),
+    let framing = match r.text("framing").as_deref() {
+        Some("ip") => Framing::Ip,
+        _ => Framing::Ethernet,
+    };
+    let mtu = r.size("mtu").unwrap_or_default();
+    let at = r.at("kind");
+    let mut values = Vec::new();
+    for key in &own {
+        if key.name == fabric::FILE || key.name == fabric::SWITCHES {
+            continue;
+        }
+        let value = r.value(key.name).map(|(value, _)| value);
+        let value = value.or(match key.ty {
+            Ty::Rate => Some(Val::Rate(rate)),
+            Ty::Time { .. } => Some(Val::Time(delay)),
+            _ => None,
+        });
+        values.extend(value.map(|value| (key.name, value, r.at(key.name))));
+    }
+    let graph = (kind == TopologyKind::Graph).then(|| graph::read(file, rate, delay));
+    let graph = graph.unwrap_or_default();
+    Topology { kind, entry, at, rate, delay, values, graph, framing, mtu }
+}
+
+/// Complains of what only other topologies have.
+fn foreign(r: &mut Reader<'_, '_, '_>, kind: &str, own: &[Key], all: &[Key]) {
+    let list = graph::LINKS.name();
+    let others = all.iter().map(|key| key.name).chain([list]);
+    for name in others.filter(|name| own.iter().all(|own| own.name != *name)) {
+        if !r.has(name) || (name == list && kind == "graph") {
+            continue;
+        }
+        let has = |e: &&&lowtide_net::registry::Entry| {
+            fabric::keys(e).iter().any(|key| key.name == name)
+                || (name == list && e.name == "graph")
+        };
+        let kinds =
+            fabrics::REGISTRY.iter().filter(has).map(|e| format!("`kind = \"{}\"`", e.name));
+        let kinds: Vec<String> = kinds.collect();
+        let help = format!("take it out, or write {}", kinds.join(" or "));
+        r.complain(name, format!("a {kind} has no `{name}`"), Some(help));
     }
 }
 
 /// Writes it out.
 pub(super) fn write(out: &mut Text, topology: &Topology) {
     out.table("topology");
-    let dumbbell = topology.kind == TopologyKind::Dumbbell;
-    out.text("kind", if dumbbell { "dumbbell" } else { "star" });
+    out.text("kind", topology.entry.name);
     out.text("link-rate", topology.rate);
     out.text("link-delay", topology.delay);
-    if dumbbell {
-        out.text("bottleneck-rate", topology.bottleneck_rate);
-        out.text("bottleneck-delay", topology.bottleneck_delay);
+    for (name, value, _) in &topology.values {
+        match value {
+            Val::Count(n) => out.bare(name, n),
+            value => out.text(name, value),
+        }
     }
     let ip = topology.framing == Framing::Ip;
     out.text("framing", if ip { "ip" } else { "ethernet" });
     out.text("mtu", topology.mtu);
+    if topology.kind == TopologyKind::Graph {
+        graph::write(out, &topology.graph);
+    }
 }

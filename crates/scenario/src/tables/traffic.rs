@@ -1,11 +1,14 @@
-//! `[traffic.NAME]`: groups of flows. The keys of a workload are its own.
+//! `[traffic.NAME]`: groups of flows and of queries. The keys of a workload are its own.
 
-use lowtide_traffic::workload::{self, Args, Param, ParamKind};
+use std::sync::Arc;
+
+use lowtide_traffic::workload::{self, Args, Ends, UserFile};
 
 use super::file::File;
+use super::param;
 use crate::hosts::resolve;
-use crate::keys::Fallback::{Is, Required};
-use crate::keys::{Key, Section, key};
+use crate::keys::Fallback::{Is, Unset};
+use crate::keys::{Key, More, Section, key};
 use crate::model::{HostGroup, Model, TrafficGroup};
 use crate::text::Text;
 use crate::tree::{At, Node};
@@ -14,14 +17,24 @@ use crate::value::{Names, Ty};
 /// `[traffic.NAME]`.
 pub(crate) static TRAFFIC: Section = Section {
     path: &["traffic", "*"],
-    doc: "A group of flows. Its other keys belong to its kind.",
+    doc: "A group of flows, or of queries. Its other keys belong to its kind.",
     keys: &[
         key("kind", Ty::Name(Names::Workloads), Is("transfers"), "The workload."),
-        key("from", Ty::Hosts, Required, "The hosts that open connections and send."),
-        key("to", Ty::Hosts, Required, "The hosts that receive."),
+        key(
+            "from",
+            Ty::Hosts,
+            Unset("must be written, but for workloads whose file names the hosts"),
+            "The hosts that open connections: those that send, or that ask.",
+        ),
+        key(
+            "to",
+            Ty::Hosts,
+            Unset("must be written, but for workloads whose file names the hosts"),
+            "The hosts that receive, or that are asked.",
+        ),
     ],
     tables: &[],
-    switches: false,
+    more: More::Workloads,
 };
 
 /// Reads all groups.
@@ -33,19 +46,33 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, hosts: &[HostGroup]) -> Vec<Traf
         let workload =
             kind.as_deref().and_then(workload::find).unwrap_or(&workload::transfers::ENTRY);
         let more: Vec<Key> = workload.params.iter().map(Key::of_param).collect();
+        let library = file.library;
         let mut r = file.reader(&TRAFFIC, &more, named);
         r.text("kind");
+        for end in ["from", "to"] {
+            if workload.ends == Ends::FromTo && !r.has(end) {
+                r.missing(end);
+            }
+        }
         let (from, to) = (r.names("from"), r.names("to"));
-        let values = workload.params.iter().map(|p| (p.name, r.param(p))).collect();
-        let (to_at, start_at) = (r.at("to"), r.at("start"));
+        let mut files: Vec<Arc<UserFile>> = Vec::new();
+        let mut values = Vec::new();
+        for param in workload.params {
+            let (value, used) = param::read(&mut r, param, library);
+            values.push((param.name, value));
+            files.extend(used);
+        }
+        let keys = workload.params.iter().map(|p| p.name).chain(["from", "to"]);
+        let places = keys.filter(|key| r.has(key)).map(|key| (key, r.at(key))).collect();
         let mut list = |names: Option<Vec<(String, At)>>| {
             let hosts = resolve(&names.unwrap_or_default(), &groups, file.complaints);
             hosts.unwrap_or_default()
         };
         let (sources, destinations) = (list(from), list(to));
-        let args = Args { group: index as u16, sources, destinations, values };
         let name = named.name.to_owned();
-        out.push(TrafficGroup { name, to_at, start_at, workload, args });
+        let group = index as u16;
+        let args = Args { group, name: name.clone(), sources, destinations, values };
+        out.push(TrafficGroup { name, at: named.at, places, workload, args, files });
     }
     out
 }
@@ -61,26 +88,12 @@ pub(super) fn write(out: &mut Text, group: &TrafficGroup, model: &Model) {
         };
         hosts.iter().filter_map(name).collect()
     };
-    out.list("from", names(&group.args.sources).iter().map(String::as_str));
-    out.list("to", names(&group.args.destinations).iter().map(String::as_str));
-    for param in group.workload.params {
-        parameter(out, param, &group.args);
-    }
-}
-
-fn parameter(out: &mut Text, param: &Param, args: &Args) {
-    match param.kind {
-        ParamKind::Count { .. } => out.bare(param.name, args.count(param.name)),
-        ParamKind::Time => out.text(param.name, args.time(param.name)),
-        ParamKind::Rate => {
-            if let Some(rate) = args.rate(param.name) {
-                out.text(param.name, rate);
-            }
+    for (key, hosts) in [("from", &group.args.sources), ("to", &group.args.destinations)] {
+        if !hosts.is_empty() {
+            out.list(key, names(hosts).iter().map(String::as_str));
         }
-        ParamKind::Choice(_) => out.text(param.name, args.choice(param.name).unwrap_or_default()),
-        ParamKind::Size | ParamKind::SizeOrUnlimited => match args.size(param.name) {
-            Some(size) => out.text(param.name, size),
-            None => out.text(param.name, "unlimited"),
-        },
+    }
+    for param in group.workload.params {
+        param::write(out, param, &group.args);
     }
 }

@@ -1,9 +1,11 @@
 //! `[transport]`: how the TCP of every host behaves where its group does not say otherwise; and what any
 //! table may say of a transport.
 
+use lowtide_host::find_host_profile;
+
 use super::file::File;
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{Section, key};
+use crate::keys::{More, Section, key};
 use crate::model::{Named, Stack};
 use crate::reader::Reader;
 use crate::text::Text;
@@ -26,9 +28,15 @@ pub(crate) static TRANSPORT: Section = Section {
             Unset("the profile as it is"),
             "A bundle of switches on top; not together with `compare.schemes`.",
         ),
+        key(
+            "host-profile",
+            Ty::Name(Names::HostProfiles),
+            Unset("as `ideal`, but the TCP of the profile untouched"),
+            "What stands between TCP and the line of every host, its clock, and the switches that belong to its hardware, where nothing else is said.",
+        ),
     ],
     tables: &[],
-    switches: true,
+    more: More::Switches,
 };
 
 /// Reads it.
@@ -38,7 +46,13 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Stack {
 
 /// What a table says of a transport.
 pub(super) fn stack(r: &mut Reader<'_, '_, '_>) -> Stack {
-    Stack { profile: named(r, "profile"), scheme: named(r, "scheme"), settings: r.settings() }
+    let host_profile = r.text("host-profile").and_then(|name| find_host_profile(&name));
+    Stack {
+        profile: named(r, "profile"),
+        scheme: named(r, "scheme"),
+        host_profile,
+        settings: r.settings(),
+    }
 }
 
 /// A name with its place.

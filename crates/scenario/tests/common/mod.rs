@@ -1,34 +1,10 @@
 //! A scenario that is right, and what becomes of it when one thing in it is wrong.
 
+mod base;
+
 use lowtide_scenario::{Scenario, ScenarioErrors};
 
-pub(crate) const BASE: &str = r#"schema = 1
-title = "A test"
-[run]
-duration = "3 s"
-[topology]
-kind = "star"
-link-rate = "1 Gbit/s"
-link-delay = "10 us"
-[switch]
-buffer = "100 pkt"
-[switch.mark]
-kind = "step"
-k = "20 pkt"
-[transport]
-profile = "linux"
-[transport.sender]
-nagle = false
-[hosts.senders]
-count = 3
-[hosts.receivers]
-count = 1
-[traffic.long]
-from = "senders"
-to = "receivers"
-count = 2
-size = "40 MB"
-"#;
+pub(crate) use base::BASE;
 
 /// What is wrong with `text`, which must be refused.
 pub(crate) fn errors(text: &str) -> ScenarioErrors {

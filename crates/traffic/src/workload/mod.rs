@@ -1,17 +1,39 @@
 //! Workloads: rules by which flows are made. One file per workload, found by name.
 
 mod api;
+mod param;
+mod refusal;
 // lowtide:registry begin (kept by `cargo xtask registry`)
+pub mod all_to_all;
+pub mod cluster;
+pub mod flow_list;
+pub mod incast;
 pub mod on_off;
+pub mod partition_aggregate;
+pub mod poisson;
 pub mod rate_limited;
+pub mod requests;
 pub mod transfers;
 // lowtide:registry end
 
-pub use api::{Args, Entry, Param, ParamKind, ParamValue};
+pub use api::{Args, Ends, Entry, HostFacts, Site, Traffic};
+pub use param::{Param, ParamKind, ParamValue, UserFile};
+pub use refusal::{MOST_CONNECTIONS, MOST_QUERIES, Refusal};
 
 /// Every workload, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)
-pub static REGISTRY: &[&Entry] = &[&on_off::ENTRY, &rate_limited::ENTRY, &transfers::ENTRY];
+pub static REGISTRY: &[&Entry] = &[
+    &all_to_all::ENTRY,
+    &cluster::ENTRY,
+    &flow_list::ENTRY,
+    &incast::ENTRY,
+    &on_off::ENTRY,
+    &partition_aggregate::ENTRY,
+    &poisson::ENTRY,
+    &rate_limited::ENTRY,
+    &requests::ENTRY,
+    &transfers::ENTRY,
+];
 // lowtide:registry list end
 
 /// The workload of that name.

@@ -7,14 +7,15 @@
 
 use lowtide_units::Bytes;
 
-use super::{Args, Entry, Param, ParamKind};
+use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
+use crate::Source;
 use crate::deal::{self, deal};
-use crate::{Flow, Source};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
     name: "on-off",
     summary: "flows that send a burst, pause, and go on over the same connection",
+    ends: Ends::FromTo,
     params: &[
         deal::COUNT,
         deal::SIZE,
@@ -33,10 +34,10 @@ pub static ENTRY: Entry = Entry {
             doc: "Time from the acknowledgement of a whole burst to the next one.",
         },
     ],
-    flows,
+    traffic,
 };
 
-fn flows(args: &Args) -> Vec<Flow> {
+fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
     let burst = args.size("burst").unwrap_or(Bytes::new(1));
     deal(args, Source::OnOff { burst, pause: args.time("pause") })
 }
@@ -46,6 +47,7 @@ mod tests {
     use lowtide_units::Duration;
 
     use super::*;
+    use crate::testing::made;
     use crate::workload::ParamValue;
 
     #[test]
@@ -60,8 +62,9 @@ mod tests {
                 ("burst", ParamValue::Size(Some(Bytes::new(200_000)))),
                 ("pause", ParamValue::Time(Duration::from_secs(1))),
             ],
+            ..Args::default()
         };
-        let flows = (ENTRY.flows)(&args);
+        let flows = made(&ENTRY, &args).flows;
         let source = Source::OnOff { burst: Bytes::new(200_000), pause: Duration::from_secs(1) };
         assert_eq!(flows.iter().map(|f| (f.src, f.dst)).collect::<Vec<_>>(), [(0, 2), (1, 2)]);
         assert!(flows.iter().all(|f| f.source == source && f.size.is_none()));

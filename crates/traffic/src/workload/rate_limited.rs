@@ -9,14 +9,15 @@
 
 use lowtide_units::{Bytes, Rate};
 
-use super::{Args, Entry, Param, ParamKind};
+use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
+use crate::Source;
 use crate::deal::{self, deal};
-use crate::{Flow, Source};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
     name: "rate-limited",
     summary: "flows whose applications write at a constant rate or as a Poisson process",
+    ends: Ends::FromTo,
     params: &[
         deal::COUNT,
         deal::SIZE,
@@ -41,10 +42,10 @@ pub static ENTRY: Entry = Entry {
             doc: "Writes come at equal distances, or as a Poisson process.",
         },
     ],
-    flows,
+    traffic,
 };
 
-fn flows(args: &Args) -> Vec<Flow> {
+fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
     let rate = args.rate("rate").unwrap_or(Rate::from_gbps(1));
     let write = args.size("write").unwrap_or(Bytes::new(1));
     let poisson = args.choice("arrivals") == Some("poisson");
@@ -54,6 +55,7 @@ fn flows(args: &Args) -> Vec<Flow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::made;
     use crate::workload::ParamValue;
 
     #[test]
@@ -69,9 +71,10 @@ mod tests {
                 ("write", ParamValue::Size(Some(Bytes::new(1_448)))),
                 ("arrivals", ParamValue::Choice("poisson")),
             ],
+            ..Args::default()
         };
         let source =
             Source::Rate { rate: Rate::from_gbps(4), write: Bytes::new(1_448), poisson: true };
-        assert_eq!((ENTRY.flows)(&args)[0].source, source);
+        assert_eq!(made(&ENTRY, &args).flows[0].source, source);
     }
 }

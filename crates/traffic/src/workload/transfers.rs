@@ -4,19 +4,20 @@
 //! Every application writes all its bytes when it opens the connection. Flow `i` goes from source
 //! `i mod S` to destination `i mod D`, and never from a host to itself.
 
-use super::{Args, Entry};
+use super::{Args, Ends, Entry, Refusal, Site, Traffic};
+use crate::Source;
 use crate::deal::{self, deal};
-use crate::{Flow, Source};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
     name: "transfers",
     summary: "a number of transfers of one size, round robin over sources and destinations",
+    ends: Ends::FromTo,
     params: &[deal::COUNT, deal::SIZE, deal::START, deal::SPACING],
-    flows,
+    traffic,
 };
 
-fn flows(args: &Args) -> Vec<Flow> {
+fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
     deal(args, Source::AtOnce)
 }
 
@@ -25,6 +26,7 @@ mod tests {
     use lowtide_units::{Bytes, Duration, Instant};
 
     use super::*;
+    use crate::testing::{made, refused};
     use crate::workload::ParamValue;
 
     fn args(sources: &[u32], destinations: &[u32], count: u64) -> Args {
@@ -38,16 +40,17 @@ mod tests {
                 ("start", ParamValue::Time(Duration::from_ms(500))),
                 ("spacing", ParamValue::Time(Duration::from_us(2))),
             ],
+            ..Args::default()
         }
     }
 
     fn pairs(args: &Args) -> Vec<(u32, u32)> {
-        (ENTRY.flows)(args).iter().map(|f| (f.src, f.dst)).collect()
+        made(&ENTRY, args).flows.iter().map(|f| (f.src, f.dst)).collect()
     }
 
     #[test]
     fn ten_flows_go_round_three_sources() {
-        let flows = (ENTRY.flows)(&args(&[0, 1, 2], &[3], 10));
+        let flows = made(&ENTRY, &args(&[0, 1, 2], &[3], 10)).flows;
         let sources: Vec<u32> = flows.iter().map(|f| f.src).collect();
         assert_eq!(sources, [0, 1, 2, 0, 1, 2, 0, 1, 2, 0]);
         assert!(flows.iter().all(|f| f.dst == 3 && f.group == 3));
@@ -67,13 +70,14 @@ mod tests {
     fn no_host_sends_to_itself() {
         assert_eq!(pairs(&args(&[0, 1, 2], &[0, 1, 2], 3)), [(0, 1), (1, 2), (2, 0)]);
         assert_eq!(pairs(&args(&[4], &[4, 5], 2)), [(4, 5), (4, 5)]);
-        assert!(pairs(&args(&[4], &[4], 2)).is_empty());
     }
 
     #[test]
-    fn lists_without_hosts_give_no_flows() {
-        assert!(pairs(&args(&[], &[1], 2)).is_empty());
-        assert!(pairs(&args(&[1], &[], 2)).is_empty());
+    fn lists_that_leave_nobody_to_send_to_are_refused() {
+        for (sources, destinations) in [(&[4][..], &[4][..]), (&[], &[1]), (&[1], &[])] {
+            let refusal = refused(&ENTRY, &args(sources, destinations, 2));
+            assert_eq!(refusal.key, Some("to"), "{refusal}");
+        }
     }
 
     #[test]
@@ -81,7 +85,7 @@ mod tests {
         let mut a = args(&[0], &[1], 2);
         a.values[1].1 = ParamValue::Size(None);
         a.values[3].1 = ParamValue::Time(Duration::MAX);
-        let flows = (ENTRY.flows)(&a);
+        let flows = made(&ENTRY, &a).flows;
         assert_eq!(flows[1].size, None);
         assert_eq!(flows[1].start, Instant::FAR_FUTURE);
     }

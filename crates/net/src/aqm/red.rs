@@ -1,0 +1,184 @@
+//! Random early detection: mark with a probability that grows with the average of the queue.
+//!
+//! ## What it does
+//! Each arriving packet moves the average towards the queue that it finds by 2^-`weight` of the
+//! difference. A packet that finds the line idle moves it towards zero instead, once for every typical
+//! packet that the line could have sent since its last one (Floyd and Jacobson §4). Below `min` nothing
+//! is marked. From `min` to `max` the probability p_b goes from zero to `max_p`, and it is made uniform:
+//! with p_b / (1 - n p_b), where n packets have passed since the last mark, marks come 1 to 1 / p_b
+//! packets apart, each distance equally likely (§7, method 2). Above `max` everything is marked, or with
+//! `gentle` p_b goes on from `max_p` to one, at twice `max`.
+//!
+//! ## Deviations
+//! Above `max` ECN-capable packets are marked, not dropped (RFC 3168 §7 asks for drops there; Linux marks
+//! too unless `harddrop` is set). The count begins at zero after a mark, as §7 has it; the pseudo-code of §4
+//! begins at one, so that its marks are 1 to 1 / p_b - 1 apart. The probability does not depend on the size of the packet, also where
+//! the average is in bytes.
+
+use lowtide_sim::{Rng, Seed};
+use lowtide_units::{Duration, Instant};
+
+use super::{Aqm, Arriving, Verdict};
+use crate::registry::{Entry, Kind, Param};
+use crate::{Count, RedSpec};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "red",
+    summary: "mark or drop at random, by an average of the queue",
+    spec: "Floyd and Jacobson 1993; RFC 7567 §2.2; gentle: Floyd 2000",
+    params: &[
+        Param {
+            name: "min",
+            kind: Kind::Length,
+            default: None,
+            doc: "The average below which nothing is marked, in packets or bytes.",
+        },
+        Param {
+            name: "max",
+            kind: Kind::Length,
+            default: None,
+            doc: "The average from which on everything is marked, unless gentle.",
+        },
+        Param {
+            name: "max-p",
+            kind: Kind::Share,
+            default: Some("10 %"),
+            doc: "The probability just below max.",
+        },
+        Param {
+            name: "weight",
+            kind: Kind::Number,
+            default: Some("9"),
+            doc: "The average takes in 2^-weight of each new length: 0 (no average) to 24.",
+        },
+        Param {
+            name: "gentle",
+            kind: Kind::Choice(&["false", "true"]),
+            default: Some("false"),
+            doc: "Between max and twice max the probability grows to one instead of jumping there.",
+        },
+        Param {
+            name: "mean-packet",
+            kind: Kind::Size,
+            default: Some("1500 B"),
+            doc: "The packet by whose time on the line the average decays while the line is idle.",
+        },
+        Param {
+            name: "signal",
+            kind: Kind::Choice(&["mark", "drop"]),
+            default: Some("mark"),
+            doc: "What is done to the packets that it chooses.",
+        },
+        Param {
+            name: "not-ect",
+            kind: Kind::Choice(&["ignore", "drop"]),
+            default: Some("ignore"),
+            doc: "Chosen packets that are not ECN-capable pass, or are dropped.",
+        },
+    ],
+};
+
+/// Bits behind the point of the average.
+const POINT: u32 = 32;
+/// A probability of one.
+const ONE: i128 = 1_000_000_000;
+
+/// The average and what follows from it.
+#[derive(Clone, Debug)]
+pub struct Red {
+    spec: RedSpec,
+    /// In the unit of `spec.min`, with [`POINT`] bits behind the point.
+    average: i128,
+    min: i128,
+    max: i128,
+    /// Packets that have passed since the last mark, less one, while the average is between the thresholds.
+    count: i64,
+    /// Time on the line of a typical packet.
+    slot: Duration,
+    rng: Rng,
+}
+
+impl Red {
+    /// A typical packet takes `slot` on the line; chance comes from `seed`.
+    pub fn new(spec: RedSpec, slot: Duration, seed: Seed) -> Self {
+        let scaled = |count| match count {
+            Count::Packets(n) => i128::from(n) << POINT,
+            Count::Bytes(n) => i128::from(n.as_u64()) << POINT,
+        };
+        let (min, max) = (scaled(spec.min), scaled(spec.max));
+        Self { spec, average: 0, min, max, count: -1, slot, rng: seed.rng() }
+    }
+
+    fn note(&mut self, packet: &Arriving) {
+        if packet.idle > Duration::ZERO {
+            let slots = packet.idle.as_ps() / self.slot.as_ps().max(1);
+            self.average = (self.average * kept(self.spec.weight, slots)) >> POINT;
+            return;
+        }
+        let found = match self.spec.min {
+            Count::Packets(_) => i128::from(packet.found.packets),
+            Count::Bytes(_) => i128::from(packet.found.bytes),
+        };
+        self.average += ((found << POINT) - self.average) >> self.spec.weight;
+    }
+
+    /// The probability before it is made uniform, in parts per billion; `None` where all are chosen.
+    fn chance(&self) -> Option<i128> {
+        let max_p = i128::from(self.spec.max_p.as_ppb());
+        let above = self.average - self.max;
+        if above < 0 {
+            return Some(max_p * (self.average - self.min) / (self.max - self.min));
+        }
+        if !self.spec.gentle || above >= self.max {
+            return None;
+        }
+        Some(max_p + (ONE - max_p) * above / self.max)
+    }
+
+    fn chooses(&mut self) -> bool {
+        if self.average < self.min {
+            self.count = -1;
+            return false;
+        }
+        let Some(chance) = self.chance() else {
+            self.count = -1;
+            return true;
+        };
+        self.count += 1;
+        let rest = ONE - i128::from(self.count) * chance;
+        let chosen = rest <= 0 || {
+            let uniform = (chance * ONE / rest).min(ONE);
+            self.rng.chance(u64::try_from(uniform).unwrap_or_default())
+        };
+        if chosen {
+            self.count = -1;
+        }
+        chosen
+    }
+}
+
+/// (1 - 2^-weight)^n, with [`POINT`] bits behind the point.
+fn kept(weight: u8, mut n: u64) -> i128 {
+    let mut base = (1_i128 << POINT) - (1_i128 << (POINT - u32::from(weight)));
+    let mut out = 1_i128 << POINT;
+    while n > 0 {
+        if n & 1 == 1 {
+            out = (out * base) >> POINT;
+        }
+        base = (base * base) >> POINT;
+        n >>= 1;
+    }
+    out
+}
+
+impl Aqm for Red {
+    fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
+        self.note(packet);
+        if self.chooses() { self.spec.signal.verdict(packet.ecn) } else { Verdict::Forward }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::float_arithmetic, reason = "the closed form to compare with")]
+mod tests;

@@ -1,0 +1,161 @@
+use lowtide_units::{Bytes, Parts};
+use lowtide_wire::Ecn;
+
+use super::*;
+use crate::{NotEct, Occupancy, Signal};
+
+const SLOT: Duration = Duration::from_us(1);
+
+fn spec(min: u64, max: u64, percent: i64, weight: u8, gentle: bool) -> RedSpec {
+    RedSpec {
+        min: Count::Packets(min),
+        max: Count::Packets(max),
+        max_p: Parts::from_percent(percent),
+        weight,
+        gentle,
+        mean_packet: Bytes::new(1_500),
+        signal: Signal::Mark(NotEct::Ignore),
+    }
+}
+
+fn red(spec: RedSpec, seed: u64) -> Red {
+    Red::new(spec, SLOT, Seed(seed))
+}
+
+fn offer(red: &mut Red, packets: u32, idle: Duration, ecn: Ecn) -> Verdict {
+    let found = Occupancy { packets, bytes: u64::from(packets) * 1_500 };
+    let on_line = Instant::ZERO;
+    red.on_enqueue(Instant::ZERO, &Arriving { found, size: 1_500, ecn, on_line, idle })
+}
+
+fn average(red: &Red) -> f64 {
+    red.average as f64 / (1_u64 << POINT) as f64
+}
+
+#[test]
+fn after_a_step_the_average_is_one_less_the_kept_part_to_the_nth() {
+    for weight in [0, 1, 4, 9, 16] {
+        let mut red = red(spec(1_000, 2_000, 10, weight, false), 1);
+        let w = 0.5_f64.powi(i32::from(weight));
+        for n in 1..=5_000 {
+            offer(&mut red, 100, Duration::ZERO, Ecn::Ect0);
+            let want = 100.0 * (1.0 - (1.0 - w).powi(n));
+            assert!(
+                (average(&red) - want).abs() < 1e-4,
+                "{weight}, {n}: {}, {want}",
+                average(&red)
+            );
+        }
+    }
+}
+
+#[test]
+fn idle_time_counts_as_so_many_packets_of_nothing() {
+    for weight in [0, 3, 9] {
+        for (idle, slots) in [(999, 0), (1_000, 1), (7_900, 7), (512_000, 512), (1 << 40, 1 << 30)]
+        {
+            let mut red = red(spec(1_000, 2_000, 10, weight, false), 1);
+            red.average = 100 << POINT;
+            offer(&mut red, 0, Duration::from_ns(idle), Ecn::Ect0);
+            let w = 0.5_f64.powi(i32::from(weight));
+            let want = 100.0 * (1.0 - w).powi(slots);
+            assert!((average(&red) - want).abs() < 1e-4, "{weight}, {idle}: {}", average(&red));
+        }
+    }
+}
+
+/// Marks among `n` packets at a constant queue, and the distances between them.
+fn distances(spec: RedSpec, packets: u32, n: u32) -> (u32, Vec<u32>) {
+    let mut red = red(spec, 3);
+    red.average = i128::from(packets) << POINT;
+    let (mut distances, mut since) = (Vec::new(), 0);
+    for _ in 0..n {
+        since += 1;
+        if offer(&mut red, packets, Duration::ZERO, Ecn::Ect0) == Verdict::Mark {
+            distances.push(since);
+            since = 0;
+        }
+    }
+    (distances.len() as u32, distances)
+}
+
+#[test]
+fn in_the_linear_zone_distances_are_uniform() {
+    // p_b = 10 % x (30 - 20) / (70 - 20) = 2 %: distances uniform on 1 to 50, 25.5 in the mean.
+    let n = 510_000;
+    let (marks, distances) = distances(spec(20, 70, 10, 4, false), 30, n);
+    // Renewals with a variance of (50^2 - 1) / 12 = 208 per distance: a deviation of
+    // sqrt(n x 208 / 25.5^3) = 80 marks.
+    assert!(marks.abs_diff(20_000) < 5 * 80, "{marks}");
+    assert_eq!(distances.iter().skip(1).max(), Some(&50));
+    // Each distance has 1/50 of them: 400 of 20000, five binomial deviations of sqrt(400 x 0.98).
+    for d in 1..=50 {
+        let of = distances.iter().filter(|x| **x == d).count();
+        assert!(of.abs_diff(marks as usize / 50) < 5 * 20, "{d}: {of}");
+    }
+}
+
+#[test]
+fn the_probability_is_linear_and_then_steep_or_gentle() {
+    let chance = |average: u32, gentle| {
+        let mut red = red(spec(20, 70, 10, 0, gentle), 1);
+        red.average = i128::from(average) << POINT;
+        red.chance()
+    };
+    assert_eq!(chance(20, false), Some(0));
+    assert_eq!(chance(45, false), Some(50_000_000));
+    assert_eq!(chance(69, false), Some(98_000_000));
+    assert_eq!(chance(70, false), None);
+    assert_eq!(chance(70, true), Some(100_000_000));
+    assert_eq!(chance(105, true), Some(550_000_000));
+    assert_eq!(chance(140, true), None);
+}
+
+#[test]
+fn outside_the_zone_there_is_no_chance_in_it() {
+    assert_eq!(distances(spec(20, 70, 100, 0, false), 19, 10_000).0, 0);
+    assert_eq!(distances(spec(20, 70, 1, 0, false), 70, 10_000).0, 10_000);
+    assert_eq!(distances(spec(20, 70, 1, 0, true), 140, 10_000).0, 10_000);
+}
+
+#[test]
+fn a_step_is_red_without_an_average() {
+    // "min = max = K, weight 1" as switches are set for DCTCP: thresholds K and K + 1, all above K marked.
+    let mut red = red(spec(20, 21, 100, 0, false), 1);
+    for packets in [0, 20, 21, 20, 40, 3] {
+        let want = if packets > 20 { Verdict::Mark } else { Verdict::Forward };
+        assert_eq!(offer(&mut red, packets, Duration::ZERO, Ecn::Ect0), want, "{packets}");
+    }
+}
+
+#[test]
+fn bytes_are_counted_in_bytes() {
+    let (min, max) = (Count::Bytes(Bytes::new(30_000)), Count::Bytes(Bytes::new(30_001)));
+    let mut red = red(RedSpec { min, max, ..spec(0, 1, 100, 0, false) }, 1);
+    assert_eq!(offer(&mut red, 20, Duration::ZERO, Ecn::Ect0), Verdict::Forward);
+    assert_eq!(offer(&mut red, 21, Duration::ZERO, Ecn::Ect0), Verdict::Mark);
+}
+
+#[test]
+fn the_signal_decides_what_becomes_of_a_packet_that_is_chosen() {
+    for (signal, capable, other) in [
+        (Signal::Drop, Verdict::Drop, Verdict::Drop),
+        (Signal::Mark(NotEct::Drop), Verdict::Mark, Verdict::Drop),
+        (Signal::Mark(NotEct::Ignore), Verdict::Mark, Verdict::Forward),
+    ] {
+        let mut red = red(RedSpec { signal, ..spec(1, 2, 10, 0, false) }, 1);
+        assert_eq!(offer(&mut red, 5, Duration::ZERO, Ecn::Ect1), capable);
+        assert_eq!(offer(&mut red, 5, Duration::ZERO, Ecn::NotEct), other);
+    }
+}
+
+#[test]
+fn the_seed_is_the_chance() {
+    let marks = |seed| {
+        let mut red = red(spec(20, 70, 10, 4, false), seed);
+        red.average = 40 << POINT;
+        (0..200).map(|_| offer(&mut red, 40, Duration::ZERO, Ecn::Ect0)).collect::<Vec<_>>()
+    };
+    assert_eq!(marks(1), marks(1));
+    assert_ne!(marks(1), marks(2));
+}

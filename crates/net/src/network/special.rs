@@ -1,0 +1,222 @@
+//! Ports that are not plain: with shared memory, marks bound at dequeue, several queues, late drops.
+//!
+//! Such a port is brought up to now before anything is asked of it: first its memory, which brings up all
+//! ports that share it and from which something has left, then itself. An event of a staged port says only
+//! "see what is due", so an event too many does nothing, and looking at a port from outside may be what
+//! lets a packet leave: the event that is pending for that instant does the scheduling.
+
+use lowtide_sim::{Entity, Scheduler};
+use lowtide_units::Instant;
+
+use super::Network;
+use crate::packet::PacketId;
+use crate::port::{Begun, Entered, Far};
+use crate::scheduler::Arrived;
+use crate::{MemoryView, Occupancy};
+
+impl Network {
+    /// A packet comes to a port that is not plain. When it will have left, if that is known.
+    #[inline(never)]
+    pub(super) fn enqueue_special(
+        &mut self,
+        now: Instant,
+        port: u32,
+        id: PacketId,
+        sched: &mut Scheduler,
+    ) -> Option<Instant> {
+        self.bring_up(now, port, Some(sched));
+        let this = &self.ports[port as usize];
+        let (memory, staged) = (this.memory(), this.is_staged());
+        let free = memory.map_or(0, |m| self.memories[m].free());
+        let departure = if staged {
+            self.take_in_staged(now, port, id, free);
+            self.arm(port, sched);
+            None
+        } else {
+            let departure = self.take_in(now, port, id, free, sched)?;
+            self.ports[port as usize].bind(now, self.pool.head(id));
+            Some(departure)
+        };
+        if let Some(memory) = memory {
+            self.charge(port, memory);
+        }
+        departure
+    }
+
+    fn take_in_staged(&mut self, now: Instant, port: u32, id: PacketId, free: u64) {
+        let this = &mut self.ports[port as usize];
+        let head = *self.pool.head(id);
+        let (found, entered) = this.enter_staged(now, &head, free);
+        if let Some(watch) = &mut self.watch {
+            let service = this.line().serialization(head.size);
+            watch.passes((now, port), (id, head.size), found, &entered, service);
+        }
+        let Entered::Queued { marked, .. } = entered else { return self.pool.discard(id) };
+        if marked {
+            self.pool.set_ce(id);
+        }
+        if this.place(now, id, &head) {
+            self.begin(now, port);
+        }
+    }
+
+    /// What a port holds has grown: its memory takes note.
+    pub(super) fn charge(&mut self, port: u32, memory: usize) {
+        let (this, memory) = (&mut self.ports[port as usize], &mut self.memories[memory]);
+        this.charge(memory);
+        let leaves = this.leaves_at();
+        if let (Some(seat), Some(at)) = (this.seat(), leaves)
+            && !seat.listed
+        {
+            seat.listed = true;
+            memory.list(port, at);
+        }
+    }
+
+    /// All that left a port of this memory up to and with `now` gives its part back.
+    #[inline]
+    pub(super) fn settle(
+        &mut self,
+        now: Instant,
+        memory: usize,
+        mut sched: Option<&mut Scheduler>,
+    ) {
+        if !self.memories[memory].counting() && now >= self.warmup {
+            self.settle_until(self.warmup, memory, sched.as_deref_mut());
+            self.memories[memory].start();
+        }
+        self.settle_until(now, memory, sched);
+    }
+
+    fn settle_until(&mut self, now: Instant, memory: usize, mut sched: Option<&mut Scheduler>) {
+        while let Some(port) = self.memories[memory].due(now) {
+            if self.ports[port as usize].is_staged() {
+                self.advance(now, port);
+                if let Some(sched) = sched.as_deref_mut() {
+                    self.arm(port, sched);
+                }
+            } else {
+                self.ports[port as usize].retire(now);
+            }
+            let this = &mut self.ports[port as usize];
+            this.charge(&mut self.memories[memory]);
+            let listed = self.memories[memory].reseat(this.leaves_at());
+            if let Some(seat) = this.seat() {
+                seat.listed = listed;
+            }
+        }
+    }
+
+    /// Brings a port up to `now`, and those that share its memory.
+    fn bring_up(&mut self, now: Instant, port: u32, sched: Option<&mut Scheduler>) {
+        let this = &mut self.ports[port as usize];
+        let staged = this.is_staged();
+        if let Some(memory) = this.memory() {
+            self.settle(now, memory, sched);
+        }
+        if staged {
+            self.advance(now, port);
+        }
+    }
+
+    /// Lets leave what leaves a staged port up to and with `now`.
+    fn advance(&mut self, now: Instant, port: u32) {
+        while let Some(at) = self.ports[port as usize].complete(now) {
+            self.begin(at, port);
+        }
+    }
+
+    /// The line of a staged port takes its next packet, if there is one.
+    fn begin(&mut self, at: Instant, port: u32) {
+        let this = &mut self.ports[port as usize];
+        let begun = this.begin(at, &mut self.pool, self.watch.as_deref_mut());
+        let Some(Begun { packet, size, waited, departure }) = begun else { return };
+        let mut arrival = departure + this.line().delay;
+        if let Far::Host(host) = this.far()
+            && let Some(late) = self.lateness.get_mut(host.0 as usize)
+        {
+            arrival = late.delay(arrival, self.host_jitter);
+        }
+        this.commit(packet, size, departure, arrival);
+        if self.waits {
+            self.pool.wait(packet, waited);
+        }
+    }
+
+    /// Schedules what a staged port waits for.
+    fn arm(&mut self, port: u32, sched: &mut Scheduler) {
+        for at in self.ports[port as usize].arm().into_iter().flatten() {
+            sched.at(at, Entity::new(Self::PORT_KIND, port));
+        }
+    }
+
+    /// An event of a port with more to do than to hand a packet over.
+    #[inline(never)]
+    pub(super) fn arrive_special(
+        &mut self,
+        now: Instant,
+        port: u32,
+        sched: &mut Scheduler,
+    ) -> Option<Arrived> {
+        self.bring_up(now, port, Some(sched));
+        if self.ports[port as usize].is_staged() {
+            let due = self.ports[port as usize].is_due(now);
+            let arrived = if due { self.ports[port as usize].arrive() } else { None };
+            self.arm(port, sched);
+            return arrived.map(|a| Arrived { next: None, ..a });
+        }
+        let this = &mut self.ports[port as usize];
+        this.retire(now);
+        let arrived = this.arrive()?;
+        if this.hand_over() && arrived.packet != PacketId::GONE {
+            self.pool.set_ce(arrived.packet);
+            if let Some(watch) = &mut self.watch {
+                watch.marked(arrived.packet);
+            }
+        }
+        Some(arrived)
+    }
+
+    /// The queue of a port at `now`.
+    pub(super) fn look(&mut self, now: Instant, port: u32) -> Option<Occupancy> {
+        if self.ports.get(port as usize)?.is_plain() {
+            return Some(self.ports[port as usize].queue(now));
+        }
+        self.bring_up(now, port, None);
+        let this = &mut self.ports[port as usize];
+        Some(if this.is_staged() { this.queue_staged() } else { this.queue(now) })
+    }
+
+    /// The length of the queue of `class` of `port` at `now`, in packets and IP bytes, as the port counts
+    /// it; `None` where there is no such class.
+    ///
+    /// Looking changes neither the run nor its digest.
+    pub fn class_queue_now(&mut self, now: Instant, port: u32, class: u8) -> Option<(u32, u64)> {
+        self.look(now, port)?;
+        let queue = self.ports.get(port as usize)?.class_queue(usize::from(class))?;
+        Some((queue.packets, queue.bytes))
+    }
+
+    /// Brings the figures of a port up to `at`; its memory is there.
+    pub(super) fn finish_port(&mut self, at: Instant, port: u32) {
+        if self.ports[port as usize].is_staged() {
+            self.advance(at, port);
+            self.ports[port as usize].finish_staged(at);
+        } else {
+            self.ports[port as usize].finish(at);
+        }
+    }
+
+    /// All memories that queues share, by switch, with what they have seen up to
+    /// [`Network::finish`].
+    pub fn memories(&self) -> impl Iterator<Item = MemoryView<'_>> {
+        self.memories.iter().map(|memory| MemoryView {
+            switch: self.switches.get(memory.switch).map_or("", String::as_str),
+            group: memory.group,
+            size: memory.size,
+            reserved: memory.reserved,
+            held: memory.held(),
+            peak: memory.peak(),
+        })
+    }
+}

@@ -1,0 +1,173 @@
+//! Switches that there are, as data: ports, memory, how it is shared, whether they mark.
+//!
+//! What a maker does not publish is reconstructed from what a paper measured, and `source` says so.
+//! All sizes of memory are binary, as memories are: the 4 MB of DCTCP table 1 are 4 x 2^20 B.
+
+use lowtide_units::{Bytes, Rate};
+
+use crate::port_spec::{BufferSpec, Ratio};
+
+/// Ports of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ports {
+    /// How many.
+    pub count: u32,
+    /// Their rate.
+    pub rate: Rate,
+}
+
+/// A switch that there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SwitchProfile {
+    /// Name in kebab case.
+    pub name: &'static str,
+    /// One line on what it is.
+    pub summary: &'static str,
+    /// Its ports.
+    pub ports: &'static [Ports],
+    /// The memory that they share, or that each group of them does.
+    pub memory: Bytes,
+    /// How many ports share one memory; `None`: all.
+    pub ports_per_memory: Option<u32>,
+    /// The factor of the dynamic threshold, the same for each port.
+    pub alpha: Ratio,
+    /// What each port has for itself.
+    pub reserved: Bytes,
+    /// Whether it can mark.
+    pub ecn: bool,
+    /// Where this is from, and what of it is reconstructed.
+    pub source: &'static str,
+}
+
+impl SwitchProfile {
+    /// The admission rule of its ports.
+    pub const fn buffer(&self) -> BufferSpec {
+        BufferSpec::Dynamic { alpha: self.alpha, reserved: self.reserved }
+    }
+    /// Ports of all kinds.
+    pub fn port_count(&self) -> u32 {
+        self.ports.iter().map(|p| p.count).sum()
+    }
+    /// What each of `busy` ports that share one memory may hold when all others are empty:
+    /// `alpha B / (1 + alpha n)` of what is shared, and what is reserved.
+    pub fn share(&self, busy: u32) -> Bytes {
+        let sharing = self.ports_per_memory.unwrap_or_else(|| self.port_count());
+        let reserved = self.reserved.as_u64();
+        let shared = self.memory.as_u64().saturating_sub(reserved * u64::from(sharing));
+        let (num, den) = (u128::from(self.alpha.num), u128::from(self.alpha.den.get()));
+        let part = num * u128::from(shared) / (den + num * u128::from(busy));
+        Bytes::new(u64::try_from(part).unwrap_or(u64::MAX).saturating_add(reserved))
+    }
+}
+
+/// All of them, by name.
+pub static PROFILES: &[SwitchProfile] = &[
+    SwitchProfile {
+        name: "cat4948",
+        summary: "deep buffers, no ECN: 48 x 1 Gbit/s, 2 x 10 Gbit/s, 16 MB",
+        ports: &[ports(48, 1), ports(2, 10)],
+        memory: mib(16),
+        ports_per_memory: None,
+        alpha: ratio(2, 1),
+        reserved: Bytes::new(0),
+        ecn: false,
+        source: "DCTCP table 1; alpha reconstructed: one 1 Gbit/s port takes 11.2 MB, 89 ms, where short \
+                 messages of DCTCP §4.3 take over 80 ms",
+    },
+    SwitchProfile {
+        name: "modern-100g",
+        summary: "32 x 100 Gbit/s, 64 MB",
+        ports: &[ports(32, 100)],
+        memory: mib(64),
+        ports_per_memory: None,
+        alpha: ratio(1, 1),
+        reserved: Bytes::new(9_216),
+        ecn: true,
+        source: "no one product: the size of switches with 3.2 Tbit/s on one chip from 2020 on; alpha of \
+                 one and a jumbo frame reserved per port are usual defaults",
+    },
+    SwitchProfile {
+        name: "nexus-3548",
+        summary: "48 x 10 Gbit/s, 6 MB for each 16 ports",
+        ports: &[ports(48, 10)],
+        memory: mib(6),
+        ports_per_memory: Some(16),
+        alpha: ratio(1, 1),
+        reserved: Bytes::new(0),
+        ecn: true,
+        source: "ODCTCP §6.4.1; alpha is not published: one, so that a port takes half of its 6 MB",
+    },
+    SwitchProfile {
+        name: "scorpion",
+        summary: "24 x 10 Gbit/s, 4 MB",
+        ports: &[ports(24, 10)],
+        memory: mib(4),
+        ports_per_memory: None,
+        alpha: ratio(1, 5),
+        reserved: Bytes::new(0),
+        ecn: true,
+        source: "DCTCP table 1; alpha as of the Triumph, which is by the same maker",
+    },
+    SwitchProfile {
+        name: "triumph",
+        summary: "top of rack: 48 x 1 Gbit/s, 4 x 10 Gbit/s, 4 MB",
+        ports: &[ports(48, 1), ports(4, 10)],
+        memory: mib(4),
+        ports_per_memory: None,
+        alpha: ratio(1, 5),
+        reserved: Bytes::new(0),
+        ecn: true,
+        source: "DCTCP table 1; alpha reconstructed: a port that is busy alone takes about 700 KB (DCTCP \
+                 fig. 1, §4.1), and 4 MiB x (1/5) / (1 + 1/5) = 699,050 B",
+    },
+];
+
+/// The switch of that name.
+pub fn find(name: &str) -> Option<&'static SwitchProfile> {
+    PROFILES.iter().find(|p| p.name == name)
+}
+
+const fn mib(n: u64) -> Bytes {
+    Bytes::new(n << 20)
+}
+
+const fn ports(count: u32, gbps: u64) -> Ports {
+    Ports { count, rate: Rate::from_gbps(gbps) }
+}
+
+const fn ratio(num: u32, den: u32) -> Ratio {
+    match Ratio::new(num, den) {
+        Some(ratio) => ratio,
+        None => panic!("a ratio over nothing"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_found_by_name_and_says_where_it_is_from() {
+        assert!(PROFILES.is_sorted_by_key(|p| p.name));
+        for profile in PROFILES {
+            assert_eq!(find(profile.name), Some(profile));
+            assert!(!profile.source.is_empty() && !profile.summary.is_empty());
+            let groups = profile.ports_per_memory.unwrap_or(profile.port_count());
+            assert!(profile.port_count().is_multiple_of(groups), "{}", profile.name);
+            assert!(profile.reserved.as_u64() * u64::from(groups) < profile.memory.as_u64());
+        }
+        assert_eq!(find("no-such-switch"), None);
+    }
+
+    #[test]
+    fn what_a_port_may_take() {
+        let share = |name: &str, busy| find(name).map(|p| p.share(busy).as_u64());
+        assert_eq!(share("triumph", 1), Some(699_050));
+        // 4 MiB / 5 / (1 + 10/5): ten ports at once take a half of the memory and a sixth more.
+        assert_eq!(share("triumph", 10), Some(279_620));
+        assert_eq!(share("cat4948", 1), Some(11_184_810));
+        assert_eq!(share("nexus-3548", 1), Some(3 << 20));
+        // (64 MiB - 32 x 9216 B) / 2 and its own 9216 B.
+        assert_eq!(share("modern-100g", 1), Some(33_416_192));
+    }
+}

@@ -1,0 +1,262 @@
+//! Routes: from each switch all equally short ways to each host, found when the network is built.
+//!
+//! Breadth first from the switch of each rack; every link counts one. What a switch knows of a host
+//! depends on the host's rack only, so the table has a row per switch and a column per rack; sets of
+//! several links are kept once each. A look-up reads the host's rack, then the table: it finds a port,
+//! or the host to be here, or a set from which [`Routing`] takes one.
+
+mod edges;
+
+use std::collections::BTreeMap;
+
+use lowtide_sim::{Rng, Seed};
+
+use crate::packet::Head;
+use crate::{BlueprintError, HostId, Routing};
+
+pub(crate) use edges::Edges;
+
+use edges::UNREACHED;
+
+/// In the table: a number below this is a port (see [`lowtide_sim::Entity::MAX_INDEX`]), from this on
+/// that of a set, and two more have a meaning of their own.
+const SET: u32 = 1 << 30;
+/// The rack is on this switch: the port is the other end of the host's.
+const HERE: u32 = u32::MAX - 1;
+/// There is no way.
+const NONE: u32 = u32::MAX;
+
+/// The most places of the table: half a GiB.
+const MOST_PLACES: usize = 1 << 27;
+
+/// How packets find their way.
+#[derive(Clone, Debug)]
+pub(crate) struct Routes {
+    homes: Vec<Home>,
+    /// Racks, and one more for hosts to which there is no way.
+    columns: usize,
+    /// Row by row: switch, then rack.
+    table: Vec<u32>,
+    sets: Vec<Set>,
+    /// The ports of all sets, one set after the other.
+    members: Vec<u32>,
+    /// Per set; empty unless packets are sprayed.
+    turns: Vec<Turn>,
+}
+
+/// Where a host is.
+#[derive(Clone, Copy, Debug)]
+struct Home {
+    rack: u32,
+    /// The host's own port.
+    nic: u32,
+}
+
+/// Ports of one switch that lie on equally short ways.
+#[derive(Clone, Copy, Debug)]
+struct Set {
+    first: u32,
+    len: u32,
+    /// That of the switch.
+    salt: u64,
+}
+
+/// Where spraying stands in one set.
+#[derive(Clone, Debug)]
+struct Turn {
+    rng: Rng,
+    /// Packets of this round that were sent.
+    sent: u32,
+    /// With which link the round began.
+    start: u32,
+}
+
+impl Routes {
+    /// The port of `switch` for the packet with this head; `None` if there is no way.
+    #[inline]
+    pub(crate) fn port(&mut self, switch: u32, head: &Head) -> Option<u32> {
+        let home = self.homes[head.dst.0 as usize];
+        let way = self.table[switch as usize * self.columns + home.rack as usize];
+        if way < SET {
+            return Some(way);
+        }
+        match way {
+            HERE => Some(home.nic ^ 1),
+            NONE => None,
+            set => Some(self.choose((set - SET) as usize, head.flow)),
+        }
+    }
+    fn choose(&mut self, set: usize, flow: u32) -> u32 {
+        let Set { first, len, salt } = self.sets[set];
+        let which = match self.turns.get_mut(set) {
+            None => share(flow, salt, len),
+            Some(turn) => turn.next(len),
+        };
+        self.members[(first + which) as usize]
+    }
+    /// The host's own port.
+    pub(crate) fn nic(&self, host: HostId) -> Option<u32> {
+        self.homes.get(host.0 as usize).map(|home| home.nic)
+    }
+    /// All ports of `switch` on shortest ways to `host`.
+    pub(crate) fn ports(&self, switch: u32, host: HostId) -> Vec<u32> {
+        let Some(home) = self.homes.get(host.0 as usize) else { return Vec::new() };
+        let at = switch as usize * self.columns + home.rack as usize;
+        match self.table.get(at) {
+            None | Some(&NONE) => Vec::new(),
+            Some(&HERE) => vec![home.nic ^ 1],
+            Some(&port) if port < SET => vec![port],
+            Some(set) => {
+                let Set { first, len, .. } = self.sets[(set - SET) as usize];
+                self.members[first as usize..(first + len) as usize].to_vec()
+            }
+        }
+    }
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        size_of_val(self.homes.as_slice())
+            + size_of_val(self.table.as_slice())
+            + size_of_val(self.sets.as_slice())
+            + size_of_val(self.members.as_slice())
+            + size_of_val(self.turns.as_slice())
+    }
+    /// Finds the ways over all links but those that `avoid` names (by number; links beyond its end
+    /// are used).
+    pub(crate) fn find(
+        edges: &Edges,
+        routing: Routing,
+        run_seed: u64,
+        avoid: &[bool],
+    ) -> Result<Self, BlueprintError> {
+        let hosts = edges.hosts;
+        let usable = |port: u32| !avoid.get(port as usize / 2).is_some_and(|a| *a);
+        let (homes, racks) = homes(edges, usable);
+        let columns = racks.len() + 1;
+        let (switches, most) = (edges.switches(), MOST_PLACES);
+        if switches.saturating_mul(columns) > most {
+            return Err(BlueprintError::TooManyRoutes { switches, racks: racks.len(), most });
+        }
+        let mut routes = Self {
+            homes,
+            columns,
+            table: vec![NONE; switches * columns],
+            sets: Vec::new(),
+            members: Vec::new(),
+            turns: Vec::new(),
+        };
+        let mut numbers = BTreeMap::new();
+        let mut ports = Vec::new();
+        for (column, &rack) in racks.iter().enumerate() {
+            let passes = |port, to| to >= hosts && usable(port);
+            let distance = edges.distances(rack, passes);
+            for switch in 0..switches {
+                let node = hosts + switch;
+                if distance[node] == UNREACHED {
+                    continue;
+                }
+                let closer = |&&(port, to): &&(u32, u32)| {
+                    let far = distance[to as usize];
+                    far != UNREACHED && far + 1 == distance[node] && usable(port)
+                };
+                let mut near = edges.out(node).iter().filter(closer).map(|&(port, _)| port);
+                let way = match routing {
+                    _ if node == rack => HERE,
+                    Routing::Single => near.next().unwrap_or(NONE),
+                    Routing::Ecmp { .. } | Routing::Spray => {
+                        ports.clear();
+                        ports.extend(near);
+                        routes.way(&ports, &mut numbers)
+                    }
+                };
+                routes.table[switch * columns + column] = way;
+            }
+        }
+        routes.spread(edges, routing, run_seed);
+        Ok(routes)
+    }
+    /// What stands in the table for these ports.
+    fn way(&mut self, ports: &[u32], numbers: &mut BTreeMap<Vec<u32>, u32>) -> u32 {
+        match *ports {
+            [] => NONE,
+            [port] => port,
+            _ => {
+                if let Some(&number) = numbers.get(ports) {
+                    return SET + number;
+                }
+                let number = self.sets.len() as u32;
+                let (first, len) = (self.members.len() as u32, ports.len() as u32);
+                self.sets.push(Set { first, len, salt: 0 });
+                self.members.extend(ports);
+                numbers.insert(ports.to_vec(), number);
+                SET + number
+            }
+        }
+    }
+    /// Gives each set what it takes to choose.
+    fn spread(&mut self, edges: &Edges, routing: Routing, run_seed: u64) {
+        match routing {
+            Routing::Single => {}
+            Routing::Ecmp { polarised } => {
+                let salt = |switch| Seed::derive(run_seed, "switch", switch, "ecmp salt").value();
+                let owner = edges.owners();
+                for set in &mut self.sets {
+                    let port = self.members[set.first as usize];
+                    set.salt = salt(if polarised { 0 } else { owner[port as usize] });
+                }
+            }
+            Routing::Spray => {
+                let turn = |set: &Set| {
+                    let port = self.members[set.first as usize].into();
+                    let mut rng = Seed::derive(run_seed, "port", port, "spray").rng();
+                    let start = rng.below(set.len.into()) as u32;
+                    Turn { rng, sent: 0, start }
+                };
+                self.turns = self.sets.iter().map(turn).collect();
+            }
+        }
+    }
+}
+
+impl Turn {
+    /// Which of `len` links is next.
+    fn next(&mut self, len: u32) -> u32 {
+        if self.sent == len {
+            self.sent = 0;
+            self.start = self.rng.below(len.into()) as u32;
+        }
+        let which = (self.start + self.sent) % len;
+        self.sent += 1;
+        which
+    }
+}
+
+/// Which of `len` links the packets of `flow` take at a switch with that salt, each equally likely.
+#[inline]
+fn share(flow: u32, salt: u64, len: u32) -> u32 {
+    const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
+    let hash = (u64::from(flow) ^ salt).wrapping_mul(FACTOR);
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(FACTOR);
+    (((hash >> 32) * u64::from(len)) >> 32) as u32
+}
+
+/// Where each host is, and the node of each rack's switch.
+fn homes(edges: &Edges, usable: impl Fn(u32) -> bool) -> (Vec<Home>, Vec<usize>) {
+    let mut racks = Vec::new();
+    let mut rack_of = BTreeMap::new();
+    let mut homes = Vec::with_capacity(edges.hosts);
+    for host in 0..edges.hosts {
+        let (nic, switch) = edges.out(host).first().copied().unwrap_or_default();
+        let known = (switch as usize >= edges.hosts).then(|| {
+            *rack_of.entry(switch).or_insert_with(|| {
+                racks.push(switch as usize);
+                racks.len() as u32 - 1
+            })
+        });
+        homes.push(Home { rack: known.filter(|_| usable(nic)).unwrap_or(NONE), nic });
+    }
+    let nowhere = racks.len() as u32;
+    for home in &mut homes {
+        home.rack = home.rack.min(nowhere);
+    }
+    (homes, racks)
+}

@@ -1,0 +1,87 @@
+//! The k-ary fat tree: switches of `k` ports, full bisection bandwidth.
+
+use super::three_tier::{ThreeTier, build};
+use super::tree::{Check, Layer};
+use crate::registry::{Entry, Kind, Param};
+use crate::{Blueprint, BlueprintError, Framing};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "fat-tree",
+    summary: "k pods of k/2 racks of k/2 hosts, (k/2)^2 core switches",
+    spec: "Al-Fares, Loukissas, Vahdat, SIGCOMM 2008, §3",
+    params: &[
+        Param {
+            name: "k",
+            kind: Kind::Number,
+            default: None,
+            doc: "Ports of every switch: an even number, k^3 / 4 hosts.",
+        },
+        Param { name: "host", kind: Kind::Layer, default: None, doc: "Links of the hosts." },
+        Param {
+            name: "aggregation",
+            kind: Kind::Layer,
+            default: None,
+            doc: "Links between top-of-rack and aggregation switches.",
+        },
+        Param {
+            name: "core",
+            kind: Kind::Layer,
+            default: None,
+            doc: "Links between aggregation and core switches.",
+        },
+        Param {
+            name: "framing",
+            kind: Kind::Choice(&["ethernet", "ip"]),
+            default: Some("ethernet"),
+            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
+        },
+    ],
+};
+
+/// What a fat tree is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FatTree {
+    /// Ports of every switch, even, two or more: `k` pods of `k / 2` racks of `k / 2` hosts.
+    pub k: u32,
+    /// Links of the hosts.
+    pub host: Layer,
+    /// Links between top-of-rack ("edge") and aggregation switches.
+    pub aggregation: Layer,
+    /// Links between aggregation and core switches.
+    pub core: Layer,
+    /// Framing on every line.
+    pub framing: Framing,
+}
+
+impl FatTree {
+    /// How many hosts it has.
+    pub fn host_count(&self) -> u64 {
+        let half = u64::from(self.k / 2);
+        u64::from(self.k).saturating_mul(half * half)
+    }
+}
+
+/// The blueprint of `tree`, with nodes and links in the order and by the names of
+/// [`super::three_tier::three_tier`].
+pub fn fat_tree(tree: &FatTree) -> Result<Blueprint, BlueprintError> {
+    let (k, half) = (tree.k, tree.k / 2);
+    if k == 0 || !k.is_multiple_of(2) {
+        let need = "it must be an even number from 2 on".to_owned();
+        return Err(Check(ENTRY.name).error("k", k.into(), need));
+    }
+    Check::links(&[&[3, k, half, half]])?;
+    Ok(build(&ThreeTier {
+        pods: k,
+        tors_per_pod: half,
+        aggs_per_pod: half,
+        cores: half * half,
+        hosts_per_tor: half,
+        tor_uplinks: half,
+        agg_uplinks: half,
+        host: tree.host,
+        aggregation: tree.aggregation,
+        core: tree.core,
+        framing: tree.framing,
+    }))
+}

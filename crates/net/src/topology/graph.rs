@@ -1,0 +1,115 @@
+//! Any network: nodes by name, links between them.
+
+use std::collections::BTreeMap;
+
+use super::tree::Layer;
+use crate::registry::{Entry, Kind, Param};
+use crate::{Blueprint, BlueprintError, Framing, HostId, NodeId};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "graph",
+    summary: "hosts, switches and links as they are written down",
+    spec: "lowtide",
+    params: &[
+        Param { name: "hosts", kind: Kind::Hosts, default: None, doc: "The hosts, in order." },
+        Param {
+            name: "switches",
+            kind: Kind::Switches,
+            default: None,
+            doc: "The names of the switches, in order.",
+        },
+        Param {
+            name: "links",
+            kind: Kind::Links,
+            default: None,
+            doc: "The links; a host has exactly one.",
+        },
+        Param {
+            name: "framing",
+            kind: Kind::Choice(&["ethernet", "ip"]),
+            default: Some("ethernet"),
+            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
+        },
+    ],
+};
+
+/// A network as it is written down.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Graph {
+    /// Name per host, in order.
+    pub hosts: Vec<String>,
+    /// Name per switch, in order. No two nodes have one name.
+    pub switches: Vec<String>,
+    /// The links.
+    pub links: Vec<GraphLink>,
+    /// Framing on every line.
+    pub framing: Framing,
+}
+
+/// A link of a [`Graph`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GraphLink {
+    /// The name of one end.
+    pub a: String,
+    /// The name of the other end.
+    pub b: String,
+    /// Rate and delay in each direction, and the port of each end that is a switch.
+    pub line: Layer,
+}
+
+/// The blueprint of `graph`.
+///
+/// Nodes keep their order. Link `i` is the first one of host `i`, the host being end `a`, as in every
+/// topology; all others follow in their order. In errors links are numbered as in `graph`. What
+/// remains to be checked (that all is connected, that a host has one link) [`crate::Network::build`]
+/// does.
+pub fn graph(graph: &Graph) -> Result<Blueprint, BlueprintError> {
+    let hosts = (0..).zip(&graph.hosts).map(|(i, name)| (name, NodeId::Host(HostId(i))));
+    let switches = (0..).zip(&graph.switches).map(|(i, name)| (name, NodeId::Switch(i)));
+    let mut nodes = BTreeMap::new();
+    for (name, node) in hosts.chain(switches) {
+        if nodes.insert(name, node).is_some() {
+            return Err(BlueprintError::DuplicateName { name: name.clone() });
+        }
+    }
+    let mut links = Vec::with_capacity(graph.links.len());
+    for (link, GraphLink { a, b, line }) in graph.links.iter().enumerate() {
+        let find = |name: &String| match nodes.get(name) {
+            Some(node) => Ok(*node),
+            None => Err(BlueprintError::UnknownName { link, name: name.clone() }),
+        };
+        let (mut near, mut far) = (find(a)?, find(b)?);
+        if near == far {
+            return Err(BlueprintError::SelfLink { link, name: a.clone() });
+        }
+        // Hosts sort before switches.
+        if far < near {
+            (near, far) = (far, near);
+        }
+        links.push((link, near, line.link(near, far, graph.framing)));
+    }
+    let mut at: Vec<Option<usize>> = vec![None; graph.hosts.len()];
+    for (link, spec) in links.iter().map(|(link, _, spec)| (*link, spec)) {
+        for end in [spec.a, spec.b] {
+            let NodeId::Host(host) = end else { continue };
+            match &mut at[host.0 as usize] {
+                free @ None => *free = Some(link),
+                Some(first) => {
+                    let name = graph.hosts[host.0 as usize].clone();
+                    return Err(BlueprintError::ManyLinks { name, first: *first, second: link });
+                }
+            }
+        }
+    }
+    links.sort_by_key(|&(link, near, _)| match near {
+        NodeId::Host(host) => (0, host.0 as usize),
+        NodeId::Switch(_) => (1, link),
+    });
+    Ok(Blueprint {
+        hosts: graph.hosts.clone(),
+        switches: graph.switches.iter().map(|s| s.as_str().into()).collect(),
+        links: links.into_iter().map(|(_, _, spec)| spec).collect(),
+        ..Blueprint::default()
+    })
+}

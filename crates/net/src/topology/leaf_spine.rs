@@ -1,0 +1,107 @@
+//! Two layers: every leaf switch is connected to every spine switch, hosts are on the leaves.
+
+use super::tree::{Check, Layer, racks};
+use crate::registry::{Entry, Kind, Param};
+use crate::{Blueprint, BlueprintError, Framing, NodeId};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "leaf-spine",
+    summary: "leaf switches with hosts, each connected to every spine switch",
+    spec: "lowtide",
+    params: &[
+        Param {
+            name: "leaves",
+            kind: Kind::Number,
+            default: None,
+            doc: "Leaf switches, `leaf0` and so on; each is a rack.",
+        },
+        Param {
+            name: "spines",
+            kind: Kind::Number,
+            default: None,
+            doc: "Spine switches, `spine0` and so on.",
+        },
+        Param {
+            name: "hosts-per-leaf",
+            kind: Kind::Number,
+            default: None,
+            doc: "Hosts on each leaf.",
+        },
+        Param {
+            name: "parallel",
+            kind: Kind::Number,
+            default: Some("1"),
+            doc: "Links between each leaf and each spine.",
+        },
+        Param { name: "host", kind: Kind::Layer, default: None, doc: "Links of the hosts." },
+        Param {
+            name: "fabric",
+            kind: Kind::Layer,
+            default: None,
+            doc: "Links between leaves and spines.",
+        },
+        Param {
+            name: "framing",
+            kind: Kind::Choice(&["ethernet", "ip"]),
+            default: Some("ethernet"),
+            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
+        },
+    ],
+};
+
+/// What a leaf-spine network is made of.
+///
+/// A leaf is oversubscribed by `hosts_per_leaf` times the hosts' rate to `spines` times `parallel`
+/// times the fabric's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LeafSpine {
+    /// Leaf switches, one or more: switches `0..leaves`, called `leaf0` and so on.
+    pub leaves: u32,
+    /// Spine switches, one or more: the rest, called `spine0` and so on.
+    pub spines: u32,
+    /// Hosts on each leaf, one or more.
+    pub hosts_per_leaf: u32,
+    /// Links between each leaf and each spine, one or more.
+    pub parallel: u32,
+    /// Links of the hosts.
+    pub host: Layer,
+    /// Links between leaves and spines.
+    pub fabric: Layer,
+    /// Framing on every line.
+    pub framing: Framing,
+}
+
+impl LeafSpine {
+    /// How many hosts it has.
+    pub fn host_count(&self) -> u64 {
+        u64::from(self.leaves) * u64::from(self.hosts_per_leaf)
+    }
+}
+
+/// The blueprint of `net`.
+///
+/// Hosts are numbered leaf by leaf: host `i` is on leaf `i / hosts_per_leaf` and called `rackL.J`. Link
+/// `i` is host `i` and its leaf, the host being end `a`; then come the links from each leaf (end `a`)
+/// to each spine, leaf by leaf, spine by spine, parallel ones together.
+pub fn leaf_spine(net: &LeafSpine) -> Result<Blueprint, BlueprintError> {
+    let &LeafSpine { leaves, spines, hosts_per_leaf, parallel, framing, .. } = net;
+    Check(ENTRY.name).positive(&[
+        ("leaves", leaves),
+        ("spines", spines),
+        ("hosts-per-leaf", hosts_per_leaf),
+        ("parallel", parallel),
+    ])?;
+    Check::links(&[&[leaves, hosts_per_leaf], &[leaves, spines, parallel]])?;
+    let switches = [("leaf", leaves), ("spine", spines)];
+    let mut plan = racks((leaves, hosts_per_leaf), &net.host, framing, &switches);
+    for leaf in 0..leaves {
+        for spine in 0..spines {
+            let ends = (NodeId::Switch(leaf), NodeId::Switch(leaves + spine));
+            for _ in 0..parallel {
+                plan.links.push(net.fabric.link(ends.0, ends.1, framing));
+            }
+        }
+    }
+    Ok(plan)
+}

@@ -1,0 +1,88 @@
+//! Three switches in a row, the topology of figure 17 of the DCTCP paper.
+
+use super::HostLine;
+use super::tree::Layer;
+use crate::registry::{Entry, Kind, Param};
+use crate::{Blueprint, Framing, NodeId, PortSpec, SwitchSpec};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "multi-hop",
+    summary: "three switches in a row, senders before the first trunk and behind the second",
+    spec: "DCTCP §4.1, figure 17: S1 10, S2 20, S3 10, R1 1, R2 20 hosts at 1 Gbit/s, trunks 10 Gbit/s",
+    params: &[
+        Param { name: "s1", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph1`." },
+        Param { name: "s2", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph1`." },
+        Param { name: "s3", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph2`." },
+        Param { name: "r1", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph2`." },
+        Param { name: "r2", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph2`." },
+        Param {
+            name: "rate",
+            kind: Kind::Rate,
+            default: None,
+            doc: "Rate of a host's line in each direction.",
+        },
+        Param {
+            name: "delay",
+            kind: Kind::Duration,
+            default: None,
+            doc: "Propagation delay of a host's line in each direction.",
+        },
+        Param {
+            name: "trunk",
+            kind: Kind::Layer,
+            default: None,
+            doc: "The links between `triumph1`, `scorpion` and `triumph2`.",
+        },
+        Param {
+            name: "framing",
+            kind: Kind::Choice(&["ethernet", "ip"]),
+            default: Some("ethernet"),
+            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
+        },
+        Param { name: "port", kind: Kind::Port, default: None, doc: "Ports towards hosts." },
+    ],
+};
+
+/// What a multi-hop network is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MultiHop {
+    /// Hosts on `triumph1`: in the paper ten, which send to `r1` over both bottlenecks.
+    pub s1: Vec<HostLine>,
+    /// Hosts on `triumph1`: in the paper twenty, which send to `r2` each to its own.
+    pub s2: Vec<HostLine>,
+    /// Hosts on `triumph2`: in the paper ten, which send to `r1`.
+    pub s3: Vec<HostLine>,
+    /// Hosts on `triumph2`: in the paper one, the second bottleneck.
+    pub r1: Vec<HostLine>,
+    /// Hosts on `triumph2`: in the paper twenty.
+    pub r2: Vec<HostLine>,
+    /// The two links between the switches; the first is the first bottleneck.
+    pub trunk: Layer,
+    /// Framing on every line.
+    pub framing: Framing,
+    /// Every port of a switch towards a host.
+    pub port: PortSpec,
+}
+
+/// The blueprint of `net`.
+///
+/// Switches are `triumph1`, `scorpion` and `triumph2`. Hosts are numbered `s1`, `s2`, `s3`, `r1`, `r2`.
+/// Link `i` is host `i` and its switch, the host being end `a`; the last two links are `triumph1` to
+/// `scorpion` and `scorpion` to `triumph2`.
+pub fn multi_hop(net: &MultiHop) -> Blueprint {
+    let mut plan = Blueprint {
+        switches: ["triumph1", "scorpion", "triumph2"].map(SwitchSpec::from).to_vec(),
+        ..Blueprint::default()
+    };
+    for (hosts, switch) in [(&net.s1, 0), (&net.s2, 0), (&net.s3, 2), (&net.r1, 2), (&net.r2, 2)] {
+        for host in hosts {
+            plan.links.push(host.link(plan.hosts.len(), switch, net.framing, net.port));
+            plan.hosts.push(host.name.clone());
+        }
+    }
+    for (a, b) in [(0, 1), (1, 2)] {
+        plan.links.push(net.trunk.link(NodeId::Switch(a), NodeId::Switch(b), net.framing));
+    }
+    plan
+}

@@ -1,0 +1,183 @@
+//! Three layers: racks of hosts, aggregation switches in pods, core switches. The tree of HULL and DX.
+
+use super::tree::{Check, Layer, racks};
+use crate::registry::{Entry, Kind, Param};
+use crate::{Blueprint, BlueprintError, Framing, NodeId};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "three-tier",
+    summary: "pods of top-of-rack and aggregation switches under a layer of core switches",
+    spec: "DX §VI-C, after HULL (NSDI 2012): 192 hosts, 32 ToR, 16 aggregation, 8 core switches",
+    params: &[
+        Param { name: "pods", kind: Kind::Number, default: Some("8"), doc: "Pods." },
+        Param {
+            name: "tors-per-pod",
+            kind: Kind::Number,
+            default: Some("4"),
+            doc: "Top-of-rack switches of a pod; `tor0` and so on, each is a rack.",
+        },
+        Param {
+            name: "aggs-per-pod",
+            kind: Kind::Number,
+            default: Some("2"),
+            doc: "Aggregation switches of a pod; `agg0` and so on.",
+        },
+        Param {
+            name: "cores",
+            kind: Kind::Number,
+            default: Some("8"),
+            doc: "Core switches, `core0` and so on; a multiple of `aggs-per-pod`.",
+        },
+        Param {
+            name: "hosts-per-tor",
+            kind: Kind::Number,
+            default: Some("6"),
+            doc: "Hosts of a rack.",
+        },
+        Param {
+            name: "tor-uplinks",
+            kind: Kind::Number,
+            default: Some("2"),
+            doc: "Links from a top-of-rack switch to its pod's aggregation; a multiple of `aggs-per-pod`.",
+        },
+        Param {
+            name: "agg-uplinks",
+            kind: Kind::Number,
+            default: Some("4"),
+            doc: "Links from an aggregation switch to the cores; a multiple of `cores / aggs-per-pod`.",
+        },
+        Param { name: "host", kind: Kind::Layer, default: None, doc: "Links of the hosts." },
+        Param {
+            name: "aggregation",
+            kind: Kind::Layer,
+            default: None,
+            doc: "Links between top-of-rack and aggregation switches.",
+        },
+        Param {
+            name: "core",
+            kind: Kind::Layer,
+            default: None,
+            doc: "Links between aggregation and core switches.",
+        },
+        Param {
+            name: "framing",
+            kind: Kind::Choice(&["ethernet", "ip"]),
+            default: Some("ethernet"),
+            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
+        },
+    ],
+};
+
+/// What a tree of three layers is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ThreeTier {
+    /// Pods, one or more.
+    pub pods: u32,
+    /// Top-of-rack switches of a pod, one or more. They are switches `0..pods * tors_per_pod`, pod by
+    /// pod, called `tor0` and so on.
+    pub tors_per_pod: u32,
+    /// Aggregation switches of a pod, one or more. They come next, pod by pod, called `agg0` and so on.
+    pub aggs_per_pod: u32,
+    /// Core switches, a multiple of `aggs_per_pod`. They come last, called `core0` and so on.
+    pub cores: u32,
+    /// Hosts of a rack, one or more.
+    pub hosts_per_tor: u32,
+    /// Links from a top-of-rack switch to the aggregation of its pod, the same number to each: a
+    /// multiple of `aggs_per_pod`.
+    pub tor_uplinks: u32,
+    /// Links from an aggregation switch to its cores, the same number to each: a multiple of
+    /// `cores / aggs_per_pod`. The aggregation switch `j` of each pod is connected to the cores from
+    /// `j * cores / aggs_per_pod` on.
+    pub agg_uplinks: u32,
+    /// Links of the hosts.
+    pub host: Layer,
+    /// Links between top-of-rack and aggregation switches.
+    pub aggregation: Layer,
+    /// Links between aggregation and core switches.
+    pub core: Layer,
+    /// Framing on every line.
+    pub framing: Framing,
+}
+
+impl ThreeTier {
+    /// The tree of HULL and DX (§VI-C) with these links: 192 hosts and 56 switches of eight ports; a
+    /// rack is six hosts and two uplinks.
+    pub const fn hull(host: Layer, aggregation: Layer, core: Layer) -> Self {
+        Self {
+            pods: 8,
+            tors_per_pod: 4,
+            aggs_per_pod: 2,
+            cores: 8,
+            hosts_per_tor: 6,
+            tor_uplinks: 2,
+            agg_uplinks: 4,
+            host,
+            aggregation,
+            core,
+            framing: Framing::Ethernet,
+        }
+    }
+    /// How many hosts it has.
+    pub fn host_count(&self) -> u64 {
+        let racks = u64::from(self.pods) * u64::from(self.tors_per_pod);
+        racks.saturating_mul(self.hosts_per_tor.into())
+    }
+}
+
+/// The blueprint of `tree`.
+///
+/// Hosts are numbered pod by pod, rack by rack: host `i` is in rack `i / hosts_per_tor`, on the ToR of
+/// that number, and called `rackR.J`; rack `r` is in pod `r / tors_per_pod`. Link `i` is host `i` and
+/// its switch, the host being end `a`; then come the links from each ToR (end `a`) to its aggregation
+/// switches, then those from each aggregation switch (end `a`) to its cores, parallel ones together.
+pub fn three_tier(tree: &ThreeTier) -> Result<Blueprint, BlueprintError> {
+    let check = Check(ENTRY.name);
+    check.positive(&[
+        ("pods", tree.pods),
+        ("tors-per-pod", tree.tors_per_pod),
+        ("aggs-per-pod", tree.aggs_per_pod),
+        ("cores", tree.cores),
+        ("hosts-per-tor", tree.hosts_per_tor),
+        ("tor-uplinks", tree.tor_uplinks),
+        ("agg-uplinks", tree.agg_uplinks),
+    ])?;
+    check.multiple(("cores", tree.cores), tree.aggs_per_pod, "aggs-per-pod")?;
+    check.multiple(("tor-uplinks", tree.tor_uplinks), tree.aggs_per_pod, "aggs-per-pod")?;
+    let group = tree.cores / tree.aggs_per_pod;
+    check.multiple(("agg-uplinks", tree.agg_uplinks), group, "cores / aggs-per-pod")?;
+    Check::links(&[
+        &[tree.pods, tree.tors_per_pod, tree.hosts_per_tor],
+        &[tree.pods, tree.tors_per_pod, tree.tor_uplinks],
+        &[tree.pods, tree.aggs_per_pod, tree.agg_uplinks],
+    ])?;
+    Ok(build(tree))
+}
+
+/// The blueprint of a tree that was checked.
+pub(super) fn build(tree: &ThreeTier) -> Blueprint {
+    let tors = tree.pods * tree.tors_per_pod;
+    let aggs = tree.pods * tree.aggs_per_pod;
+    let group = tree.cores / tree.aggs_per_pod;
+    let switches = [("tor", tors), ("agg", aggs), ("core", tree.cores)];
+    let mut plan = racks((tors, tree.hosts_per_tor), &tree.host, tree.framing, &switches);
+    let mut connect = |layer: &Layer, low, high, parallel| {
+        for _ in 0..parallel {
+            let link = layer.link(NodeId::Switch(low), NodeId::Switch(high), tree.framing);
+            plan.links.push(link);
+        }
+    };
+    for tor in 0..tors {
+        let first = tors + tor / tree.tors_per_pod * tree.aggs_per_pod;
+        for agg in first..first + tree.aggs_per_pod {
+            connect(&tree.aggregation, tor, agg, tree.tor_uplinks / tree.aggs_per_pod);
+        }
+    }
+    for agg in 0..aggs {
+        let first = tors + aggs + agg % tree.aggs_per_pod * group;
+        for core in first..first + group {
+            connect(&tree.core, tors + agg, core, tree.agg_uplinks / group);
+        }
+    }
+    plan
+}

@@ -1,0 +1,333 @@
+//! Links that fail and come back: what is lost, where packets go then, and that none is forgotten.
+
+use lowtide_net::topology::leaf_spine::leaf_spine;
+use lowtide_net::{
+    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, Count, Failure, Framing, HostId,
+    LinkSpec, MarkSpec, Network, NodeId, NotEct, Packet, PortSpec, Ratio, Routing, Service,
+};
+use lowtide_units::{Bytes, Duration, Instant, Rate};
+use lowtide_wire::Ecn;
+use proptest::prelude::*;
+
+use crate::fabrics::leaves;
+use crate::rig::{Rig, build, packet, us};
+
+/// `h0 - s0 - s1 - h1`, 8 Gbit/s (one byte per ns), one microsecond each, no framing.
+fn chain() -> Blueprint {
+    let host = |i| NodeId::Host(HostId(i));
+    let link = |a, b| {
+        let (nic, rate) = (PortSpec::NIC, Rate::from_gbps(8));
+        LinkSpec::symmetric((a, nic), (b, nic), rate, Duration::from_us(1), Framing::Ip)
+    };
+    Blueprint {
+        hosts: vec!["h0".into(), "h1".into()],
+        switches: vec!["s0".into(), "s1".into()],
+        links: vec![
+            link(host(0), NodeId::Switch(0)),
+            link(host(1), NodeId::Switch(1)),
+            link(NodeId::Switch(0), NodeId::Switch(1)),
+        ],
+        ..Blueprint::default()
+    }
+}
+
+const MIDDLE: usize = 2;
+
+fn ns(ns: u64) -> Instant {
+    Instant::from_ps(ns * 1_000)
+}
+
+/// From `down` until `up` (both ns), detected after `detect` ns.
+fn failure(link: usize, down: u64, up: Option<u64>, detect: u64) -> Failure {
+    Failure { link, down_at: ns(down), up_at: up.map(ns), detect: Duration::from_ns(detect) }
+}
+
+fn with(plan: Blueprint, failures: &[Failure]) -> Blueprint {
+    Blueprint { failures: failures.to_vec(), ..plan }
+}
+
+/// Packets of 500 B at these times (ns), numbered.
+fn sends(times: &[u64]) -> Vec<(Instant, Packet)> {
+    times.iter().zip(0..).map(|(at, i)| (ns(*at), packet(0, 1, 500, i))).collect()
+}
+
+fn cut(rig: &Rig) -> u64 {
+    rig.net.ports().map(|p| p.stats.cut).sum()
+}
+
+#[test]
+fn what_has_come_off_the_line_arrives_and_nothing_else() {
+    // Packet i leaves h0 at 500 (i + 1), meets the middle at 1500 + 500 i, leaves it 500 later and
+    // comes off it at 3000 + 500 i; it is at h1 1500 later.
+    let burst = sends(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    for (down, arrive) in [(4_000, 3), (3_999, 2), (2_999, 0), (3_000, 1)] {
+        let plan = with(chain(), &[failure(MIDDLE, down, None, 1_000_000)]);
+        let rig = Rig::quiet(&plan, &burst);
+        assert_eq!(rig.seqs(), (0..arrive).collect::<Vec<_>>(), "down at {down}");
+        assert_eq!(rig.port("s0->s1").cut, u64::from(12 - arrive));
+        assert_eq!(cut(&rig), u64::from(12 - arrive));
+        let want: Vec<u64> = (0..u64::from(arrive)).map(|i| 1_000 * (4_500 + 500 * i)).collect();
+        assert_eq!(rig.times(), want);
+    }
+}
+
+#[test]
+fn the_queue_is_lost_and_the_line_finishes_what_it_began() {
+    // The middle is slower: 500 B take 1 us. It begins packet i at 1500 + 1000 i.
+    let mut plan = chain();
+    plan.links[MIDDLE].from_a.rate = Rate::from_gbps(4);
+    let plan = with(plan, &[failure(MIDDLE, 3_100, Some(3_200), 10_000)]);
+    // At 3100: 0 in flight (since 2500), 1 on the line until 3500, 2 and 3 behind it.
+    let mut burst = sends(&[0, 1, 2, 3]);
+    // The next comes to the middle at 3300, once it is back: it waits for the line until 3500.
+    burst.push((ns(2_200), packet(0, 1, 100, 4)));
+    let rig = Rig::quiet(&plan, &burst);
+    assert_eq!(rig.seqs(), [4]);
+    // 200 ns on the slow line, then 100 ns, a microsecond each.
+    assert_eq!(rig.times(), [1_000 * (3_500 + 200 + 1_000 + 100 + 1_000)]);
+    let middle = rig.port("s0->s1");
+    // Packets 0 and 1 were sent, to nobody.
+    assert_eq!((middle.cut, middle.packets, middle.bytes), (4, 3, 1_100));
+    assert_eq!(middle.busy, Duration::from_ns(2_200));
+    assert_eq!(rig.left[4], Some(ns(2_300)));
+}
+
+#[test]
+fn packets_that_come_to_a_dead_port_are_lost() {
+    let plan = with(chain(), &[failure(MIDDLE, 10_000, Some(20_000), 1_000_000)]);
+    // They meet the middle 1500 later.
+    let rig = Rig::quiet(&plan, &sends(&[8_000, 8_499, 9_000, 15_000, 18_499, 18_501, 20_000]));
+    // The first is in flight on the middle at 10000, the second on it.
+    assert_eq!(rig.seqs(), [5, 6]);
+    assert_eq!((cut(&rig), rig.net.unrouted()), (5, 0));
+}
+
+#[test]
+fn without_a_way_packets_are_dropped_and_counted() {
+    let plan = with(chain(), &[failure(MIDDLE, 10_000, Some(20_000), 3_000)]);
+    // At s0 1500 later: dead from 10000, no route from 13000, works from 20000, route from 23000.
+    let rig = Rig::quiet(&plan, &sends(&[5_000, 9_000, 11_499, 11_501, 18_499, 21_499, 21_501]));
+    assert_eq!(rig.seqs(), [0, 6]);
+    assert_eq!((cut(&rig), rig.net.unrouted()), (2, 3));
+    let never = Rig::quiet(&chain(), &sends(&[5_000]));
+    assert_eq!(never.net.unrouted(), 0);
+}
+
+#[test]
+fn the_link_of_a_host_can_fail_too() {
+    // The receiver's: until 7000 packets are lost at s1, then s0 knows no way.
+    let plan = with(chain(), &[failure(1, 5_000, None, 2_000)]);
+    let rig = Rig::quiet(&plan, &sends(&[0, 1_900, 2_500, 5_600, 20_000]));
+    assert_eq!(rig.seqs(), [0]);
+    assert_eq!((rig.port("s1->h1").cut, rig.net.unrouted()), (2, 2));
+    // The sender's: nothing leaves.
+    let plan = with(chain(), &[failure(0, 5_000, Some(9_000), 2_000)]);
+    let rig = Rig::quiet(&plan, &sends(&[0, 4_700, 6_000, 9_001]));
+    assert_eq!(rig.seqs(), [0, 3]);
+    assert_eq!(rig.left, [Some(ns(500)), Some(ns(5_200)), None, Some(ns(9_501))]);
+    assert_eq!((rig.port("h0->s0").cut, rig.net.unrouted()), (2, 0));
+}
+
+#[test]
+fn traffic_takes_the_other_way_and_comes_back() {
+    for routing in [Routing::Single, Routing::Ecmp { polarised: false }, Routing::Spray] {
+        let plan = leaf_spine(&leaves(2, 2, 1, 1)).unwrap();
+        let plan = Blueprint { routing, ..plan };
+        let link = plan.find_link("leaf0", "spine0", 0).unwrap();
+        let phase = |from: u64| -> Vec<(Instant, Packet)> {
+            let one = |i: u64| {
+                let mut packet = packet(0, 1, 1_000, i as u32);
+                packet.segment.src_port = i as u16;
+                (us(from + i), packet)
+            };
+            (0..200).map(one).collect()
+        };
+        let at = |us: u64| us * 1_000;
+        let fails = failure(link, at(1_000), Some(at(3_000)), at(100));
+        let used = |sends: &[(Instant, Packet)]| {
+            let rig = Rig::quiet(&with(plan.clone(), &[fails]), sends);
+            let sent = |name| rig.port(name).packets;
+            (rig.delivered.len(), sent("leaf0->spine0"), sent("leaf0->spine1"), cut(&rig))
+        };
+        let (all, by_0, by_1, lost) = used(&phase(0));
+        assert_eq!((all, by_0 + by_1, lost), (200, 200, 0));
+        assert_eq!(by_1 == 0, routing == Routing::Single);
+        // Found out: all over spine 1.
+        assert_eq!(used(&phase(1_200)), (200, 0, 200, 0), "{routing:?}");
+        // Back, and the routes know it: as before.
+        assert_eq!(used(&phase(3_200)), (200, by_0, by_1, 0), "{routing:?}");
+        // Back, but the routes do not know it yet.
+        assert_eq!(used(&phase(2_890)), (200, 0, 200, 0), "{routing:?}");
+        // Dead, and not found out: what goes there is lost.
+        let (all, by_0, by_1, lost) = used(&phase(950));
+        assert!(lost > 0 && all as u64 + lost == 200 && by_1 > 0, "{by_0} {by_1} {lost}");
+    }
+}
+
+#[test]
+fn a_flap_that_is_over_before_it_is_detected_still_moves_the_routes() {
+    let plan = with(chain(), &[failure(MIDDLE, 10_000, Some(11_000), 5_000)]);
+    // At s0 1500 later: routes leave the link at 15000 and come back at 16000.
+    let rig = Rig::quiet(&plan, &sends(&[11_000, 13_499, 14_000, 14_501]));
+    assert_eq!(rig.seqs(), [0, 1, 3]);
+    assert_eq!((cut(&rig), rig.net.unrouted()), (0, 1));
+}
+
+#[test]
+fn figures_start_after_the_warm_up() {
+    let plan = with(chain(), &[failure(MIDDLE, 10_000, None, 5_000)]);
+    let all = sends(&[9_000, 10_000, 12_000, 30_000, 40_000]);
+    for (warmup, want) in [(0, (3, 2)), (12_000, (1, 2)), (35_000, (0, 1))] {
+        let net = Network::build(&plan, 0, Duration::ZERO, Duration::from_ns(warmup)).unwrap();
+        let rig = Rig::run(net, &all, Instant::FAR_FUTURE);
+        assert_eq!((cut(&rig), rig.net.unrouted()), want, "{warmup}");
+        assert_eq!(rig.net.in_flight(), 0);
+    }
+}
+
+#[test]
+fn what_is_lost_is_in_the_digest() {
+    let digest = |down| {
+        let plan = with(chain(), &[failure(MIDDLE, down, None, 100_000)]);
+        Rig::quiet(&plan, &sends(&[0])).net.digest()
+    };
+    // Lost in flight on the middle (2000 to 3000) at either time, or not at all.
+    assert_eq!(digest(50_000), digest(60_000));
+    assert_ne!(digest(2_100), digest(2_200));
+    assert_ne!(digest(2_100), digest(50_000));
+}
+
+#[test]
+fn failures_that_cannot_be() {
+    let error = |failures: &[Failure]| {
+        let plan = with(chain(), failures);
+        let built = Network::build(&plan, 0, Duration::ZERO, Duration::ZERO);
+        built.expect_err("this cannot fail so")
+    };
+    let e = error(&[failure(0, 0, None, 0), failure(3, 0, None, 0)]);
+    assert_eq!(e, BlueprintError::FailureOfNoLink { failure: 1, link: 3, links: 3 });
+    assert_eq!(e.to_string(), "failure 1 is of link 3, of which there are only 3");
+    let e = error(&[failure(0, 5, Some(5), 0)]);
+    assert!(matches!(e, BlueprintError::FailureEndsEarly { failure: 0, .. }), "{e}");
+    let overlap = BlueprintError::FailuresOverlap { first: 1, second: 0 };
+    assert_eq!(error(&[failure(0, 8, None, 0), failure(0, 5, Some(9), 0)]), overlap);
+    assert_eq!(error(&[failure(0, 8, None, 0), failure(0, 5, None, 0)]), overlap);
+    assert_eq!(error(&[failure(0, 8, None, 0), failure(0, 5, Some(8), 0)]), overlap);
+    // Heard of in the wrong order.
+    assert_eq!(error(&[failure(0, 8, None, 0), failure(0, 5, Some(6), 7)]), overlap);
+    build(&with(chain(), &[failure(0, 8, None, 7), failure(0, 5, Some(6), 7)]));
+    build(&with(chain(), &[failure(1, 8, None, 0), failure(0, 5, None, 0)]));
+}
+
+/// Kinds of ports: plain, in shared memory, with marks and with drops at dequeue, with classes, and the
+/// first once more with each departure an event.
+const KINDS: usize = 6;
+
+/// Three leaves of two hosts, two spines, and ports of that kind.
+fn fabric(kind: usize) -> Blueprint {
+    let mut fabric = leaves(3, 2, 2, 1);
+    let buffer = BufferSpec::Static(Count::Packets(4));
+    let k = Count::Packets(1);
+    let plain = PortSpec { buffer, ..PortSpec::NIC };
+    let class = |service| ClassSpec { service, buffer, mark: MarkSpec::None };
+    let quantum = Bytes::new(1_500);
+    let mut sets = vec![vec![class(Service::Strict), class(Service::Dwrr { quantum })]];
+    let shared =
+        BufferSpec::Dynamic { alpha: Ratio::new(1, 1).expect("a ratio"), reserved: Bytes::new(0) };
+    let port = match kind {
+        1 => PortSpec { buffer: shared, ..plain },
+        2 => PortSpec { mark: MarkSpec::StepDequeue { k, not_ect: NotEct::Ignore }, ..plain },
+        3 => PortSpec { mark: MarkSpec::StepDequeue { k, not_ect: NotEct::Drop }, ..plain },
+        4 => PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC },
+        5 => {
+            sets = vec![vec![class(Service::Strict)]];
+            PortSpec { classes: Some(ClassSet(0)), ..PortSpec::NIC }
+        }
+        _ => plain,
+    };
+    (fabric.host.port, fabric.fabric.port) = (port, port);
+    let mut plan = leaf_spine(&fabric).expect("a fabric");
+    plan.class_sets = sets;
+    plan.switches.iter_mut().for_each(|s| s.memory = Some(Bytes::new(8_000)));
+    plan
+}
+
+#[test]
+fn both_kinds_of_ports_lose_the_same() {
+    let link = fabric(0).find_link("leaf0", "spine0", 0).unwrap();
+    let failures = [failure(1, 40_000, None, 0), failure(link, 20_000, Some(50_000), 10_000)];
+    let send = |i: u32| {
+        let mut packet = packet(i % 6, (i % 6 + 1 + i % 5) % 6, 100 + i * 37 % 1_400, i);
+        packet.segment.ecn = Ecn::NotEct;
+        (ns(u64::from(i) * 97), packet)
+    };
+    let sends: Vec<_> = (0..1_000).map(send).collect();
+    let run = |kind| {
+        let rig = Rig::quiet(&with(fabric(kind), &failures), &sends);
+        (rig.net.digest(), cut(&rig), rig.seqs().len())
+    };
+    let plain = run(0);
+    assert!(plain.1 > 10 && plain.2 > 500, "{plain:?}");
+    assert_eq!(run(5), plain);
+}
+
+/// Some failures of the links of a small fabric, none of them overlapping.
+fn some_failures() -> impl Strategy<Value = Vec<Failure>> {
+    let one = (0..10_usize, 0..60_000_u64, 1..40_000_u64, 0..20_000_u64, any::<bool>());
+    let make = |(link, down, last, detect, ends): (usize, u64, u64, u64, bool)| {
+        failure(link, down, ends.then_some(down + last), detect)
+    };
+    proptest::collection::vec(one.prop_map(make), 0..8).prop_map(|mut all| {
+        all.sort_by_key(|f| f.link);
+        all.dedup_by_key(|f| f.link);
+        all
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Sent = delivered + dropped + lost + without a way + under way, at any time, and twice the same.
+    #[test]
+    fn no_packet_is_forgotten(
+        failures in some_failures(),
+        routing in prop_oneof![
+            Just(Routing::Single), Just(Routing::Ecmp { polarised: false }), Just(Routing::Spray)
+        ],
+        times in proptest::collection::vec((0..100_000_u64, 0..6_u32, 0..5_u32, 40..1_500_u32), 1..300),
+        stop in 1_000..200_000_u64,
+        jitter in prop_oneof![Just(0_u64), Just(3_000)],
+        kind in 0..KINDS,
+    ) {
+        let plan = Blueprint { routing, ..with(fabric(kind), &failures) };
+        let mut sends: Vec<_> = times.iter().zip(0..).map(|(&(at, src, step, size), i)| {
+            let mut packet = packet(src, (src + 1 + step) % 6, size, i);
+            packet.class = (i % 2) as u8;
+            if i % 3 == 0 {
+                packet.segment.ecn = Ecn::NotEct;
+            }
+            (ns(at), packet)
+        }).collect();
+        sends.sort_by_key(|s| s.0);
+        let run = || {
+            let jitter = Duration::from_ns(jitter);
+            let net = Network::build(&plan, 1, jitter, Duration::ZERO).unwrap();
+            Rig::run(net, &sends, ns(stop))
+        };
+        let rig = run();
+        let entered = sends.iter().filter(|s| s.0 < ns(stop)).count() as u64;
+        let gone: u64 = rig.net.ports().map(|p| p.stats.cut + p.stats.drops + p.stats.aqm_drops).sum();
+        let left = rig.net.in_flight() as u64;
+        prop_assert_eq!(entered, rig.delivered.len() as u64 + gone + rig.net.unrouted() + left);
+        prop_assert!(failures.is_empty() || rig.net.digest() == run().net.digest());
+    }
+}
+
+#[test]
+fn an_empty_plan_has_nothing_to_do() {
+    let net = build(&chain());
+    let mut sched = lowtide_sim::Scheduler::new(lowtide_sim::Seed(1));
+    net.prime(&mut sched);
+    assert!(sched.is_empty());
+    assert_eq!(net.ways(HostId(0), HostId(1)), 1);
+}

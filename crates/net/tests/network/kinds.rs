@@ -1,0 +1,157 @@
+//! Ports with one event per packet and ports where each departure is an event do the same wherever both
+//! can: the same digest, the same figures, the same deliveries. A single class makes a first-in-first-out
+//! port one of the second kind.
+
+use lowtide_net::{
+    Blueprint, BufferSpec, ClassSet, ClassSpec, Count, MarkSpec, Network, NotEct, Packet, PortSpec,
+    Ratio, RedSpec, Service, Signal,
+};
+use lowtide_units::{Bytes, Duration, Instant, Parts};
+use lowtide_wire::Ecn;
+use proptest::prelude::*;
+
+use crate::rig::{Rig, fan, packet, ps};
+
+/// The same plan with the queue of each port of the switch as its only class.
+pub(crate) fn with_one_class(plan: &Blueprint) -> Blueprint {
+    let mut plan = plan.clone();
+    for link in &mut plan.links {
+        let PortSpec { buffer, mark, count_in_service, .. } = link.from_b.port;
+        let service = Service::Dwrr { quantum: Bytes::new(700) };
+        let classes = Some(ClassSet(plan.class_sets.len() as u32));
+        plan.class_sets.push(vec![ClassSpec { service, buffer, mark }]);
+        link.from_b.port = PortSpec { count_in_service, classes, ..PortSpec::NIC };
+    }
+    plan
+}
+
+fn count(packets: u64) -> impl Strategy<Value = Count> {
+    prop_oneof![
+        (0..packets).prop_map(Count::Packets),
+        (0..packets * 150).prop_map(|b| Count::Bytes(Bytes::new(b))),
+    ]
+}
+
+fn buffer() -> impl Strategy<Value = BufferSpec> {
+    let alpha = (0..5_u32, 1..5_u32).prop_map(|(num, den)| Ratio::new(num, den).unwrap());
+    prop_oneof![
+        Just(BufferSpec::Unlimited),
+        count(30).prop_map(BufferSpec::Static),
+        (alpha, 0..300_u64).prop_map(|(alpha, reserved)| {
+            BufferSpec::Dynamic { alpha, reserved: Bytes::new(reserved) }
+        }),
+    ]
+}
+
+fn red() -> impl Strategy<Value = MarkSpec> {
+    let signal = prop_oneof![
+        Just(Signal::Drop),
+        Just(Signal::Mark(NotEct::Ignore)),
+        Just(Signal::Mark(NotEct::Drop)),
+    ];
+    (0..4_u64, 1..8_u64, 0..4_u8, any::<bool>(), signal).prop_map(
+        |(min, more, weight, gentle, signal)| {
+            MarkSpec::Red(RedSpec {
+                min: Count::Packets(min),
+                max: Count::Packets(min + more),
+                max_p: Parts::from_percent(50),
+                weight,
+                gentle,
+                mean_packet: Bytes::new(500),
+                signal,
+            })
+        },
+    )
+}
+
+fn mark() -> impl Strategy<Value = MarkSpec> {
+    let not_ect = prop_oneof![Just(NotEct::Ignore), Just(NotEct::Drop)];
+    prop_oneof![
+        Just(MarkSpec::None),
+        (count(15), not_ect).prop_map(|(k, not_ect)| MarkSpec::Step { k, not_ect }),
+        count(15).prop_map(|k| MarkSpec::StepDequeue { k, not_ect: NotEct::Ignore }),
+        red(),
+    ]
+}
+
+/// Gaps in ps, often a whole service time; receiver, size, codepoint.
+pub(crate) fn traffic() -> impl Strategy<Value = Vec<(Instant, Packet)>> {
+    let gap = prop_oneof![3 => 0..200_000_u64, 2 => Just(100_000_u64), 3 => 0..3_000_u64];
+    let size = prop_oneof![Just(100_u32), 40..1_500_u32];
+    let one = (gap, size, 1..4_u32, 0..4_u8);
+    proptest::collection::vec(one, 1..120).prop_map(|traffic| {
+        let mut now = 0;
+        let send = |(i, (gap, size, to, ecn)): (u32, (u64, u32, u32, u8))| {
+            now += gap;
+            let mut packet = packet(0, to, size, i);
+            packet.segment.ecn = Ecn::from_bits(ecn);
+            (ps(now), packet)
+        };
+        (0..).zip(traffic).map(send).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn both_kinds_do_the_same(
+        buffer in buffer(),
+        mark in mark(),
+        count_in_service in any::<bool>(),
+        memory in 1_200..6_000_u64,
+        traffic in traffic(),
+        loss in prop_oneof![Just(Parts::ZERO), Just(Parts::from_percent(10))],
+        jitter in prop_oneof![Just(0_u64), 0..200_u64],
+        warmup in 0..4_000_000_u64,
+        until in prop_oneof![Just(u64::MAX), 0..8_000_000_u64],
+    ) {
+        let port = PortSpec { buffer, mark, count_in_service, classes: None };
+        let mut plan = fan(3, port, Some(memory));
+        for link in &mut plan.links {
+            link.from_b.loss = loss;
+        }
+        let run = |plan: &Blueprint| {
+            let (jitter, warmup) = (Duration::from_ns(jitter), Duration::from_ps(warmup));
+            let net = Network::build(plan, 7, jitter, warmup).unwrap();
+            Rig::run(net, &traffic, ps(until))
+        };
+        let (one, two) = (run(&plan), run(&with_one_class(&plan)));
+        prop_assert_eq!(one.net.digest(), two.net.digest());
+        prop_assert_eq!(&one.delivered, &two.delivered);
+        prop_assert_eq!(one.net.hops(), two.net.hops());
+        for (a, b) in one.net.ports().zip(two.net.ports()) {
+            let (mut a, mut b) = (a.stats, b.stats);
+            if let Some(class) = b.classes.pop() {
+                prop_assert_eq!(class.packets, a.packets);
+                prop_assert_eq!(class.marks, a.marks);
+                prop_assert_eq!(class.drops, a.drops);
+                prop_assert_eq!(class.aqm_drops, a.aqm_drops);
+                prop_assert_eq!(class.max_bytes, a.max_bytes);
+                prop_assert_eq!(merged(&class.levels), merged(&a.levels));
+            }
+            a.classes.clear();
+            prop_assert_eq!(a, b);
+        }
+        for (a, b) in one.net.memories().zip(two.net.memories()) {
+            prop_assert_eq!(a, b);
+            prop_assert!(a.peak <= a.size);
+            prop_assert!(until != u64::MAX || a.held == 0);
+        }
+    }
+}
+
+/// Levels that no time and no arrival belongs to are not told apart.
+fn merged(levels: &[lowtide_net::Level]) -> Vec<lowtide_net::Level> {
+    levels.iter().copied().filter(|l| l.time > Duration::ZERO || l.arrivals > 0).collect()
+}
+
+#[test]
+fn a_class_costs_an_event_more_per_packet() {
+    let plan = fan(1, PortSpec::NIC, None);
+    let sends: Vec<_> = (0..10).map(|i| (ps(u64::from(i)), packet(0, 1, 100, i))).collect();
+    let events =
+        |plan: &Blueprint| Rig::run(crate::rig::build(plan), &sends, Instant::FAR_FUTURE).events;
+    // Ten sends, ten arrivals at the switch, ten at the host; and ten departures from the switch, of
+    // which none is at the time of an arrival: there is a delay.
+    assert_eq!(events(&plan), 30);
+    assert_eq!(events(&with_one_class(&plan)), 40);
+}

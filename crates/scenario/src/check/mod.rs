@@ -1,0 +1,136 @@
+//! What the keys of a scenario say together: every combination that would run and mean nothing, or
+//! something else than was asked for, is refused here.
+
+mod peers;
+mod plan;
+mod queues;
+
+use lowtide_tcp::Config;
+use lowtide_traffic::workload::{Site, Traffic};
+use lowtide_units::Instant;
+
+use crate::complaints::Complaints;
+use crate::flows;
+use crate::model::{HostGroup, Model, TopologyKind, TrafficGroup};
+use crate::network;
+use crate::settings::Setting;
+use crate::tree::At;
+
+/// Checks one point under one scheme; `configs` has one configuration per host group.
+pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
+    sides(model, complaints);
+    packets(model, configs, complaints);
+    let plan = match network::blueprint(model) {
+        Ok(plan) => plan,
+        Err(wrong) => return complaints.add(wrong.at, wrong.message, wrong.help),
+    };
+    let full = configs.iter().map(|c| u64::from(c.mtu)).max().unwrap_or(0);
+    let before = complaints.len();
+    queues::queues(model, &plan, full, complaints);
+    if complaints.len() == before {
+        plan::plan(model, &plan, complaints);
+    }
+    let site = Site {
+        seed: model.run.first_seed,
+        end: Instant::ZERO + model.run.duration,
+        hosts: network::facts(&plan),
+    };
+    let made = made(model, &site, complaints);
+    times(model, &made, complaints);
+    traced(model, &made, complaints);
+    if !model.run.allow_mismatch {
+        peers::peers(model, &made, configs, complaints);
+    }
+}
+
+fn times(model: &Model, made: &[Traffic], complaints: &mut Complaints<'_>) {
+    let run = &model.run;
+    if run.warmup >= run.duration {
+        let message = format!(
+            "a warm-up of {} leaves nothing of a run of {} to measure",
+            run.warmup, run.duration
+        );
+        complaints.add(run.warmup_at, message, Some("warm up for less, or run longer".to_owned()));
+    }
+    let sized =
+        made.iter().any(|t| !t.askers.is_empty() || t.flows.iter().any(|f| f.size.is_some()));
+    let empty = made.iter().any(|t| t.flows.is_empty() && t.askers.is_empty());
+    if run.end_done && !sized && !empty {
+        let message = "every flow is unlimited, so the run can never end by `done`";
+        let help = "write `end = \"duration\"` in [run], or give a flow a size";
+        complaints.add(run.end_at, message, Some(help.to_owned()));
+    }
+    for (group, made) in model.traffic.iter().zip(made) {
+        let late = |start: Instant| start.since_start() >= run.duration;
+        let Some(flow) = made.flows.iter().find(|f| late(f.start)) else { continue };
+        let message = format!(
+            "flows of [traffic.{}] start at {}, but the run ends at {}",
+            group.name, flow.start, run.duration
+        );
+        let key = if group.files.is_empty() { "start" } else { "file" };
+        complaints.add(group.place(key), message, Some("start earlier, or run longer".to_owned()));
+    }
+}
+
+fn traced(model: &Model, made: &[Traffic], complaints: &mut Complaints<'_>) {
+    if model.probes.trace.is_empty() {
+        return;
+    }
+    let groups = flows::groups(model, made);
+    for (text, at) in &model.probes.trace {
+        if let Err((message, help)) = flows::resolve(text, &groups) {
+            complaints.add(*at, message, help);
+        }
+    }
+}
+
+/// The traffic of each group with the first seed; complains of what a workload refuses.
+fn made(model: &Model, site: &Site, complaints: &mut Complaints<'_>) -> Vec<Traffic> {
+    let mut make = |group: &TrafficGroup| match group.traffic(site) {
+        Ok(traffic) => traffic,
+        Err(refusal) => {
+            let at = refusal.key.map_or(group.at, |key| group.place(key));
+            complaints.add(at, refusal.message, refusal.help);
+            Traffic::default()
+        }
+    };
+    model.traffic.iter().map(&mut make).collect()
+}
+
+fn sides(model: &Model, complaints: &mut Complaints<'_>) {
+    if model.topology.kind == TopologyKind::Dumbbell {
+        for (side, name) in model.topology.kind.sides().iter().enumerate() {
+            if model.hosts.iter().all(|g| g.side != side) {
+                let message = format!("no hosts on the {name} of the dumbbell");
+                let help = "put a group there, or write `kind = \"star\"`".to_owned();
+                complaints.add(model.topology.at, message, Some(help));
+            }
+        }
+    }
+}
+
+fn packets(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
+    let link = model.topology.mtu.as_u64();
+    let mut places: Vec<At> = Vec::new();
+    for (group, config) in model.hosts.iter().zip(configs) {
+        let at = place_of(model, group, "mtu");
+        if u64::from(config.mtu) > link && !places.contains(&at) {
+            places.push(at);
+            let message = format!(
+                "[hosts.{}] sends IP packets of {} B, but the links carry {link} B at most",
+                group.name, config.mtu
+            );
+            let help = "lower `mtu` of the connection, or raise `mtu` in [topology]".to_owned();
+            complaints.add(at, message, Some(help));
+        }
+    }
+}
+
+/// Where a switch of a group is set, as exactly as can be said.
+fn place_of(model: &Model, group: &HostGroup, switch: &str) -> At {
+    let set = |settings: &[Setting]| settings.iter().find(|s| s.name == switch).map(|s| s.at);
+    set(&group.stack.settings)
+        .or_else(|| group.stack.scheme.as_ref().map(|s| s.at))
+        .or_else(|| set(&model.transport.settings))
+        .unwrap_or(group.at)
+}

@@ -1,0 +1,90 @@
+//! Files that a scenario names: traces, distributions, topologies.
+//!
+//! Contract: the reader of scenarios asks for a file by the name that the scenario gives it and never
+//! opens one itself. A file that the scenario carries in `[files]` comes before all others, so that a run
+//! that is written out needs nothing beside it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lowtide_traffic::workload::UserFile;
+
+use crate::tree::{Data, Node};
+
+/// Where a scenario's files are.
+pub trait Files: Debug + Send + Sync {
+    /// The text of the file that the scenario calls `name`.
+    ///
+    /// # Errors
+    /// Why there is none, in words that follow "cannot read `name`: ".
+    fn read(&self, name: &str) -> Result<String, String>;
+}
+
+/// No files but those that the scenario carries.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("this scenario has no directory to look in, and does not carry it in [files]"
+            .to_owned())
+    }
+}
+
+/// The files of a directory; names may be paths from there.
+#[derive(Clone, Debug)]
+pub struct Directory(pub PathBuf);
+
+/// The largest file that is read: more than any list of flows that may be run.
+const MOST_BYTES: u64 = 512_000_000;
+
+impl Files for Directory {
+    fn read(&self, name: &str) -> Result<String, String> {
+        let path = self.0.join(name);
+        let size = fs::metadata(&path).map_err(|e| e.to_string())?.len();
+        if size > MOST_BYTES {
+            return Err(format!("{size} B are more than {MOST_BYTES}"));
+        }
+        let bytes = fs::read(&path).map_err(|e| e.to_string())?;
+        String::from_utf8(bytes).map_err(|_| "this is no text in UTF-8".to_owned())
+    }
+}
+
+/// The table of the files that a scenario carries.
+pub(crate) const FILES: &str = "files";
+
+/// The files of one scenario; each is read once, however many points of a sweep ask for it.
+#[derive(Debug)]
+pub(crate) struct Library<'a> {
+    files: &'a dyn Files,
+    read: RefCell<BTreeMap<String, Result<Arc<UserFile>, String>>>,
+}
+
+impl<'a> Library<'a> {
+    pub(crate) fn new(root: &Node, files: &'a dyn Files) -> Self {
+        let mut read = BTreeMap::new();
+        for entry in root.get(&[FILES]).map(Node::entries).unwrap_or_default() {
+            if let Data::Text(text) = &entry.node.data {
+                let name = entry.key.clone();
+                let file = UserFile { name: name.clone(), text: text.clone() };
+                read.insert(name, Ok(Arc::new(file)));
+            }
+        }
+        Self { files, read: RefCell::new(read) }
+    }
+
+    /// The file of that name, or why there is none.
+    pub(crate) fn get(&self, name: &str) -> Result<Arc<UserFile>, String> {
+        if let Some(known) = self.read.borrow().get(name) {
+            return known.clone();
+        }
+        let read = self.files.read(name);
+        let read = read.map(|text| Arc::new(UserFile { name: name.to_owned(), text }));
+        self.read.borrow_mut().insert(name.to_owned(), read.clone());
+        read
+    }
+}

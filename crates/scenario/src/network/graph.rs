@@ -1,0 +1,92 @@
+//! A network of which every link is written down.
+
+use lowtide_net::topology::graph::{Graph, GraphLink, graph as build};
+use lowtide_net::topology::tree::Layer;
+use lowtide_net::{Blueprint, BlueprintError, PortSpec};
+
+use super::{Wrong, names, wrong};
+use crate::error::suggest;
+use crate::hosts::{Group, resolve_one};
+use crate::model::{GraphLine, Model, Named};
+
+/// The most links that are taken for meant.
+const MOST: usize = 1_000_000;
+
+/// Nodes and links of a graph.
+pub(super) fn graph(model: &Model) -> Result<Blueprint, Wrong> {
+    let t = &model.topology;
+    let groups: Vec<Group<'_>> = model.hosts.iter().map(|g| (g.name.as_str(), g.range)).collect();
+    for switch in &t.graph.switches {
+        if groups.iter().any(|(name, _)| *name == switch.name) {
+            let message = format!("`{}` is the name of a host group", switch.name);
+            let help = Some("call the switch otherwise".to_owned());
+            return Err(Wrong { at: switch.at, message, help });
+        }
+    }
+    let hosts = names(model);
+    let (mut links, mut lines) = (Vec::new(), Vec::new());
+    for line in &t.graph.links {
+        let ends = [&line.ends[0], &line.ends[1]].map(|end| nodes(end, model, &groups, &hosts));
+        let [a, b] = ends;
+        let (a, b) = (a?, b?);
+        if a.len().saturating_mul(b.len()).saturating_mul(line.count as usize) > MOST - links.len()
+        {
+            let message = format!("more than {MOST} links");
+            return Err(Wrong { at: line.ends[0].at, message, help: None });
+        }
+        for a in &a {
+            for b in &b {
+                for _ in 0..line.count {
+                    let layer = Layer { rate: line.rate, delay: line.delay, port: PortSpec::NIC };
+                    links.push(GraphLink { a: a.clone(), b: b.clone(), line: layer });
+                    lines.push(line);
+                }
+            }
+        }
+    }
+    let switches = t.graph.switches.iter().map(|s| s.name.clone()).collect();
+    let plan = build(&Graph { hosts, switches, links, framing: t.framing });
+    plan.map_err(|error| about(&error, &lines).unwrap_or_else(|| wrong(t, &error)))
+}
+
+/// The names of the nodes that an end of a link means.
+fn nodes(
+    end: &Named,
+    model: &Model,
+    groups: &[Group<'_>],
+    hosts: &[String],
+) -> Result<Vec<String>, Wrong> {
+    let name = end.name.as_str();
+    if model.topology.graph.switches.iter().any(|s| s.name == name) {
+        return Ok(vec![name.to_owned()]);
+    }
+    let group = name.split(['.', '[']).next().unwrap_or_default();
+    if !groups.iter().any(|(known, _)| *known == group) {
+        let switches = model.topology.graph.switches.iter().map(|s| s.name.as_str());
+        let known: Vec<&str> = switches.chain(groups.iter().map(|(name, _)| *name)).collect();
+        let message = format!("`{name}` is neither a switch nor a host group");
+        return Err(Wrong { at: end.at, message, help: suggest(name, &known) });
+    }
+    let range =
+        resolve_one(name, groups).map_err(|(message, help)| Wrong { at: end.at, message, help })?;
+    let range = range.first as usize..range.end() as usize;
+    Ok(hosts.get(range).unwrap_or_default().to_vec())
+}
+
+/// What the network says of a link, at that link.
+fn about(error: &BlueprintError, lines: &[&GraphLine]) -> Option<Wrong> {
+    let at = |link: usize, end: usize| lines.get(link).map(|line| line.ends[end].at);
+    match error {
+        BlueprintError::SelfLink { link, name } => Some(Wrong {
+            at: at(*link, 1)?,
+            message: format!("a link from `{name}` to itself"),
+            help: Some("name another end".to_owned()),
+        }),
+        BlueprintError::ManyLinks { name, second, .. } => Some(Wrong {
+            at: at(*second, 0)?,
+            message: format!("`{name}` has a link already, and a host has one"),
+            help: Some("take one of them out, or give more bandwidth to one".to_owned()),
+        }),
+        _ => None,
+    }
+}

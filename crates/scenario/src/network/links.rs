@@ -1,0 +1,88 @@
+//! Links by name: `leaf0-spine1` is the link between these two nodes.
+
+use lowtide_net::{Blueprint, NodeId};
+
+use super::Wrong;
+use crate::error::nearest;
+use crate::known::BOTTLENECK;
+use crate::model::{Model, Named, TopologyKind};
+
+/// More names than this are not looked through for the nearest one.
+const MOST_NAMES: usize = 20_000;
+
+/// The link that `named` means, the one number `nth` of parallel ones; also whether its end `a` comes
+/// second in the name.
+pub(super) fn find(
+    plan: &Blueprint,
+    model: &Model,
+    named: &Named,
+    nth: u32,
+) -> Result<(usize, bool), Wrong> {
+    let text = named.name.as_str();
+    let fail = |message, help| Err(Wrong { at: named.at, message, help });
+    if text == BOTTLENECK {
+        return match model.topology.kind {
+            TopologyKind::Dumbbell => Ok((plan.links.len().saturating_sub(1), false)),
+            kind => fail(
+                match kind {
+                    TopologyKind::Star => "a star has no bottleneck between switches".to_owned(),
+                    _ => format!("a {} has no link called `{text}`", model.topology.entry.name),
+                },
+                Some("name a host group, or a link by its ends: `leaf0-spine1`".to_owned()),
+            ),
+        };
+    }
+    let known = |name: &str| {
+        plan.switches.iter().any(|s| s.name == name) || plan.hosts.iter().any(|h| h == name)
+    };
+    for (i, _) in text.match_indices('-') {
+        let (a, b) = (&text[..i], &text[i + 1..]);
+        if !known(a) || !known(b) {
+            continue;
+        }
+        if let Some(link) = plan.find_link(a, b, nth as usize) {
+            return Ok((link, plan.name(plan.links[link].a) != a));
+        }
+        let n = (0..nth as usize).take_while(|n| plan.find_link(a, b, *n).is_some()).count();
+        let help = match n {
+            0 => Some(format!("`{a}` has links to {}", neighbours(plan, a))),
+            n => Some(format!("there are {n}, numbered 0 to {}", n - 1)),
+        };
+        let message = match n {
+            0 => format!("there is no link between `{a}` and `{b}`"),
+            _ => format!("there is no link number {nth} between `{a}` and `{b}`"),
+        };
+        return fail(message, help);
+    }
+    let names: Vec<String> = plan
+        .links
+        .iter()
+        .take(MOST_NAMES)
+        .map(|link| format!("{}-{}", plan.name(link.a), plan.name(link.b)))
+        .collect();
+    let groups = model.hosts.iter().map(|g| g.name.as_str());
+    let near = nearest(text, groups.chain(names.iter().map(String::as_str)));
+    let help = match (near, names.last()) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, Some(last)) => format!("a link is named by its ends, as `{last}`"),
+        (None, None) => return fail(format!("no link `{text}`"), None),
+    };
+    fail(format!("no link `{text}`"), Some(help))
+}
+
+/// What a node is connected to, the first few.
+fn neighbours(plan: &Blueprint, name: &str) -> String {
+    let mut out: Vec<&str> = Vec::new();
+    for link in &plan.links {
+        let ends: [NodeId; 2] = [link.a, link.b];
+        let [a, b] = ends.map(|node| plan.name(node));
+        let other = if a == name { b } else { a };
+        if (a == name || b == name) && !out.contains(&other) {
+            out.push(other);
+        }
+        if out.len() == 8 {
+            break;
+        }
+    }
+    out.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,251 @@
+//! The network of a scenario.
+//!
+//! Contract: nodes and links as the topology has them, hosts by the names of their groups; then what is
+//! said of switches, pipes, routes and failures is laid over it. What cannot be is told with its place in
+//! the file. A new topology needs an arm in `fabric`, and one in [`host_count`] if it counts its hosts.
+
+mod graph;
+mod links;
+mod pipes;
+
+use std::sync::Arc;
+
+use lowtide_net::topology::HostLine;
+use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
+use lowtide_net::topology::fat_tree::{FatTree, fat_tree};
+use lowtide_net::topology::leaf_spine::{LeafSpine, leaf_spine};
+use lowtide_net::topology::multi_hop::{MultiHop, multi_hop};
+use lowtide_net::topology::star::{Star, star};
+use lowtide_net::topology::three_tier::{ThreeTier, three_tier};
+use lowtide_net::topology::tree::Layer;
+use lowtide_net::{
+    Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, Failure, MarkSpec, NodeId, PortSpec,
+};
+use lowtide_traffic::workload::HostFacts;
+use lowtide_units::Instant;
+
+use crate::fabric;
+use crate::model::{Model, SwitchPort, Topology, TopologyKind};
+use crate::tree::At;
+
+pub(crate) use pipes::lines;
+
+/// What cannot be, where it is said, and what would be right.
+#[derive(Debug)]
+pub(crate) struct Wrong {
+    pub(crate) at: At,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+/// Everything: nodes, links, switches, pipes, routes and failures.
+pub(crate) fn blueprint(model: &Model) -> Result<Blueprint, Wrong> {
+    let mut plan = bare(model)?;
+    for pipe in &model.pipes {
+        pipes::lay(pipe, model, &mut plan)?;
+    }
+    Ok(plan)
+}
+
+/// The same without pipes.
+pub(crate) fn bare(model: &Model) -> Result<Blueprint, Wrong> {
+    let mut plan = match model.topology.kind {
+        TopologyKind::Graph => graph::graph(model)?,
+        _ => fabric(model)?,
+    };
+    for (host, name) in plan.hosts.iter_mut().zip(names(model)) {
+        *host = name;
+    }
+    dress(model, &mut plan);
+    plan.routing = model.routing;
+    for outage in &model.failures {
+        let link = links::find(&plan, model, &outage.link, outage.nth)?.0;
+        let at = |time| Instant::ZERO + time;
+        let (down_at, up_at) = (at(outage.down), outage.up.map(at));
+        plan.failures.push(Failure { link, down_at, up_at, detect: outage.detect });
+    }
+    Ok(plan)
+}
+
+/// What workloads may know of the hosts.
+pub(crate) fn facts(plan: &Blueprint) -> Arc<[HostFacts]> {
+    let hosts = plan.hosts.iter().zip(plan.racks()).zip(&plan.links);
+    // Link `i` is that of host `i`, the host being its first end, in every topology.
+    hosts
+        .map(|((name, rack), link)| HostFacts { name: name.clone(), rate: link.from_a.rate, rack })
+        .collect()
+}
+
+/// How many hosts a topology has that has a fixed number of them.
+pub(crate) fn host_count(topology: &Topology) -> Option<u64> {
+    let port = PortSpec::NIC;
+    match topology.kind {
+        TopologyKind::Star
+        | TopologyKind::Dumbbell
+        | TopologyKind::MultiHop
+        | TopologyKind::Graph => None,
+        TopologyKind::LeafSpine => Some(of_leaf_spine(topology, port).host_count()),
+        TopologyKind::FatTree => Some(of_fat_tree(topology, port).host_count()),
+        TopologyKind::ThreeTier => Some(of_three_tier(topology, port).host_count()),
+    }
+}
+
+/// The links of the hosts.
+fn host(topology: &Topology, port: PortSpec) -> Layer {
+    Layer { rate: topology.rate, delay: topology.delay, port }
+}
+
+/// Another layer of links.
+fn layer(topology: &Topology, name: &str, port: PortSpec) -> Layer {
+    let (rate, delay) = fabric::layer(name).unwrap_or_default();
+    let (rate, delay) = topology.line(rate, delay);
+    Layer { rate, delay, port }
+}
+
+fn of_leaf_spine(t: &Topology, port: PortSpec) -> LeafSpine {
+    LeafSpine {
+        leaves: t.number("leaves"),
+        spines: t.number("spines"),
+        hosts_per_leaf: t.number("hosts-per-leaf"),
+        parallel: t.number("parallel"),
+        host: host(t, port),
+        fabric: layer(t, "fabric", port),
+        framing: t.framing,
+    }
+}
+
+fn of_fat_tree(t: &Topology, port: PortSpec) -> FatTree {
+    FatTree {
+        k: t.number("k"),
+        host: host(t, port),
+        aggregation: layer(t, "aggregation", port),
+        core: layer(t, "core", port),
+        framing: t.framing,
+    }
+}
+
+fn of_three_tier(t: &Topology, port: PortSpec) -> ThreeTier {
+    ThreeTier {
+        pods: t.number("pods"),
+        tors_per_pod: t.number("tors-per-pod"),
+        aggs_per_pod: t.number("aggs-per-pod"),
+        cores: t.number("cores"),
+        hosts_per_tor: t.number("hosts-per-tor"),
+        tor_uplinks: t.number("tor-uplinks"),
+        agg_uplinks: t.number("agg-uplinks"),
+        host: host(t, port),
+        aggregation: layer(t, "aggregation", port),
+        core: layer(t, "core", port),
+        framing: t.framing,
+    }
+}
+
+/// Nodes and links of every topology but a graph.
+fn fabric(model: &Model) -> Result<Blueprint, Wrong> {
+    let t = &model.topology;
+    // Switches get their ports afterwards.
+    let (port, framing) = (PortSpec::NIC, t.framing);
+    let plan = match t.kind {
+        TopologyKind::Star | TopologyKind::Graph => {
+            Ok(star(&Star { hosts: side(model, 0), framing, port }))
+        }
+        TopologyKind::Dumbbell => {
+            let (bottleneck_rate, bottleneck_delay) = t.line("bottleneck-rate", "bottleneck-delay");
+            Ok(dumbbell(&Dumbbell {
+                left: side(model, 0),
+                right: side(model, 1),
+                bottleneck_rate,
+                bottleneck_delay,
+                framing,
+                port,
+                bottleneck_port: port,
+            }))
+        }
+        TopologyKind::MultiHop => {
+            let [s1, s2, s3, r1, r2] = [0, 1, 2, 3, 4].map(|i| side(model, i));
+            let trunk = layer(t, "trunk", port);
+            Ok(multi_hop(&MultiHop { s1, s2, s3, r1, r2, trunk, framing, port }))
+        }
+        TopologyKind::LeafSpine => leaf_spine(&of_leaf_spine(t, port)),
+        TopologyKind::FatTree => fat_tree(&of_fat_tree(t, port)),
+        TopologyKind::ThreeTier => three_tier(&of_three_tier(t, port)),
+    };
+    plan.map_err(|error| wrong(t, &error))
+}
+
+/// What the network says of a topology, at the key that it is about.
+pub(crate) fn wrong(topology: &Topology, error: &BlueprintError) -> Wrong {
+    match error {
+        BlueprintError::Parameter { topology: name, param, value, need } => Wrong {
+            at: topology.place(param),
+            message: format!("there is no {name} with {param} = {value}"),
+            help: Some(need.clone()),
+        },
+        other => Wrong { at: topology.at, message: other.to_string(), help: None },
+    }
+}
+
+/// The names of all hosts, by number.
+fn names(model: &Model) -> Vec<String> {
+    let mut groups: Vec<_> = model.hosts.iter().collect();
+    groups.sort_by_key(|g| g.range.first);
+    let names = |g: &crate::model::HostGroup| {
+        let name = g.name.clone();
+        (0..g.range.count).map(move |i| format!("{name}.{i}"))
+    };
+    groups.into_iter().flat_map(names).collect()
+}
+
+/// The hosts of one side, in the order of the file.
+fn side(model: &Model, side: usize) -> Vec<HostLine> {
+    let groups = model.hosts.iter().filter(|g| g.side == side);
+    let line =
+        |name: String| HostLine { name, rate: model.topology.rate, delay: model.topology.delay };
+    groups.flat_map(|g| (0..g.range.count).map(|i| line(format!("{}.{i}", g.name)))).collect()
+}
+
+/// Gives every switch its memory, and its ports their queues.
+fn dress(model: &Model, plan: &mut Blueprint) {
+    let switch = &model.switch;
+    let places: Vec<&SwitchPort> = switch.each().collect();
+    let of = |name: &str| {
+        let said = switch.of(name);
+        places.iter().position(|p| std::ptr::eq(*p, said)).unwrap_or_default()
+    };
+    let chosen: Vec<usize> = plan.switches.iter().map(|s| of(&s.name)).collect();
+    for (spec, place) in plan.switches.iter_mut().zip(&chosen) {
+        spec.memory = places[*place].memory;
+        spec.ports_per_memory = places[*place].ports_per_memory;
+    }
+    let ports: Vec<PortSpec> = (0_u32..).zip(&places).map(|(i, p)| port(p, i, model)).collect();
+    if !switch.classes.is_empty() {
+        plan.class_sets = places.iter().map(|p| classes(p, model)).collect();
+    }
+    for link in &mut plan.links {
+        for (node, line) in [(link.a, &mut link.from_a), (link.b, &mut link.from_b)] {
+            let NodeId::Switch(switch) = node else { continue };
+            let place = chosen.get(switch as usize).copied().unwrap_or_default();
+            line.port = ports[place];
+        }
+    }
+}
+
+/// The port of a switch of which `said` is said, number `place` of what is said.
+fn port(said: &SwitchPort, place: u32, model: &Model) -> PortSpec {
+    let count_in_service = said.count_in_service;
+    if model.switch.classes.is_empty() {
+        return PortSpec { buffer: said.buffer, mark: said.mark, count_in_service, classes: None };
+    }
+    let (buffer, mark) = (BufferSpec::Unlimited, MarkSpec::None);
+    PortSpec { buffer, mark, count_in_service, classes: Some(ClassSet(place)) }
+}
+
+/// Its queues where there are classes.
+fn classes(said: &SwitchPort, model: &Model) -> Vec<ClassSpec> {
+    let class = |c: &crate::model::Class| ClassSpec {
+        service: c.service,
+        buffer: c.buffer.unwrap_or(said.buffer),
+        mark: c.mark.unwrap_or(said.mark),
+    };
+    model.switch.classes.iter().map(class).collect()
+}

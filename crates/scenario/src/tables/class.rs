@@ -1,0 +1,129 @@
+//! `[switch.class.NAME]`: several queues at each port of the switches.
+
+use lowtide_net::{BufferSpec, MarkSpec, Service};
+use lowtide_units::Bytes;
+
+use super::file::File;
+use super::{buffer, mark, switch};
+use crate::keys::Fallback::{Is, Unset};
+use crate::keys::{More, Section, key};
+use crate::model::{Class, SwitchPort};
+use crate::text::Text;
+use crate::value::{Names, Ty};
+
+/// The least quantum: a full packet, so that a turn sends one.
+const QUANTUM: &str = "1500 B";
+
+/// As many as switches have (eight traffic classes, IEEE 802.1Q).
+const MOST: usize = 8;
+
+/// `[switch.class.NAME]`.
+pub(crate) static CLASS: Section = Section {
+    path: &["switch", "class", "*"],
+    doc: "A queue of its own at every port of the switches, in the order of the file; `class` of a host group names it, and the last one has all other packets.",
+    keys: &[
+        key(
+            "service",
+            Ty::Name(Names::Fixed(&["strict", "dwrr"])),
+            Is("dwrr"),
+            "`strict`: before all classes behind it, and before all `dwrr`; `dwrr`: in turns, by deficit weighted round robin.",
+        ),
+        key("quantum", Ty::Size, Is(QUANTUM), "IP bytes per turn of `dwrr`: its weight."),
+        key("buffer", Ty::Buffer, Unset("as in `[switch]`"), "What the queue may hold."),
+        key(
+            "alpha",
+            Ty::Ratio,
+            Unset("as in `[switch]`, or `1`"),
+            "The factor of a dynamic buffer.",
+        ),
+        key(
+            "reserved",
+            Ty::Size,
+            Unset("as in `[switch]`, or nothing"),
+            "What the queue has for itself beside a dynamic buffer.",
+        ),
+    ],
+    tables: &[&MARK],
+    more: More::Nothing,
+};
+
+/// `[switch.class.NAME.mark]`.
+static MARK: Section = Section {
+    path: &["switch", "class", "*", "mark"],
+    doc: "The marker of the class, by its own queue; without this table that of `[switch]`.",
+    keys: mark::KEYS,
+    tables: &[],
+    more: More::Nothing,
+};
+
+/// Reads all classes, of which there may be none.
+pub(super) fn read(file: &mut File<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> {
+    if file.root.get(&["switch", "class"]).is_none() {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for named in file.groups(&CLASS, "fast") {
+        if out.len() == MOST {
+            let message = format!("a switch has at most {MOST} classes");
+            file.complaints.add(named.at, message, Some("put some of them together".to_owned()));
+            break;
+        }
+        let mut r = file.reader(&CLASS, &[], named);
+        let strict = r.text("service").as_deref() == Some("strict");
+        if strict && r.has("quantum") {
+            let help = "write `service = \"dwrr\"`, or take it out".to_owned();
+            r.complain("quantum", "a strict class has no turns", Some(help));
+        }
+        let quantum = r.size("quantum").unwrap_or(Bytes::new(1_500));
+        let service = if strict { Service::Strict } else { Service::Dwrr { quantum } };
+        let own = r.has("buffer").then(|| buffer::read(&mut r, all.buffer));
+        let buffer_at = r.at("buffer");
+        let dynamic = matches!(own, Some(BufferSpec::Dynamic { .. }));
+        for name in ["alpha", "reserved"] {
+            if !dynamic && r.has(name) {
+                let help = "write `buffer = \"dynamic\"` beside it".to_owned();
+                r.complain(name, format!("`{name}` belongs to a dynamic buffer"), Some(help));
+            }
+        }
+        if dynamic && all.memory.is_none() {
+            let help = "write `memory = \"4 MiB\"` in [switch]".to_owned();
+            r.complain("buffer", "a dynamic buffer needs the memory that ports share", Some(help));
+        }
+        let (mark, k_at) = if r.has("mark") {
+            let (mark, at) = mark::read(&mut r.below(&MARK));
+            (Some(mark), at)
+        } else {
+            (None, buffer_at)
+        };
+        let name = named.name.to_owned();
+        if let MarkSpec::Phantom { .. } = mark.unwrap_or(all.mark) {
+            let help = "give the class another marker".to_owned();
+            let message = format!("a phantom queue is of a whole line, not of the class `{name}`");
+            file.complaints.add(k_at, message, Some(help));
+        }
+        if let Some(mark) = &mark {
+            switch::unmarkable(file, &SwitchPort { k_at, ..all.clone() }, mark);
+        }
+        out.push(Class { name, service, buffer: own, mark, buffer_at, k_at });
+    }
+    out
+}
+
+/// Writes one out.
+pub(super) fn write(out: &mut Text, class: &Class) {
+    out.table(&format!("switch.class.{}", class.name));
+    match class.service {
+        Service::Strict => out.text("service", "strict"),
+        Service::Dwrr { quantum } => {
+            out.text("service", "dwrr");
+            out.text("quantum", quantum);
+        }
+    }
+    if let Some(buffer) = &class.buffer {
+        buffer::write(out, buffer);
+    }
+    if let Some(mark) = &class.mark {
+        out.table(&format!("switch.class.{}.mark", class.name));
+        mark::write(out, mark);
+    }
+}

@@ -1,0 +1,52 @@
+//! `[files]`: files that a scenario carries itself, as one that is written out does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lowtide_traffic::workload::UserFile;
+
+use super::file::File;
+use crate::files::FILES;
+use crate::keys::{More, Section};
+use crate::model::TrafficGroup;
+use crate::text::Text;
+use crate::tree::Data;
+
+/// `[files]`.
+pub(crate) static TABLE: Section = Section {
+    path: &[FILES],
+    doc: "Files that the scenario carries itself, each a text under its quoted name. Whatever names a file finds it here first, and else beside the scenario.",
+    keys: &[],
+    tables: &[],
+    more: More::Texts,
+};
+
+/// Complains of what is no text.
+pub(super) fn read(file: &mut File<'_, '_, '_>) {
+    let Some(table) = file.root.get(TABLE.path) else { return };
+    if !matches!(table.data, Data::Table(_)) {
+        let message = format!("`{FILES}` is {} where a table is wanted", table.kind());
+        file.complaints.add(table.at, message, None);
+    }
+    for entry in table.entries() {
+        if !matches!(entry.node.data, Data::Text(_)) {
+            let message =
+                format!("the file `{}` is {} where a text is wanted", entry.key, entry.node.kind());
+            let help = format!("write `\"{}\" = \"\"\"`, its lines, and `\"\"\"`", entry.key);
+            file.complaints.add(entry.node.at, message, Some(help));
+        }
+    }
+}
+
+/// Writes out the files that traffic is made of; a topology is written out where it belongs.
+pub(super) fn write(out: &mut Text, traffic: &[TrafficGroup]) {
+    let named: BTreeMap<&str, &Arc<UserFile>> =
+        traffic.iter().flat_map(|g| &g.files).map(|f| (f.name.as_str(), f)).collect();
+    if named.is_empty() {
+        return;
+    }
+    out.table(FILES);
+    for (name, file) in named {
+        out.long(name, &file.text);
+    }
+}

@@ -1,0 +1,197 @@
+//! The switches and links of a graph: in `[topology]`, or in a file of the same form.
+
+use lowtide_units::{Duration, Rate};
+
+use super::file::File;
+use super::topology::TOPOLOGY;
+use crate::fabric::{FILE, SWITCHES};
+use crate::keys::Fallback::{Is, Required, Unset};
+use crate::keys::{More, Section, key};
+use crate::model::{Graph, GraphLine, Named};
+use crate::reader::Reader;
+use crate::text::Text;
+use crate::tree::{self, At, Data, Node, Source};
+use crate::value::Ty;
+
+/// `[[topology.links]]`.
+pub(crate) static LINKS: Section = Section {
+    path: &["topology", "links"],
+    doc: "Links of a graph, one table for each.",
+    keys: &[
+        key(
+            "ends",
+            Ty::Words("two ends, `[\"senders.0\", \"tor0\"]`"),
+            Required,
+            "Two ends: switches, or a host. A host group, or a range of one, is a link for each of its hosts.",
+        ),
+        key("rate", Ty::Rate, Unset("as `link-rate`"), "Rate, in each direction."),
+        key(
+            "delay",
+            Ty::Time { positive: false },
+            Unset("as `link-delay`"),
+            "Propagation delay, one way.",
+        ),
+        key(
+            "count",
+            Ty::Count { min: 1, max: 1_000 },
+            Is("1"),
+            "How many such links between these ends; a host has one.",
+        ),
+    ],
+    tables: &[],
+    more: More::List,
+};
+
+/// The top of a file that holds a topology.
+static TOP: Section = Section {
+    path: &[],
+    doc: "A graph in a file of its own.",
+    keys: &[key(
+        SWITCHES,
+        Ty::Words("names of switches, `[\"tor0\", \"tor1\"]`"),
+        Required,
+        "The names of the switches, in order.",
+    )],
+    tables: &[&FILE_LINKS],
+    more: More::Nothing,
+};
+
+/// `[[links]]` of such a file.
+static FILE_LINKS: Section =
+    Section { path: &["links"], doc: LINKS.doc, keys: LINKS.keys, tables: &[], more: More::List };
+
+/// Reads what stands in `[topology]`, or in the file that it names.
+pub(super) fn read(file: &mut File<'_, '_, '_>, rate: Rate, delay: Duration) -> Graph {
+    let Some(table) = file.root.get(TOPOLOGY.path) else { return Graph::default() };
+    let Some(named) = table.entry(FILE) else {
+        return Parts { table, top: &TOPOLOGY, links: &LINKS, path: "topology" }
+            .read(file, (rate, delay));
+    };
+    for name in [SWITCHES, LINKS.name()] {
+        if let Some(entry) = table.entry(name) {
+            let message = format!("`{name}` together with `{FILE}`");
+            let help =
+                "the file holds the switches and the links: write them here or there".to_owned();
+            file.complaints.add(entry.key_at, message, Some(help));
+        }
+    }
+    let at = named.node.at;
+    let Data::Text(name) = &named.node.data else { return Graph::default() };
+    let text = match file.library.get(name) {
+        Ok(file) => file.text.clone(),
+        Err(why) => {
+            file.complaints.add(at, format!("cannot read `{name}`: {why}"), None);
+            return Graph::default();
+        }
+    };
+    let source = Source { name: name.clone(), text: text.into() };
+    let index = file.complaints.source(source.clone());
+    match tree::parse_file(index, &source) {
+        Ok(table) => Parts { table: &table, top: &TOP, links: &FILE_LINKS, path: "" }
+            .read(file, (rate, delay)),
+        Err(found) => {
+            for error in found {
+                file.complaints.push(error);
+            }
+            Graph::default()
+        }
+    }
+}
+
+/// Where a graph is written.
+struct Parts<'a> {
+    table: &'a Node,
+    top: &'static Section,
+    links: &'static Section,
+    path: &'static str,
+}
+
+impl Parts<'_> {
+    fn read(&self, file: &mut File<'_, '_, '_>, line: (Rate, Duration)) -> Graph {
+        let mut graph = Graph::default();
+        let at = self.table.entry(SWITCHES).map_or(self.table.at, |e| e.node.at);
+        let own = if self.path.is_empty() { Vec::new() } else { TOPOLOGY.all_keys() };
+        let mut r = Reader::new(
+            self.top,
+            &own,
+            Some(self.table),
+            at,
+            self.path,
+            file.known,
+            file.complaints,
+        );
+        match r.names(SWITCHES) {
+            Some(names) => {
+                graph.switches = names.into_iter().map(|(name, at)| Named { name, at }).collect();
+            }
+            None if !self.path.is_empty() && !r.has(SWITCHES) => {
+                let help = "write `switches = [\"tor0\", \"tor1\"]`, or name a file: \
+                            `file = \"topology.toml\"`";
+                r.complain("kind", "a graph needs its `switches`", Some(help.to_owned()));
+            }
+            None => {}
+        }
+        let Some(entry) = self.table.entry(self.links.name()) else {
+            let message = "a graph needs its links";
+            let help = format!(
+                "begin one with a line [[{}]] and write `ends = [\"senders\", \"tor0\"]`",
+                self.links.path.join(".")
+            );
+            file.complaints.add(at, message, Some(help));
+            return graph;
+        };
+        let Data::List(items) = &entry.node.data else {
+            let message =
+                format!("`links` is {} where a list of tables is wanted", entry.node.kind());
+            let help = format!("begin each with a line [[{}]]", self.links.path.join("."));
+            file.complaints.add(entry.node.at, message, Some(help));
+            return graph;
+        };
+        for node in items {
+            graph.links.extend(self.link(file, node, line));
+        }
+        graph
+    }
+
+    fn link(
+        &self,
+        file: &mut File<'_, '_, '_>,
+        node: &Node,
+        (rate, delay): (Rate, Duration),
+    ) -> Option<GraphLine> {
+        let path = self.links.path.join(".");
+        let place = first(node);
+        let mut r =
+            Reader::new(self.links, &[], Some(node), place, &path, file.known, file.complaints);
+        let ends = r.names("ends");
+        let (rate, delay) = (r.rate("rate").unwrap_or(rate), r.time("delay").unwrap_or(delay));
+        let count = r.count("count") as u32;
+        let ends: Vec<Named> = ends?.into_iter().map(|(name, at)| Named { name, at }).collect();
+        match <[Named; 2]>::try_from(ends) {
+            Ok(ends) => Some(GraphLine { ends, rate, delay, count }),
+            Err(ends) => {
+                let message = format!("a link has two ends, not {}", ends.len());
+                let help = "write `ends = [\"senders.0\", \"tor0\"]`".to_owned();
+                r.complain("ends", message, Some(help));
+                None
+            }
+        }
+    }
+}
+
+/// The place of the first thing in a table: a table of a list may have none of its own.
+fn first(node: &Node) -> At {
+    node.entries().first().map_or(node.at, |e| e.key_at)
+}
+
+/// Writes switches and links out.
+pub(super) fn write(out: &mut Text, graph: &Graph) {
+    out.list(SWITCHES, graph.switches.iter().map(|s| s.name.as_str()));
+    for link in &graph.links {
+        out.line("\n[[topology.links]]");
+        out.list("ends", link.ends.iter().map(|end| end.name.as_str()));
+        out.text("rate", link.rate);
+        out.text("delay", link.delay);
+        out.bare("count", link.count);
+    }
+}

@@ -1,0 +1,206 @@
+//! Empirical distributions: what sizes and times between arrivals are drawn from.
+//!
+//! Contract: between two points the distribution function is linear in the value (each value between
+//! them is equally likely); a first point above zero is that much weight on its value, and two rows of
+//! one value are a step. Integers only: a draw is a function of one number below 10^18 and the same on
+//! every machine. Values are whole bytes or picoseconds, rounded to the nearest; a size is never less
+//! than one byte.
+
+use core::fmt;
+
+use lowtide_sim::Rng;
+use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
+
+mod built_in;
+mod read;
+
+/// The whole, in which probabilities are counted: eighteen digits of a decimal fraction.
+pub const WHOLE: u64 = 1_000_000_000_000_000_000;
+
+/// What is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Measure {
+    /// Sizes, in bytes.
+    Size,
+    /// Spans of time, in picoseconds.
+    Time,
+}
+
+/// A point of a distribution function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Point {
+    /// Bytes or picoseconds.
+    value: u64,
+    /// The probability of this value and all below, in parts of [`WHOLE`].
+    upto: u64,
+}
+
+/// An empirical distribution.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Cdf {
+    name: String,
+    measure: Measure,
+    /// Neither values nor probabilities fall; the last one has the whole.
+    points: Vec<Point>,
+}
+
+impl Cdf {
+    /// The built-in distribution of that name, or `None`.
+    pub fn named(name: &str) -> Option<Self> {
+        built_in::find(name)
+    }
+
+    /// What a text other than a path means: the built-in distribution of that name when it is one of
+    /// `measure`, or always one value, `20 kB` or `10 ms`. `None` leaves it to be a path.
+    pub fn written(text: &str, measure: Measure) -> Option<Self> {
+        let fixed = || match measure {
+            Measure::Size => parse_bytes(text).ok().filter(|b| b.as_u64() > 0).map(Self::fixed),
+            Measure::Time => parse_duration(text).ok().map(Self::fixed_time),
+        };
+        Self::named(text).filter(|cdf| cdf.measure == measure).or_else(fixed)
+    }
+
+    /// The names of the built-in distributions of a measure.
+    pub fn names(measure: Measure) -> Vec<&'static str> {
+        built_in::names(measure)
+    }
+
+    /// Where the numbers of a built-in distribution are from, as its file says: the comment at its head.
+    pub fn source(name: &str) -> Option<&'static str> {
+        built_in::source(name)
+    }
+
+    /// Always this size; one byte for none.
+    pub fn fixed(size: Bytes) -> Self {
+        let value = size.as_u64().max(1);
+        let points = vec![Point { value, upto: WHOLE }];
+        Self { name: size.to_string(), measure: Measure::Size, points }
+    }
+
+    /// Always this span.
+    pub fn fixed_time(span: Duration) -> Self {
+        let points = vec![Point { value: span.as_ps(), upto: WHOLE }];
+        Self { name: span.to_string(), measure: Measure::Time, points }
+    }
+
+    /// Whether every draw gives the same.
+    pub fn is_fixed(&self) -> bool {
+        self.points.first().is_some_and(|first| self.points.iter().all(|p| p.value == first.value))
+    }
+
+    /// The same shape with another mean: every value times `mean` through its own; as it is when its own
+    /// mean is zero.
+    #[must_use]
+    pub fn stretched_to(&self, mean: Duration) -> Self {
+        let (to, from) = (u128::from(mean.as_ps()), u128::from(self.mean()));
+        let stretch = |value: u64| match (u128::from(value) * to + from / 2).checked_div(from) {
+            Some(value) => u64::try_from(value).unwrap_or(u64::MAX),
+            None => value,
+        };
+        let points = self.points.iter().map(|p| Point { value: stretch(p.value), ..*p });
+        Self { points: points.collect(), ..self.clone() }
+    }
+
+    /// How the scenario names it: a built-in name, a value or a file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is a distribution of.
+    pub fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    /// The mean, by exact integration, rounded to a whole byte or picosecond.
+    pub fn mean(&self) -> u64 {
+        let whole = u128::from(WHOLE);
+        u64::try_from((self.integral(u64::MAX) + whole) / (2 * whole)).unwrap_or(u64::MAX)
+    }
+
+    /// Twice the integral of the value over all draws below `limit`, in parts of [`WHOLE`]: at most 2^125.
+    fn integral(&self, limit: u64) -> u128 {
+        self.pieces()
+            .filter(|(from, _)| from.value <= limit)
+            .map(|(from, to)| {
+                let whole_piece = to.value <= limit;
+                let upto = if whole_piece { to.upto } else { upto(from, to, limit) };
+                let end = if whole_piece { to.value } else { limit };
+                u128::from(upto - from.upto) * (u128::from(from.value) + u128::from(end))
+            })
+            .sum()
+    }
+
+    /// The pairs of neighbours; before the first point stands one of the same value and no weight.
+    fn pieces(&self) -> impl Iterator<Item = (Point, Point)> + '_ {
+        let first = self.points.first().map(|p| Point { upto: 0, ..*p });
+        first.into_iter().chain(self.points.iter().copied()).zip(self.points.iter().copied())
+    }
+
+    /// The share of the draws that are at most `value`, in parts of [`WHOLE`].
+    pub fn share_upto(&self, value: u64) -> u64 {
+        let reached = self.pieces().filter(|(from, _)| from.value <= value);
+        reached.map(|(from, to)| upto(from, to, value)).max().unwrap_or(0)
+    }
+
+    /// The share of the sum of all draws (of all bytes) that comes from draws of at most `value`, in
+    /// parts of [`WHOLE`].
+    pub fn mass_upto(&self, value: u64) -> u64 {
+        let all = self.integral(u64::MAX);
+        // 2^125 leaves no room for a product with the whole: first the nearest power of two less.
+        let shift = 64_u32.saturating_sub(all.leading_zeros());
+        let part = (self.integral(value) >> shift) * u128::from(WHOLE);
+        u64::try_from(part.checked_div(all >> shift).unwrap_or(0)).unwrap_or(WHOLE)
+    }
+
+    /// The value at a probability in parts of [`WHOLE`]; the largest beyond it.
+    pub fn quantile(&self, at: u64) -> u64 {
+        let i = self.points.partition_point(|p| p.upto <= at);
+        let Some(to) = self.points.get(i).or(self.points.last()) else { return 0 };
+        let Some(from) = i.checked_sub(1).and_then(|i| self.points.get(i)) else { return to.value };
+        let (width, span) = (to.upto - from.upto, to.value - from.value);
+        if width == 0 {
+            return to.value;
+        }
+        let into = u128::from(span) * u128::from(at.saturating_sub(from.upto).min(width));
+        // Rounded to the nearest, so that the draws keep the mean.
+        from.value + ((into + u128::from(width / 2)) / u128::from(width)) as u64
+    }
+
+    /// Draws a value, with one number of the generator as a rule.
+    pub fn draw(&self, rng: &mut Rng) -> u64 {
+        let value = self.quantile(rng.below(WHOLE));
+        if self.measure == Measure::Size { value.max(1) } else { value }
+    }
+
+    /// Draws a size.
+    pub fn size(&self, rng: &mut Rng) -> Bytes {
+        Bytes::new(self.draw(rng))
+    }
+
+    /// Draws a span of time.
+    pub fn span(&self, rng: &mut Rng) -> Duration {
+        Duration::from_ps(self.draw(rng))
+    }
+}
+
+/// The probability of `value` and below on the line between two points.
+fn upto(from: Point, to: Point, value: u64) -> u64 {
+    if value >= to.value {
+        return to.upto;
+    }
+    let into = u128::from(value.saturating_sub(from.value)) * u128::from(to.upto - from.upto);
+    from.upto + (into / u128::from(to.value - from.value)) as u64
+}
+
+impl fmt::Debug for Cdf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cdf")
+            .field("name", &self.name)
+            .field("measure", &self.measure)
+            .field("points", &self.points.len())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! A list of flows as comma-separated values, with a header.
+//!
+//! The columns `src`, `dst`, `bytes` and `start` stand in any order; others are ignored. Hosts are
+//! numbers or names as the scenario has them, sizes bytes or with a unit, times seconds from the start of
+//! the run or with a unit. Fields may be quoted; blank lines and lines that begin with `#` are skipped.
+
+use super::{Hosts, Listed, ended, keep, size, time};
+use crate::table::{FileError, Line, lines, quoted};
+
+/// The columns that must be there.
+const COLUMNS: [&str; 4] = ["src", "dst", "bytes", "start"];
+
+pub(crate) fn read(file: &str, text: &str, hosts: &Hosts<'_>) -> Result<Vec<Listed>, FileError> {
+    let mut rows = Vec::new();
+    let mut header: Option<[usize; 4]> = None;
+    let mut last = 0;
+    let mut fields = Vec::new();
+    for line in lines(file, text) {
+        last = line.number;
+        if line.content().is_empty() {
+            continue;
+        }
+        split(&line, &mut fields)?;
+        let Some(columns) = header else {
+            header = Some(columns(&line, &fields)?);
+            continue;
+        };
+        let mut found = [""; 4];
+        for (field, (column, name)) in found.iter_mut().zip(columns.into_iter().zip(COLUMNS)) {
+            let Some(text) = fields.get(column) else {
+                let message = format!("the line ends before its column `{name}`");
+                return Err(line.error(message, "give every line as many fields as the header has"));
+            };
+            *field = text;
+        }
+        let (src, dst) = hosts.ends(&line, found[0], found[1])?;
+        let (size, start) = (size(&line, found[2])?, time(&line, found[3])?);
+        keep(&mut rows, Listed { src, dst, size, start }, &line)?;
+    }
+    match header {
+        Some(_) if !rows.is_empty() => Ok(rows),
+        Some(_) => Err(ended(file, last, "no flows below the header".into(), "write one per line")),
+        None => Err(ended(file, last, "the file is empty".into(), HEADER)),
+    }
+}
+
+const HEADER: &str = "begin with a header: `src,dst,bytes,start`";
+
+/// Where the columns stand.
+fn columns(line: &Line<'_>, fields: &[&str]) -> Result<[usize; 4], FileError> {
+    let mut found = [0; 4];
+    for (place, name) in found.iter_mut().zip(COLUMNS) {
+        let mut all = fields.iter().enumerate().filter(|(_, f)| f.eq_ignore_ascii_case(name));
+        let Some((index, _)) = all.next() else {
+            let have: Vec<String> = fields.iter().take(12).map(|f| quoted(f)).collect();
+            let message = format!("no column `{name}` in the header {}", have.join(", "));
+            return Err(line.error(message, HEADER));
+        };
+        if let Some((_, again)) = all.next() {
+            let message = format!("the column `{name}` stands twice");
+            return Err(line.wrong(again, message, "rename one of them"));
+        }
+        *place = index;
+    }
+    Ok(found)
+}
+
+/// The fields of a line, without blanks around them and without their quotes.
+fn split<'a>(line: &Line<'a>, fields: &mut Vec<&'a str>) -> Result<(), FileError> {
+    fields.clear();
+    let mut rest = line.text;
+    loop {
+        let field = rest.trim_start();
+        if let Some(inner) = field.strip_prefix('"') {
+            let after = inner.find('"').map(|end| (&inner[..end], inner[end + 1..].trim_start()));
+            let closed = after.filter(|(_, after)| after.is_empty() || after.starts_with(','));
+            let Some((inside, after)) = closed else {
+                let help = "close it before the next comma, and have no quote within it";
+                return Err(line.wrong(field, "a quote is not closed here", help));
+            };
+            fields.push(inside.trim());
+            match after.strip_prefix(',') {
+                Some(after) => rest = after,
+                None => return Ok(()),
+            }
+        } else {
+            let (field, after) = rest.split_once(',').map_or((rest, None), |(f, a)| (f, Some(a)));
+            fields.push(field.trim());
+            match after {
+                Some(after) => rest = after,
+                None => return Ok(()),
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! A client asks many servers at once and all of them answer at once.
+//!
+//! ## What it does
+//! Each client of `from` asks all servers of `to` (but itself) for an equal part of `total`, rounded up
+//! to a whole byte, and asks again when the last part has come. DCTCP §4.2.1: 1 MB from n servers, a
+//! thousand times, over standing connections.
+
+use lowtide_units::Bytes;
+
+use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
+use crate::ask::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
+use crate::deal::START;
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "incast",
+    summary: "clients that each ask all servers at once for a share of one size",
+    ends: Ends::FromTo,
+    params: &[
+        Param {
+            name: "total",
+            kind: ParamKind::Size,
+            default: Some("1 MB"),
+            doc: "Bytes of all answers of a query together; each server sends an equal part.",
+        },
+        REQUEST,
+        QUERIES,
+        THINK,
+        START,
+        CONNECTIONS,
+        JITTER,
+        DEADLINE,
+    ],
+    traffic,
+};
+
+fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
+    let total = args.size("total").unwrap_or(Bytes::new(1)).as_u64();
+    ask::each(args, |_, client| {
+        let mut asker = ask::asker(args, client, ask::servers(args, client)?);
+        asker.answers = vec![Bytes::new(total.div_ceil(u64::from(asker.fan_out)).max(1))];
+        Ok(asker)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{made, refused};
+    use crate::workload::ParamValue;
+
+    #[test]
+    fn each_server_sends_its_part_of_the_total() {
+        let values = vec![("total", ParamValue::Size(Some(Bytes::new(1_000_000))))];
+        let args = |servers: u32| Args {
+            sources: vec![0],
+            destinations: (0..=servers).collect(),
+            values: values.clone(),
+            ..Args::default()
+        };
+        for (n, part) in [(1, 1_000_000), (3, 333_334), (40, 25_000)] {
+            let asker = &made(&ENTRY, &args(n)).askers[0];
+            assert_eq!(asker.answers, [Bytes::new(part)]);
+            assert_eq!(asker.servers, (1..=n).collect::<Vec<_>>());
+            assert_eq!(u64::from(asker.fan_out), asker.connections());
+        }
+        assert_eq!(refused(&ENTRY, &args(0)).key, Some("to"));
+    }
+}

@@ -1,0 +1,190 @@
+//! Queries of an aggregator to its workers: closed loop, Poisson, or with measured gaps.
+//!
+//! ## What it does
+//! Each client of `from` asks `fan-out` servers of `to` (all when it is off; drawn anew for each query
+//! otherwise), which answer with `answer` bytes each or share `total` equally, rounded up to a whole
+//! byte. It asks when the last query is complete (`closed`), as a Poisson process, or with gaps drawn
+//! from a distribution; each client draws its own. DCTCP §2.2: an aggregator asks the 43 other servers
+//! of its rack, which answer with 2 KB each.
+
+use lowtide_units::{Bytes, Duration};
+
+use super::{Args, Ends, Entry, Param, ParamKind, Refusal, Site, Traffic};
+use crate::ask::{self, CONNECTIONS, DEADLINE, JITTER, QUERIES, REQUEST, THINK};
+use crate::cdf::Measure;
+use crate::deal::START;
+use crate::{Asker, Asks};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "partition-aggregate",
+    summary: "clients that ask several servers at once, closed loop, Poisson or with measured gaps",
+    ends: Ends::FromTo,
+    params: &[
+        Param {
+            name: "fan-out",
+            kind: ParamKind::Optional(&ParamKind::Count { min: 1, max: 1_000_000 }),
+            default: Some("off"),
+            doc: "How many servers a query goes to, drawn for each; `off` is all.",
+        },
+        Param {
+            name: "answer-each",
+            kind: ParamKind::Optional(&ParamKind::Distribution(Measure::Size)),
+            default: Some("off"),
+            doc: "Bytes of the answer of each server; give this or `answer-total`.",
+        },
+        Param {
+            name: "answer-total",
+            kind: ParamKind::Optional(&ParamKind::Size),
+            default: Some("off"),
+            doc: "Bytes of all answers of a query together, in equal parts.",
+        },
+        Param {
+            name: "loop",
+            kind: ParamKind::Choice(&["closed", "poisson", "measured"]),
+            default: Some("closed"),
+            doc: "The next query comes after the last one, as a Poisson process, or with gaps from `gaps`.",
+        },
+        Param {
+            name: "every",
+            kind: ParamKind::Optional(&ParamKind::Time),
+            default: Some("off"),
+            doc: "Mean time between the queries of one client: must be given for `poisson`, stretches `gaps` for `measured`.",
+        },
+        Param {
+            name: "gaps",
+            kind: ParamKind::Distribution(Measure::Time),
+            default: Some("dctcp-query-gaps"),
+            doc: "Times between the queries of one client when they are measured.",
+        },
+        REQUEST,
+        QUERIES,
+        THINK,
+        START,
+        CONNECTIONS,
+        JITTER,
+        DEADLINE,
+    ],
+    traffic,
+};
+
+fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
+    let both = args.is_set("answer-each") && args.is_set("answer-total");
+    if both || !(args.is_set("answer-each") || args.is_set("answer-total")) {
+        let message = if both { "the answers have two sizes" } else { "the answers have no size" };
+        return Err(Refusal::at("answer-each", message, "give `answer-each` or `answer-total`"));
+    }
+    ask::each(args, |i, client| one(args, site, i, client))
+}
+
+fn one(args: &Args, site: &Site, i: u64, client: u32) -> Result<Asker, Refusal> {
+    let mut asker = ask::asker(args, client, ask::servers(args, client)?);
+    if let Some(fan_out) = args.count_or_off("fan-out") {
+        if fan_out > u64::from(asker.fan_out) {
+            let message = format!("a query goes to {fan_out} of {} servers", asker.fan_out);
+            return Err(Refusal::at("fan-out", message, "name more hosts in `to`, or ask fewer"));
+        }
+        asker.fan_out = fan_out as u32;
+    }
+    asker.asks = asks(args, site, i)?;
+    asker.answers = if let Some(total) = args.size("answer-total") {
+        vec![Bytes::new(total.as_u64().div_ceil(u64::from(asker.fan_out)).max(1))]
+    } else {
+        ask::answers(args, site, i, "answer-each", &asker.asks)?
+    };
+    Ok(asker)
+}
+
+fn asks(args: &Args, site: &Site, i: u64) -> Result<Asks, Refusal> {
+    let (every, most) = (args.time_or_off("every"), args.count("queries"));
+    let mut rng = args.rng(site, i, "gaps");
+    let times = match args.choice("loop") {
+        Some("poisson") => {
+            let Some(every) = every.filter(|every| *every > Duration::ZERO) else {
+                let message = "Poisson queries without the mean time between them";
+                return Err(Refusal::at("every", message, "write `every = \"10 ms\"`"));
+            };
+            ask::times(args, site, most, || rng.exponential(every))?
+        }
+        Some("measured") => {
+            let gaps = args.drawn("gaps")?;
+            let gaps = every.map_or_else(|| gaps.clone(), |every| gaps.stretched_to(every));
+            ask::times(args, site, most, || gaps.span(&mut rng))?
+        }
+        _ => return Ok(ask::closed(args)),
+    };
+    Ok(Asks::At(times))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lowtide_units::Instant;
+
+    use super::*;
+    use crate::Cdf;
+    use crate::testing::{made, refused};
+    use crate::workload::ParamValue;
+
+    fn args(more: &[(&'static str, ParamValue)]) -> Args {
+        let gaps = Cdf::named("dctcp-query-gaps").unwrap();
+        let mut values = more.to_vec();
+        values.push(("answer-total", ParamValue::Size(Some(Bytes::new(1_000_000)))));
+        values.push(("queries", ParamValue::Count(10_000)));
+        values.push(("gaps", ParamValue::Distribution(Arc::new(gaps))));
+        Args { sources: vec![0, 1], destinations: (0..44).collect(), values, ..Args::default() }
+    }
+
+    fn times(asker: &Asker) -> &[Instant] {
+        match &asker.asks {
+            Asks::At(times) => times,
+            Asks::Closed { .. } => panic!("closed"),
+        }
+    }
+
+    #[test]
+    fn a_query_goes_to_all_but_the_client_or_to_as_many_as_are_asked() {
+        let all = made(&ENTRY, &args(&[])).askers;
+        assert_eq!((all[1].fan_out, all[1].answers[0]), (43, Bytes::new(23_256)));
+        assert!(matches!(all[1].asks, Asks::Closed { queries: 10_000, .. }));
+        let some = made(&ENTRY, &args(&[("fan-out", ParamValue::Count(10))])).askers;
+        assert_eq!((some[0].fan_out, some[0].servers.len()), (10, 43));
+        assert_eq!(some[0].answers, [Bytes::new(100_000)]);
+        let refusal = refused(&ENTRY, &args(&[("fan-out", ParamValue::Count(44))]));
+        assert_eq!(refusal.key, Some("fan-out"));
+    }
+
+    #[test]
+    fn poisson_queries_come_at_their_rate_until_the_end_and_differ_by_client() {
+        let every = ("every", ParamValue::Time(Duration::from_ms(2)));
+        let poisson = args(&[("loop", ParamValue::Choice("poisson")), every]);
+        let askers = made(&ENTRY, &poisson).askers;
+        let n = times(&askers[0]).len();
+        // 5000 expected, five standard deviations of 71.
+        assert!((4_646..=5_354).contains(&n), "{n}");
+        assert!(times(&askers[0]).is_sorted());
+        assert!(times(&askers[0])[n - 1].since_start() < Duration::from_secs(10));
+        assert_ne!(times(&askers[0]), times(&askers[1]));
+        let without = args(&[("loop", ParamValue::Choice("poisson"))]);
+        assert_eq!(refused(&ENTRY, &without).key, Some("every"));
+    }
+
+    #[test]
+    fn measured_gaps_are_stretched_to_a_mean() {
+        let every = ("every", ParamValue::Time(Duration::from_ms(2)));
+        let measured = args(&[("loop", ParamValue::Choice("measured")), every]);
+        let n = times(&made(&ENTRY, &measured).askers[0]).len();
+        assert!((4_500..=5_500).contains(&n), "{n}");
+    }
+
+    #[test]
+    fn answers_need_one_size() {
+        let each = Cdf::fixed(Bytes::new(2_000));
+        let both = args(&[("answer-each", ParamValue::Distribution(Arc::new(each)))]);
+        assert!(refused(&ENTRY, &both).message.contains("two sizes"));
+        let mut none = args(&[]);
+        none.values.retain(|(name, _)| *name != "answer-total");
+        assert!(refused(&ENTRY, &none).message.contains("no size"));
+    }
+}

@@ -1,0 +1,222 @@
+//! Flows that arrive as a Poisson process at a load.
+//!
+//! ## What it does
+//! One process for the whole group. Its rate is `flow-rate`, or follows from `load`: the payload bits of
+//! all flows are that share of what the lines of all sources carry together. A flow's source is drawn in
+//! proportion to its line, so that every source has the same load; its destination is any of `to` but
+//! the source, each equally likely, or with probability `intra-rack` one in the source's rack and else
+//! one in another. Times, sizes and ends are drawn from generators of their own: another distribution
+//! leaves times and ends where they are, another load the order of sizes and ends.
+
+use std::collections::BTreeMap;
+
+use lowtide_sim::Rng;
+use lowtide_units::{Duration, Instant, Parts};
+
+use super::{Args, Ends, Entry, MOST_CONNECTIONS, Param, ParamKind, Refusal, Site, Traffic};
+use crate::cdf::Measure;
+use crate::deal::{START, to_itself};
+use crate::{Cdf, Flow, Source};
+
+/// A billion, of which [`Parts`] are parts.
+const BILLION: u128 = 1_000_000_000;
+
+/// `intra-rack`.
+const INTRA_RACK: Param = Param {
+    name: "intra-rack",
+    kind: ParamKind::Optional(&ParamKind::Parts { min: Parts::ZERO, max: Parts::ONE }),
+    default: Some("off"),
+    doc: "Probability that a flow stays in its rack; `off` draws the destination without looking.",
+};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "poisson",
+    summary: "flows that arrive as a Poisson process at a load of the sources' lines",
+    ends: Ends::FromTo,
+    params: &[
+        Param {
+            name: "sizes",
+            kind: ParamKind::Distribution(Measure::Size),
+            default: None,
+            doc: "Payload bytes of the flows: one size, a built-in distribution or a file.",
+        },
+        Param {
+            name: "load",
+            kind: ParamKind::Optional(&ParamKind::Parts {
+                min: Parts::from_ppm(1),
+                max: Parts::from_percent(1_000),
+            }),
+            default: Some("off"),
+            doc: "Payload bits of all flows as a share of the sources' line rates; give this or `flow-rate`.",
+        },
+        Param {
+            name: "flow-rate",
+            kind: ParamKind::Optional(&ParamKind::Count { min: 1, max: 1_000_000_000 }),
+            default: Some("off"),
+            doc: "Flows per second of the whole group.",
+        },
+        Param {
+            name: "flows",
+            kind: ParamKind::Optional(&ParamKind::Count { min: 1, max: MOST_CONNECTIONS }),
+            default: Some("off"),
+            doc: "How many flows at most; `off` goes on until the run ends.",
+        },
+        START,
+        INTRA_RACK,
+    ],
+    traffic,
+};
+
+fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
+    let sizes = args.drawn("sizes")?;
+    let mean = mean_gap(args, site, sizes)?;
+    let mut ends = Chooser::new(args, site)?;
+    let most = args.count_or_off("flows").unwrap_or(u64::MAX);
+    let (mut gaps, mut draws) = (args.rng(site, 0, "arrivals"), args.rng(site, 0, "sizes"));
+    let mut at = Instant::ZERO + args.time("start");
+    let mut flows = Vec::new();
+    while (flows.len() as u64) < most {
+        at += gaps.exponential(mean);
+        if at >= site.end {
+            break;
+        }
+        if flows.len() as u64 == MOST_CONNECTIONS {
+            return Err(Refusal::too_many(args, "connections", MOST_CONNECTIONS));
+        }
+        let (src, dst) = ends.draw().ok_or_else(|| to_itself(args))?;
+        let size = Some(sizes.size(&mut draws));
+        flows.push(Flow { group: args.group, src, dst, size, start: at, source: Source::AtOnce });
+    }
+    if flows.is_empty() {
+        let message = format!("no flow of [traffic.{}] starts before the run ends", args.name);
+        return Err(Refusal::at(
+            "start",
+            message,
+            "start earlier, run longer, or ask for more load",
+        ));
+    }
+    Ok(Traffic { flows, askers: Vec::new() })
+}
+
+/// The mean time from flow to flow.
+fn mean_gap(args: &Args, site: &Site, sizes: &Cdf) -> Result<Duration, Refusal> {
+    let (load, rate) = (args.parts("load"), args.count_or_off("flow-rate"));
+    let gap = match (load, rate) {
+        (Some(load), None) => {
+            let lines =
+                args.sources.iter().map(|s| u128::from(site.rate(*s).as_bps())).sum::<u128>();
+            let load = u128::try_from(load.as_ppb()).unwrap_or(0);
+            // Bits of a flow in parts per billion of a picosecond's bits: below 2^64 x 8 x 10^12 x 10^9
+            // only for sizes that fit 40 bits, hence the two steps.
+            let bits = u128::from(sizes.mean().min(1 << 50)) * 8 * 1_000_000_000_000;
+            let lines = (lines * load).div_ceil(BILLION).max(1);
+            (bits + lines / 2) / lines
+        }
+        (None, Some(rate)) => 1_000_000_000_000 / u128::from(rate.max(1)),
+        (both, _) => {
+            let twice = both.is_some();
+            let message = if twice { "flows have two rates" } else { "flows have no rate" };
+            return Err(Refusal::at("load", message, "give `load` or `flow-rate`"));
+        }
+    };
+    // Below a nanosecond the rounding to picoseconds would show in the load.
+    if gap < 1_000 {
+        let help = "ask for less load, or for larger flows";
+        return Err(Refusal::at("load", "more than a flow per nanosecond", help));
+    }
+    Ok(Duration::from_ps(u64::try_from(gap).unwrap_or(u64::MAX)))
+}
+
+/// Hosts by rack.
+type Racks = BTreeMap<Option<u32>, Vec<u32>>;
+
+/// Draws sources and destinations.
+struct Chooser<'a> {
+    args: &'a Args,
+    site: &'a Site,
+    rng: Rng,
+    /// The sum of the line rates of the sources up to and with each.
+    upto: Vec<u64>,
+    /// The destinations in each rack, where racks matter.
+    racks: Option<(Parts, Racks)>,
+}
+
+impl<'a> Chooser<'a> {
+    fn new(args: &'a Args, site: &'a Site) -> Result<Self, Refusal> {
+        let add = |sum: &mut u64, host: &u32| {
+            *sum = sum.saturating_add(site.rate(*host).as_bps());
+            Some(*sum)
+        };
+        let upto: Vec<u64> = args.sources.iter().scan(0, add).collect();
+        let racks = args.parts("intra-rack").map(|share| {
+            let mut racks = Racks::new();
+            for host in &args.destinations {
+                racks.entry(site.rack(*host)).or_default().push(*host);
+            }
+            (share, racks)
+        });
+        if let Some((share, racks)) = &racks {
+            for source in &args.sources {
+                let own = racks.get(&site.rack(*source)).map_or(&[][..], Vec::as_slice);
+                let near = own.iter().any(|host| host != source);
+                let far = own.len() < args.destinations.len();
+                let name = site.hosts.get(*source as usize).map_or("?", |h| h.name.as_str());
+                if *share > Parts::ZERO && !near {
+                    let message = format!("`{name}` has no destination in its rack");
+                    return Err(Refusal::at(
+                        "intra-rack",
+                        message,
+                        "name one in `to`, or write 0 %",
+                    ));
+                }
+                if *share < Parts::ONE && !far {
+                    let message = format!("`{name}` has no destination outside its rack");
+                    return Err(Refusal::at(
+                        "intra-rack",
+                        message,
+                        "name one in `to`, or write 100 %",
+                    ));
+                }
+            }
+        }
+        Ok(Self { args, site, rng: args.rng(site, 0, "ends"), upto, racks })
+    }
+
+    fn draw(&mut self) -> Option<(u32, u32)> {
+        let at = self.rng.below(*self.upto.last()?);
+        let src = *self.args.sources.get(self.upto.partition_point(|upto| *upto <= at))?;
+        let all = &self.args.destinations;
+        let Some((share, racks)) = &self.racks else {
+            return Some((src, one_of(&mut self.rng, all, src)?));
+        };
+        let own = racks.get(&self.site.rack(src)).map_or(&[][..], Vec::as_slice);
+        if self.rng.chance(u64::try_from(share.as_ppb()).unwrap_or(0)) {
+            return Some((src, one_of(&mut self.rng, own, src)?));
+        }
+        loop {
+            // There is one: it was checked. A rack holds a small part of the destinations as a rule.
+            let dst = one_of(&mut self.rng, all, src)?;
+            if self.site.rack(dst) != self.site.rack(src) {
+                return Some((src, dst));
+            }
+        }
+    }
+}
+
+/// One of `hosts` but `not`, each equally likely.
+pub(super) fn one_of(rng: &mut Rng, hosts: &[u32], not: u32) -> Option<u32> {
+    if hosts.iter().all(|host| *host == not) {
+        return None;
+    }
+    loop {
+        // A host stands in a list once, so half of the draws or more will do.
+        let host = *hosts.get(rng.below(hosts.len() as u64) as usize)?;
+        if host != not {
+            return Some(host);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
