@@ -262,6 +262,7 @@ impl Network {
     }
 
     /// A packet comes to `port`. When it will have left, if that is known, or `None` if it is dropped.
+    #[inline]
     fn enqueue(
         &mut self,
         now: Instant,
