@@ -209,31 +209,15 @@ impl Network {
         sched: &mut Scheduler,
     ) -> Option<Delivery> {
         let this = self.ports.get_mut(port as usize)?;
-        if !this.is_plain_far() {
-            return self.on_special_event(now, port, sched);
-        }
-        let arrived = this.arrive()?;
-        self.go_on(now, port, arrived, sched)
-    }
-
-    /// A packet has arrived at the far end of the line of `port`.
-    #[expect(
-        clippy::inline_always,
-        reason = "every hop: one copy for plain ports, one for the others"
-    )]
-    #[inline(always)]
-    fn go_on(
-        &mut self,
-        now: Instant,
-        port: u32,
-        arrived: Arrived,
-        sched: &mut Scheduler,
-    ) -> Option<Delivery> {
-        let this = self.ports.get(port as usize)?;
-        let Arrived { packet: id, departure, next } = arrived;
+        let Arrived { packet: id, departure, next } = if this.is_plain_far() {
+            this.arrive()?
+        } else {
+            self.arrive_special(now, port, sched)?
+        };
         if let Some(next) = next {
             sched.at(next, Entity::new(Self::PORT_KIND, port));
         }
+        let this = &self.ports[port as usize];
         match this.far() {
             Far::Host(host) => {
                 let came = departure + this.line().delay;

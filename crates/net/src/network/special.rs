@@ -16,7 +16,7 @@ use super::Network;
 use crate::packet::PacketId;
 use crate::port::{Begun, Entered, Far};
 use crate::scheduler::Arrived;
-use crate::{Delivery, MemoryView, Occupancy};
+use crate::{MemoryView, Occupancy};
 
 impl Network {
     /// A packet comes to a port that is not plain. When it will have left, if that is known.
@@ -165,19 +165,9 @@ impl Network {
         }
     }
 
-    /// An event of a port with more to do than to hand a packet over.
+    /// An event of a port with more to do than to hand a packet over; what it hands over.
     #[inline(never)]
-    pub(super) fn on_special_event(
-        &mut self,
-        now: Instant,
-        port: u32,
-        sched: &mut Scheduler,
-    ) -> Option<Delivery> {
-        let arrived = self.arrive_special(now, port, sched)?;
-        self.go_on(now, port, arrived, sched)
-    }
-
-    fn arrive_special(
+    pub(super) fn arrive_special(
         &mut self,
         now: Instant,
         port: u32,
