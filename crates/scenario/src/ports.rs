@@ -53,6 +53,9 @@ pub(crate) fn mark(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
     let drop = r.text("not-ect").as_deref() == Some("drop");
     let not_ect = if drop { NotEct::Drop } else { NotEct::Ignore };
     let marks = matches!(kind.as_str(), "step" | "phantom");
+    if matches!(kind.as_str(), "step-dequeue" | "red" | "codel" | "pi") {
+        r.complain("kind", format!("a `{kind}` marker has no keys in scenario files yet"), None);
+    }
     if marks && !r.has("k") {
         let help = "write `k = \"20 pkt\"` or `k = \"30 kB\"`".to_owned();
         r.complain("kind", format!("a `{kind}` marker needs its threshold `k`"), Some(help));
