@@ -5,7 +5,7 @@ use std::mem;
 
 use lowtide_net::{Delivery, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_tcp::{Arrival, ConnId, TransmitId};
+use lowtide_tcp::{Arrival, ConnId};
 use lowtide_units::{HostStamp, Instant};
 
 use crate::app::Side;
