@@ -7,17 +7,25 @@
 //! [`Network::LINK_KIND`] to [`Network::on_link_event`], for links that fail ([`Failure`]). The rest is
 //! definitions, and they hold exactly:
 //!
-//! - A port serves first in, first out at the rate of its line. A packet of `size` IP bytes is on the
-//!   line for `size` plus framing, then travels for the delay of the link.
+//! - A port serves first in, first out at the rate of its line, or several queues in the order of their
+//!   classes ([`PortSpec::classes`]); either way it rests only when it has nothing. A packet of `size` IP
+//!   bytes is on the line for `size` plus framing, then travels for the delay of the link.
 //! - **At equal times a departure precedes an arrival**: a packet finds a queue without those that
-//!   finish at its very instant. Memory is freed at the end of transmission.
-//! - **The queue**, for the marker, for admission and in statistics, counts the packet on the line
-//!   only if [`PortSpec::count_in_service`] says so. Sizes are IP bytes, framing not counted.
+//!   finish at its very instant, and the line chooses its next packet before those that arrive then.
+//!   Memory is freed at the end of transmission.
+//! - **The queue**, for the marker, for static admission and in statistics, counts the packet on the line
+//!   only if [`PortSpec::count_in_service`] says so. Sizes are IP bytes, framing not counted. With classes
+//!   it is that of the packet's class.
+//! - **Shared memory** ([`buffer::dynamic`]) counts the packet on the line in any case; what has left any
+//!   port of it, up to and with an instant, is free before anything is admitted at that instant.
 //! - A packet goes a shortest way, every link counting one; of several [`Routing`] chooses.
 //! - A packet may be lost at random before it meets a port ([`LineSpec::loss`]).
 //! - An arriving packet meets the [`buffer`] first: it is admitted if the queue and itself fit. Then
 //!   it meets the [`aqm`], which judges by the queue it found, itself not counted. Then it takes its
-//!   place behind the others ([`scheduler`]).
+//!   place behind the others ([`scheduler`]). A marker at dequeue judges by the queue that is left behind
+//!   when the line begins to send the packet.
+//! - A port takes one event per packet where its departure is known when it takes its place, and one more
+//!   where it is not: with classes, with CoDel or PI, with drops at dequeue. The physics is the same.
 //! - Arrival at a host may be late by a random host jitter, which never reorders.
 //! - Statistics run from the end of the warm-up. A boundary in time lies after the departures and
 //!   before the arrivals of its instant.

@@ -1,8 +1,8 @@
 //! The memory that the queues of a switch share. [`crate::buffer::dynamic`] says what is counted.
 //!
 //! A memory knows for each of its ports that has something in it a time before which nothing of it leaves:
-//! one entry per busy port, the earliest at hand. So who asks for memory first brings those ports up to now
-//! from which something has left, and no others.
+//! one entry per busy port, the earliest at hand. So whoever needs the true state brings those ports up to
+//! now from which something may have left, and no others.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,8 +24,8 @@ pub(crate) struct Memory {
     shared: u64,
     peak: u64,
     counting: bool,
-    /// Ports that hold something, each with the time of its next departure or one before it.
-    busy: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// Ports that hold something: the time of the next departure, or one before it, then the port.
+    busy: BinaryHeap<Reverse<u128>>,
 }
 
 impl Memory {
@@ -73,15 +73,15 @@ impl Memory {
     }
     /// A port from which something may have left up to and with `now`. [`Memory::reseat`] must follow.
     pub(crate) fn due(&self, now: Instant) -> Option<u32> {
-        let &Reverse((at, port)) = self.busy.peek()?;
-        (at <= now).then_some(port)
+        let &Reverse(first) = self.busy.peek()?;
+        ((first >> 32) as u64 <= now.as_ps()).then_some(first as u32)
     }
     /// The port of [`Memory::due`] holds nothing more that leaves before `next`, or nothing at all.
     /// Whether it still holds something.
     pub(crate) fn reseat(&mut self, next: Option<Instant>) -> bool {
         let Some(mut first) = self.busy.peek_mut() else { return false };
         match next {
-            Some(at) => first.0.0 = at,
+            Some(at) => first.0 = key(at, first.0 as u32),
             None => {
                 PeekMut::pop(first);
             }
@@ -90,8 +90,16 @@ impl Memory {
     }
     /// A port that held nothing holds something that leaves at `at`.
     pub(crate) fn list(&mut self, port: u32, at: Instant) {
-        self.busy.push(Reverse((at, port)));
+        self.busy.push(Reverse(key(at, port)));
     }
+    /// Whether `size` bytes more would be the most that it held, as far as it knows.
+    pub(crate) const fn would_peak(&self, size: u32) -> bool {
+        self.counting && self.held + size as u64 > self.peak
+    }
+}
+
+fn key(at: Instant, port: u32) -> u128 {
+    u128::from(at.as_ps()) << 32 | u128::from(port)
 }
 
 /// The part of a port in a memory.

@@ -251,8 +251,8 @@ impl Port {
             return Entered::Dropped(Refusal::Full);
         }
         let on_line = now.max(self.fifo.free_at);
-        let idle = now.saturating_since(self.fifo.free_at);
-        let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line, idle };
+        let idle_since = self.fifo.free_at;
+        let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line, idle_since };
         let verdict = self.aqm.on_enqueue(now, &packet);
         self.counters.judged(verdict);
         let code = match verdict {
@@ -309,6 +309,12 @@ impl Port {
     #[inline]
     pub(crate) fn arrive(&mut self) -> Option<Arrived> {
         self.fifo.arrive()
+    }
+    /// Whether a packet of `size` bytes would be admitted while `free` bytes of the shared memory are, the
+    /// port having been brought up to now.
+    pub(crate) fn admits(&self, size: u32, free: u64) -> bool {
+        let found = self.fifo.occupancy(self.count_in_service);
+        self.buffer.admits(&Room { found, size, held: self.fifo.bytes(), free })
     }
     /// When the packet on the line leaves.
     pub(crate) fn leaves_at(&self) -> Option<Instant> {

@@ -1,5 +1,5 @@
 //! The order in which a port serves its packets. First in, first out here;
-//! [`classes`] chooses among several queues.
+//! `classes` chooses among several queues.
 //!
 //! With constant rate and nothing that overtakes, the departure of a packet is known when it takes
 //! its place: `max(now, free_at) + time on the line`. So a port needs no event of its own for the end

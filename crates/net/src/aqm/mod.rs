@@ -83,8 +83,9 @@ pub struct Arriving {
     pub ecn: Ecn,
     /// When its first bit will be on the line, as far as is known.
     pub on_line: Instant,
-    /// How long there had been nothing of its queue to send when it came; zero if there was something.
-    pub idle: Duration,
+    /// Since when there had been nothing of its queue to send when it came; not before now if there was
+    /// something.
+    pub idle_since: Instant,
 }
 
 /// A packet that the line begins to send, as a marker sees it.
@@ -154,12 +155,13 @@ impl Marker {
 impl Aqm for Marker {
     #[inline]
     fn on_enqueue(&mut self, now: Instant, packet: &Arriving) -> Verdict {
+        // The copies let a packet that meets none of these stay in registers.
         match self {
             Self::DropTail(m) => m.on_enqueue(now, packet),
             Self::Step(m) => m.on_enqueue(now, packet),
-            Self::Phantom(m) => m.on_enqueue(now, packet),
-            Self::Red(m) => m.on_enqueue(now, packet),
-            Self::Pi(m) => m.on_enqueue(now, packet),
+            Self::Phantom(m) => m.on_enqueue(now, &{ *packet }),
+            Self::Red(m) => m.on_enqueue(now, &{ *packet }),
+            Self::Pi(m) => m.on_enqueue(now, &{ *packet }),
             Self::StepDequeue(_) | Self::CoDel(_) => Verdict::Forward,
         }
     }

@@ -116,7 +116,7 @@ mod tests {
 
     fn offer(phantom: &mut Phantom, ns: u64, ecn: Ecn) -> Verdict {
         let found = Occupancy::default();
-        let packet = Arriving { found, size: 1_000, ecn, on_line: at(ns), idle: Duration::ZERO };
+        let packet = Arriving { found, size: 1_000, ecn, on_line: at(ns), idle_since: at(0) };
         phantom.on_enqueue(at(0), &packet)
     }
 

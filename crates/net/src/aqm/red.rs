@@ -110,9 +110,10 @@ impl Red {
         Self { spec, average: 0, min, max, count: -1, slot, rng: seed.rng() }
     }
 
-    fn note(&mut self, packet: &Arriving) {
-        if packet.idle > Duration::ZERO {
-            let slots = packet.idle.as_ps() / self.slot.as_ps().max(1);
+    fn note(&mut self, now: Instant, packet: &Arriving) {
+        let idle = now.saturating_since(packet.idle_since);
+        if idle > Duration::ZERO {
+            let slots = idle.as_ps() / self.slot.as_ps().max(1);
             self.average = (self.average * kept(self.spec.weight, slots)) >> POINT;
             return;
         }
@@ -173,8 +174,8 @@ fn kept(weight: u8, mut n: u64) -> i128 {
 }
 
 impl Aqm for Red {
-    fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
-        self.note(packet);
+    fn on_enqueue(&mut self, now: Instant, packet: &Arriving) -> Verdict {
+        self.note(now, packet);
         if self.chooses() { self.spec.signal.verdict(packet.ecn) } else { Verdict::Forward }
     }
 }

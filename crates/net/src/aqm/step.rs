@@ -58,7 +58,7 @@ impl Aqm for Step {
 
 #[cfg(test)]
 mod tests {
-    use lowtide_units::{Bytes, Duration};
+    use lowtide_units::Bytes;
     use lowtide_wire::Ecn;
 
     use super::*;
@@ -67,7 +67,7 @@ mod tests {
     fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> Verdict {
         let found = Occupancy { packets, bytes };
         let packet =
-            Arriving { found, size: 1_500, ecn, on_line: Instant::ZERO, idle: Duration::ZERO };
+            Arriving { found, size: 1_500, ecn, on_line: Instant::ZERO, idle_since: Instant::ZERO };
         Step::new(k, not_ect).on_enqueue(Instant::ZERO, &packet)
     }
 

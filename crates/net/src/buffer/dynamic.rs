@@ -59,7 +59,7 @@ impl Dynamic {
 }
 
 impl Buffer for Dynamic {
-    #[inline]
+    #[inline(never)]
     fn admits(&self, room: &Room) -> bool {
         let with_it = room.held + u64::from(room.size);
         let Some(shared) = with_it.checked_sub(self.reserved) else { return true };

@@ -65,7 +65,7 @@ impl Buffer for Admission {
     #[inline]
     fn admits(&self, room: &Room) -> bool {
         match self {
-            Self::Dynamic(b) => b.admits(room),
+            Self::Dynamic(b) => b.admits(&{ *room }),
             Self::Static(b) => b.admits(room),
             Self::Unlimited(b) => b.admits(room),
         }

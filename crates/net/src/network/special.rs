@@ -1,9 +1,13 @@
 //! Ports that are not plain: with shared memory, marks bound at dequeue, several queues, late drops.
 //!
-//! Such a port is brought up to now before anything is asked of it: first its memory, which brings up all
-//! ports that share it and from which something has left, then itself. An event of a staged port says only
+//! Such a port is brought up to now before anything is asked of it. An event of a staged port says only
 //! "see what is due", so an event too many does nothing, and looking at a port from outside may be what
 //! lets a packet leave: the event that is pending for that instant does the scheduling.
+//!
+//! A memory that has not been told of all departures holds too much, never too little. Whoever is admitted
+//! all the same would be admitted anyway, and what does not exceed the peak is no new peak. Only otherwise
+//! are all departures up to now counted, switch-wide, before the decision: it is always that of the true
+//! state.
 
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
@@ -24,18 +28,29 @@ impl Network {
         id: PacketId,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
-        self.bring_up(now, port, Some(sched));
-        let this = &self.ports[port as usize];
+        self.bring_up(now, port);
+        let this = &mut self.ports[port as usize];
         let (memory, staged) = (this.memory(), this.is_staged());
-        let free = memory.map_or(0, |m| self.memories[m].free());
+        let mut free = 0;
+        if let Some(memory) = memory {
+            this.retire(now);
+            free = self.memories[memory].free();
+            let size = self.pool.head(id).size;
+            if staged || self.memories[memory].would_peak(size) || !this.admits(size, free) {
+                self.settle(now, memory, Some(sched));
+                free = self.memories[memory].free();
+            }
+        }
         let departure = if staged {
             self.take_in_staged(now, port, id, free);
             self.arm(port, sched);
             None
         } else {
-            let departure = self.take_in(now, port, id, free, sched)?;
-            self.ports[port as usize].bind(now, self.pool.head(id));
-            Some(departure)
+            let departure = self.take_in(now, port, id, free, sched);
+            if departure.is_some() {
+                self.ports[port as usize].bind(now, self.pool.head(id));
+            }
+            departure
         };
         if let Some(memory) = memory {
             self.charge(port, memory);
@@ -74,18 +89,17 @@ impl Network {
     }
 
     /// All that left a port of this memory up to and with `now` gives its part back.
-    #[inline]
-    pub(super) fn settle(
-        &mut self,
-        now: Instant,
-        memory: usize,
-        mut sched: Option<&mut Scheduler>,
-    ) {
+    pub(super) fn settle(&mut self, now: Instant, memory: usize, sched: Option<&mut Scheduler>) {
+        self.count_memory_from(now, memory);
+        self.settle_until(now, memory, sched);
+    }
+
+    /// Begins the statistics of a memory if it is time.
+    fn count_memory_from(&mut self, now: Instant, memory: usize) {
         if !self.memories[memory].counting() && now >= self.warmup {
-            self.settle_until(self.warmup, memory, sched.as_deref_mut());
+            self.settle_until(self.warmup, memory, None);
             self.memories[memory].start();
         }
-        self.settle_until(now, memory, sched);
     }
 
     fn settle_until(&mut self, now: Instant, memory: usize, mut sched: Option<&mut Scheduler>) {
@@ -107,12 +121,13 @@ impl Network {
         }
     }
 
-    /// Brings a port up to `now`, and those that share its memory.
-    fn bring_up(&mut self, now: Instant, port: u32, sched: Option<&mut Scheduler>) {
-        let this = &mut self.ports[port as usize];
+    /// Brings a port up to `now`, if its departures are events.
+    #[inline]
+    fn bring_up(&mut self, now: Instant, port: u32) {
+        let this = &self.ports[port as usize];
         let staged = this.is_staged();
         if let Some(memory) = this.memory() {
-            self.settle(now, memory, sched);
+            self.count_memory_from(now, memory);
         }
         if staged {
             self.advance(now, port);
@@ -150,7 +165,7 @@ impl Network {
         }
     }
 
-    /// An event of a port with more to do than to hand a packet over.
+    /// An event of a port with more to do than to hand a packet over; what it hands over.
     #[inline(never)]
     pub(super) fn arrive_special(
         &mut self,
@@ -158,7 +173,7 @@ impl Network {
         port: u32,
         sched: &mut Scheduler,
     ) -> Option<Arrived> {
-        self.bring_up(now, port, Some(sched));
+        self.bring_up(now, port);
         if self.ports[port as usize].is_staged() {
             let due = self.ports[port as usize].is_due(now);
             let arrived = if due { self.ports[port as usize].arrive() } else { None };
@@ -182,7 +197,7 @@ impl Network {
         if self.ports.get(port as usize)?.is_plain() {
             return Some(self.ports[port as usize].queue(now));
         }
-        self.bring_up(now, port, None);
+        self.bring_up(now, port);
         let this = &mut self.ports[port as usize];
         Some(if this.is_staged() { this.queue_staged() } else { this.queue(now) })
     }

@@ -244,8 +244,8 @@ impl Port {
             return (found, dropped(Refusal::Full));
         }
         let empty = queue.ring.is_empty() && !own_on_line;
-        let idle = if empty { now.saturating_since(queue.idle_since) } else { Duration::ZERO };
-        let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line: now, idle };
+        let idle_since = if empty { queue.idle_since } else { now };
+        let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line: now, idle_since };
         let verdict = queue.marker.on_enqueue(now, &packet);
         self.counters.judged(verdict);
         queue.counters.judged(verdict);

@@ -73,7 +73,7 @@ fn a_standing_queue_marks_earlier_by_its_length() {
 
 #[test]
 fn what_is_not_ecn_capable_passes_or_is_dropped_at_the_head() {
-    let every_other = |i: u32| if i % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+    let every_other = |i: u32| if i.is_multiple_of(2) { Ecn::Ect0 } else { Ecn::NotEct };
     let (rig, stats) = burst(at_dequeue(5, IGNORE, false), every_other);
     assert_eq!(rig.marked(), [2, 4, 6, 8, 10, 12]);
     assert_eq!((stats.marks, stats.aqm_drops, rig.delivered.len()), (6, 0, 20));

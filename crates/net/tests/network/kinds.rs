@@ -33,7 +33,7 @@ fn count(packets: u64) -> impl Strategy<Value = Count> {
 }
 
 fn buffer() -> impl Strategy<Value = BufferSpec> {
-    let alpha = (0..5_u32, 1..5_u32).prop_map(|(num, den)| Ratio::new(num, den).unwrap());
+    let alpha = (0..5_u32, 1..5_u32).prop_map(|(num, den)| Ratio::new(num, den).expect("a ratio"));
     prop_oneof![
         Just(BufferSpec::Unlimited),
         count(30).prop_map(BufferSpec::Static),

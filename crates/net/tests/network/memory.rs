@@ -12,7 +12,7 @@ use crate::kinds::{traffic, with_one_class};
 use crate::rig::{Rig, build, fan, packet, ps};
 
 fn dynamic(num: u32, den: u32, reserved: u64) -> PortSpec {
-    let alpha = Ratio::new(num, den).unwrap();
+    let alpha = Ratio::new(num, den).expect("a ratio");
     let buffer = BufferSpec::Dynamic { alpha, reserved: Bytes::new(reserved) };
     PortSpec { buffer, ..PortSpec::NIC }
 }

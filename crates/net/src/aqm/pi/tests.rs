@@ -78,7 +78,7 @@ fn packets_are_marked_with_that_probability() {
         size: 1_500,
         ecn: Ecn::Ect0,
         on_line: at(0),
-        idle: Duration::ZERO,
+        idle_since: at(0),
     };
     let n = 100_000;
     let marks = (0..n).filter(|_| pi.on_enqueue(at(0), &packet) == Verdict::Mark).count();

@@ -24,8 +24,9 @@ fn red(spec: RedSpec, seed: u64) -> Red {
 
 fn offer(red: &mut Red, packets: u32, idle: Duration, ecn: Ecn) -> Verdict {
     let found = Occupancy { packets, bytes: u64::from(packets) * 1_500 };
-    let on_line = Instant::ZERO;
-    red.on_enqueue(Instant::ZERO, &Arriving { found, size: 1_500, ecn, on_line, idle })
+    let now = Instant::ZERO + idle;
+    let idle_since = Instant::ZERO;
+    red.on_enqueue(now, &Arriving { found, size: 1_500, ecn, on_line: now, idle_since })
 }
 
 fn average(red: &Red) -> f64 {
