@@ -181,7 +181,7 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
         ListKind::Distributions => [Measure::Size, Measure::Time]
             .into_iter()
             .flat_map(Cdf::names)
-            .map(|name| distribution(name))
+            .map(distribution)
             .collect(),
         ListKind::SwitchProfiles => {
             lowtide_net::profiles::PROFILES.iter().map(switch_profile).collect()

@@ -91,7 +91,7 @@ fn made(model: &Model, site: &Site, complaints: &mut Complaints<'_>) -> Vec<Traf
         Ok(traffic) => traffic,
         Err(refusal) => {
             // A mistake in a file is shown in that file.
-            let error = refusal.file.as_ref();
+            let error = refusal.file.as_deref();
             let file =
                 error.and_then(|e| Some((e, group.files.iter().find(|f| f.name == e.file)?)));
             if let Some((error, file)) = file {

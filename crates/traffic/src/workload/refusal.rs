@@ -22,7 +22,7 @@ pub struct Refusal {
     /// What would be right.
     pub help: Option<String>,
     /// The mistake in a file, for those who can show the file.
-    pub file: Option<FileError>,
+    pub file: Option<Box<FileError>>,
 }
 
 impl Refusal {
@@ -41,7 +41,7 @@ impl Refusal {
     /// About a file that stands under `key`.
     pub fn file(key: &'static str, error: &FileError) -> Self {
         let message = format!("{}: {}", error.place(), error.message);
-        Self { file: Some(error.clone()), ..Self::at(key, message, error.help.clone()) }
+        Self { file: Some(Box::new(error.clone())), ..Self::at(key, message, error.help.clone()) }
     }
 }
 
