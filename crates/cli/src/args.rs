@@ -403,6 +403,12 @@ pub(crate) enum ListKind {
     Topologies,
     /// Workloads.
     Workloads,
+    /// Distributions of sizes and of times.
+    Distributions,
+    /// Switches of data centres: memory, buffers, ports.
+    SwitchProfiles,
+    /// Hosts: what stands between TCP and the line.
+    HostProfiles,
     /// Switches of the transport.
     Switches,
     /// Benchmarks.

@@ -3,6 +3,9 @@
 use lowtide_lab::claims::Expected;
 use lowtide_net::registry::Entry as NetEntry;
 use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
+use lowtide_traffic::Cdf;
+use lowtide_traffic::cdf::Measure;
+use lowtide_units::{Bytes, Duration};
 use serde::Serialize;
 
 use crate::args::ListKind;
@@ -99,6 +102,33 @@ fn all_switches() -> Vec<Item> {
     items.collect()
 }
 
+fn distribution(name: &str) -> Item {
+    let mean = Cdf::named(name).map(|cdf| match cdf.measure() {
+        Measure::Size => format!("mean {}", Bytes::new(cdf.mean())),
+        Measure::Time => format!("mean {}", Duration::from_ps(cdf.mean())),
+    });
+    let source = Cdf::source(name).unwrap_or_default();
+    registered("distribution", name, &mean.unwrap_or_default(), source, &[])
+}
+
+fn switch_profile(p: &lowtide_net::profiles::SwitchProfile) -> Item {
+    let of = |name: &str, value: String| Setting {
+        name: name.into(),
+        value,
+        accepts: String::new(),
+        doc: String::new(),
+        source: String::new(),
+    };
+    let mut settings = vec![
+        of("memory", p.memory.to_string()),
+        of("alpha", format!("{}/{}", p.alpha.num, p.alpha.den)),
+        of("reserved", p.reserved.to_string()),
+        of("ecn", p.ecn.to_string()),
+    ];
+    settings.extend(p.ports_per_memory.map(|n| of("ports-per-memory", n.to_string())));
+    Item { settings, ..registered("switch profile", p.name, p.summary, p.source, &[]) }
+}
+
 /// All items of one kind, by name.
 pub(crate) fn of(kind: ListKind) -> Vec<Item> {
     match kind {
@@ -148,6 +178,22 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
             .iter()
             .map(|e| registered("workload", e.name, e.summary, "", &[]))
             .collect(),
+        ListKind::Distributions => [Measure::Size, Measure::Time]
+            .into_iter()
+            .flat_map(Cdf::names)
+            .map(distribution)
+            .collect(),
+        ListKind::SwitchProfiles => {
+            lowtide_net::profiles::PROFILES.iter().map(switch_profile).collect()
+        }
+        ListKind::HostProfiles => lowtide_host::HOST_PROFILES
+            .iter()
+            .map(|p| {
+                let mut settings = assignments(p.transport);
+                settings.extend(assignments(p.sources));
+                Item { settings, ..registered("host profile", p.name, p.summary, "", &[]) }
+            })
+            .collect(),
         ListKind::Switches => all_switches(),
         ListKind::Benchmarks => lowtide_lab::bench::BENCHMARKS
             .iter()
@@ -157,7 +203,7 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
 }
 
 /// Every kind, in the order in which they are listed.
-pub(crate) const KINDS: [ListKind; 12] = [
+pub(crate) const KINDS: [ListKind; 15] = [
     ListKind::Scenarios,
     ListKind::Experiments,
     ListKind::Schemes,
@@ -168,6 +214,9 @@ pub(crate) const KINDS: [ListKind; 12] = [
     ListKind::Markers,
     ListKind::Topologies,
     ListKind::Workloads,
+    ListKind::Distributions,
+    ListKind::SwitchProfiles,
+    ListKind::HostProfiles,
     ListKind::Switches,
     ListKind::Benchmarks,
 ];

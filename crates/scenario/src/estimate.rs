@@ -81,7 +81,9 @@ impl Estimate {
         let paths = Paths::of(&setup.network, flows());
         let simulated = duration(setup, &answers, &paths);
         let mut hops = 0_u64;
-        let mut packets = 0_u64;
+        // Packets under way, times how long they are.
+        let mut packets = 0_u128;
+        let mut largest = 0_u64;
         for flow in flows() {
             let bytes = volume(setup, &paths, flow, simulated);
             let config = &setup.hosts[flow.src as usize].config;
@@ -92,7 +94,10 @@ impl Estimate {
             hops = hops.saturating_add(all.saturating_mul(path));
             let window = setup.hosts[flow.dst as usize].config.receive_buffer;
             let window = config.send_buffer.min(window).as_u64().min(bytes);
-            packets = packets.saturating_add(window.div_ceil(payload(u64::from(config.mtu))));
+            let window = window.div_ceil(payload(u64::from(config.mtu)));
+            largest = largest.max(window);
+            let life = life(setup, &paths, flow, bytes).min(simulated);
+            packets = packets.saturating_add(u128::from(window) * u128::from(life.as_ps()));
         }
         let asked: u64 = setup.askers.iter().map(Asker::connections).sum();
         let connections = (setup.flows.len() as u64).saturating_add(asked);
@@ -101,6 +106,8 @@ impl Estimate {
         hops = hops.saturating_add(asked.saturating_mul(2 * BARE_PACKETS));
         let fixed = connections.saturating_mul(FLOW_BYTES)
             + (setup.hosts.len() as u64).saturating_mul(HOST_BYTES);
+        let mean = packets.checked_div(simulated.as_ps().into()).unwrap_or(0);
+        let packets = u64::try_from(mean).unwrap_or(u64::MAX).saturating_add(largest);
         let memory = fixed
             .saturating_add(packets.saturating_mul(PACKET_BYTES))
             .saturating_add(sample_bytes(setup, simulated));
@@ -291,6 +298,15 @@ fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64
         Source::AtOnce | Source::OnOff { .. } => most,
     };
     flow.size.map_or(most, |size| size.as_u64().min(most.max(1)))
+}
+
+/// How long a flow has packets under way: a few times what its bytes take on the slowest line, and some
+/// round trips of a data centre.
+fn life(setup: &Setup, paths: &Paths, flow: &Flow, bytes: u64) -> Duration {
+    let lines = paths.of_flow(flow).iter();
+    let rates = lines.map(|(link, back)| setup.network.links[*link].line(*back).rate);
+    let sending = rates.map(|rate| rate.serialization(Bytes::new(bytes))).max();
+    sending.unwrap_or_default() * 4 + Duration::from_ms(1)
 }
 
 /// Bytes of all samples that the run will take.

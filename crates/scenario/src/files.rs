@@ -11,9 +11,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use lowtide_traffic::table::FileError;
 use lowtide_traffic::workload::UserFile;
 
-use crate::tree::{Data, Node};
+use crate::tree::{At, Data, Node};
 
 /// Where a scenario's files are.
 pub trait Files: Debug + Send + Sync {
@@ -87,4 +88,23 @@ impl<'a> Library<'a> {
         self.read.borrow_mut().insert(name.to_owned(), read.clone());
         read
     }
+}
+
+/// Where an error stands in its file: from its column to the end of the field, or the whole line.
+pub(crate) fn place(text: &str, error: &FileError, source: usize) -> At {
+    let number = usize::try_from(error.line).unwrap_or(usize::MAX).saturating_sub(1);
+    let start: usize = text.split_inclusive('\n').take(number).map(str::len).sum();
+    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let column = usize::try_from(error.column).unwrap_or(usize::MAX);
+    let skip: usize = match column.checked_sub(1) {
+        Some(before) => line.chars().take(before).map(char::len_utf8).sum(),
+        None => line.len() - line.trim_start().len(),
+    };
+    let field = &line[skip.min(line.len())..];
+    let length = match error.column {
+        0 => field.trim_end().len(),
+        _ => field.find([' ', '\t', ',']).unwrap_or(field.trim_end().len()),
+    };
+    let start = start + skip;
+    At { source, start, end: start + length.max(1) }
 }

@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use lowtide_traffic::workload::UserFile;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -18,6 +19,13 @@ pub(crate) struct Source {
     pub(crate) name: String,
     /// All of it.
     pub(crate) text: Arc<str>,
+}
+
+impl Source {
+    /// A file that the scenario names.
+    pub(crate) fn of(file: &UserFile) -> Self {
+        Self { name: file.name.clone(), text: file.text.as_str().into() }
+    }
 }
 
 /// A place in one of the sources.

@@ -62,6 +62,12 @@ fn numbers_that_make_no_fabric() {
         &["there is no fat-tree with k = 3", "even"],
     );
     wrong(&fabric("kind = \"fat-tree\"", "16", ""), "topology", &["`k` is missing in [topology]"]);
+    let wide = "kind = \"leaf-spine\"\nleaves = 1000\nspines = 1000\nhosts-per-leaf = 1";
+    wrong(
+        &fabric(wide, "\"rest\"", ""),
+        "\"leaf-spine\"",
+        &["has 1001000 links, more than 500000"],
+    );
     let odd = "kind = \"three-tier\"\ntor-uplinks = 3";
     wrong(&fabric(odd, "192", ""), "3", &["tor-uplinks = 3", "multiple of aggs-per-pod"]);
     refused(

@@ -76,13 +76,14 @@ fn loads_that_are_none() {
 fn flow_lists_that_cannot_be_run() {
     let list = |file: &str| errors("kind = \"flow-list\"\nfile = \"mine.txt\"", file);
     let head = "src,dst,bytes,start\n";
-    let parts = |file: &str, parts: &[&str]| {
-        wrong(&list(&format!("{head}{file}")), "t.toml", "\"mine.txt\"", parts);
+    let row = |row: &str, meant: &str, parts: &[&str]| {
+        wrong(&list(&format!("{head}{row}")), "mine.txt", meant, parts);
     };
-    parts("senders.0,receivers.0,10 kB,-1\n", &["mine.txt:2:29", "negative"]);
-    parts("senders.9,receivers.0,10 kB,0\n", &["mine.txt:2:1", "senders.9"]);
-    parts("senders.0,receivers.0,10 kB\n", &["mine.txt:2"]);
-    parts("senders.0,receivers.0,10 kB,5\n", &["start at 5 s, but the run ends at 3 s"]);
+    row("senders.0,receivers.0,10 kB,-1\n", "-1", &["mine.txt:2:29", "negative"]);
+    row("senders.9,receivers.0,10 kB,0\n", "senders.9", &["mine.txt:2:1", "senders.9"]);
+    row("senders.0,receivers.0,10 kB\n", "senders.0,receivers.0,10 kB", &["mine.txt:2"]);
+    let late = list(&format!("{head}senders.0,receivers.0,10 kB,5\n"));
+    wrong(&late, "t.toml", "\"mine.txt\"", &["start at 5 s, but the run ends at 3 s"]);
     let absent = errors("kind = \"flow-list\"\nfile = \"flows.csv\"", "");
     wrong(&absent, "t.toml", "\"flows.csv\"", &["cannot read `flows.csv`: no such file"]);
     let alone = Scenario::parse(

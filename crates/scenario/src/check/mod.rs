@@ -10,11 +10,12 @@ use lowtide_traffic::workload::{Site, Traffic};
 use lowtide_units::Instant;
 
 use crate::complaints::Complaints;
+use crate::files::place;
 use crate::flows;
 use crate::model::{HostGroup, Model, TopologyKind, TrafficGroup};
 use crate::network;
 use crate::settings::Setting;
-use crate::tree::At;
+use crate::tree::{At, Source};
 
 /// Checks one point under one scheme; `configs` has one configuration per host group.
 pub(crate) fn check(model: &Model, configs: &[Config], complaints: &mut Complaints<'_>) {
@@ -89,8 +90,17 @@ fn made(model: &Model, site: &Site, complaints: &mut Complaints<'_>) -> Vec<Traf
     let mut make = |group: &TrafficGroup| match group.traffic(site) {
         Ok(traffic) => traffic,
         Err(refusal) => {
-            let at = refusal.key.map_or(group.at, |key| group.place(key));
-            complaints.add(at, refusal.message, refusal.help);
+            // A mistake in a file is shown in that file.
+            let error = refusal.file.as_deref();
+            let file =
+                error.and_then(|e| Some((e, group.files.iter().find(|f| f.name == e.file)?)));
+            if let Some((error, file)) = file {
+                let at = place(&file.text, error, complaints.source(Source::of(file)));
+                complaints.add(at, error.message.clone(), refusal.help);
+            } else {
+                let at = refusal.key.map_or(group.at, |key| group.place(key));
+                complaints.add(at, refusal.message, refusal.help);
+            }
             Traffic::default()
         }
     };

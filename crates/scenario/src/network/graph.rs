@@ -4,13 +4,10 @@ use lowtide_net::topology::graph::{Graph, GraphLink, graph as build};
 use lowtide_net::topology::tree::Layer;
 use lowtide_net::{Blueprint, BlueprintError, PortSpec};
 
-use super::{Wrong, names, wrong};
+use super::{MOST_LINKS, Wrong, names, wrong};
 use crate::error::suggest;
 use crate::hosts::{Group, resolve_one};
 use crate::model::{GraphLine, Model, Named};
-
-/// The most links that are taken for meant.
-const MOST: usize = 1_000_000;
 
 /// Nodes and links of a graph.
 pub(super) fn graph(model: &Model) -> Result<Blueprint, Wrong> {
@@ -29,9 +26,10 @@ pub(super) fn graph(model: &Model) -> Result<Blueprint, Wrong> {
         let ends = [&line.ends[0], &line.ends[1]].map(|end| nodes(end, model, &groups, &hosts));
         let [a, b] = ends;
         let (a, b) = (a?, b?);
-        if a.len().saturating_mul(b.len()).saturating_mul(line.count as usize) > MOST - links.len()
+        if a.len().saturating_mul(b.len()).saturating_mul(line.count as usize)
+            > MOST_LINKS as usize - links.len()
         {
-            let message = format!("more than {MOST} links");
+            let message = format!("more than {MOST_LINKS} links");
             return Err(Wrong { at: line.ends[0].at, message, help: None });
         }
         for a in &a {

@@ -90,6 +90,23 @@ pub(crate) fn host_count(topology: &Topology) -> Option<u64> {
     }
 }
 
+/// The most links of a network: more than a k-ary fat tree of 65,536 hosts has.
+const MOST_LINKS: u64 = 500_000;
+
+/// How many links a topology has between its switches, if it counts them.
+fn trunks(t: &Topology) -> u64 {
+    let product = |names: &[&str]| {
+        names.iter().map(|name| u64::from(t.number(name))).fold(1, u64::saturating_mul)
+    };
+    match t.kind {
+        TopologyKind::LeafSpine => product(&["leaves", "spines", "parallel"]),
+        TopologyKind::FatTree => product(&["k", "k", "k"]) / 2,
+        TopologyKind::ThreeTier => product(&["pods", "tors-per-pod", "tor-uplinks"])
+            .saturating_add(product(&["pods", "aggs-per-pod", "agg-uplinks"])),
+        _ => 0,
+    }
+}
+
 /// The links of the hosts.
 fn host(topology: &Topology, port: PortSpec) -> Layer {
     Layer { rate: topology.rate, delay: topology.delay, port }
@@ -145,6 +162,11 @@ fn fabric(model: &Model) -> Result<Blueprint, Wrong> {
     let t = &model.topology;
     // Switches get their ports afterwards.
     let (port, framing) = (PortSpec::NIC, t.framing);
+    let links = trunks(t).saturating_add(model.host_count().into());
+    if links > MOST_LINKS {
+        let message = format!("this {} has {links} links, more than {MOST_LINKS}", t.entry.name);
+        return Err(Wrong { at: t.at, message, help: Some("make it smaller".to_owned()) });
+    }
     let plan = match t.kind {
         TopologyKind::Star | TopologyKind::Graph => {
             Ok(star(&Star { hosts: side(model, 0), framing, port }))

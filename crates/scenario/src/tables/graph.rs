@@ -77,14 +77,13 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, rate: Rate, delay: Duration) -> 
     }
     let at = named.node.at;
     let Data::Text(name) = &named.node.data else { return Graph::default() };
-    let text = match file.library.get(name) {
-        Ok(file) => file.text.clone(),
+    let source = match file.library.get(name) {
+        Ok(file) => Source::of(&file),
         Err(why) => {
             file.complaints.add(at, format!("cannot read `{name}`: {why}"), None);
             return Graph::default();
         }
     };
-    let source = Source { name: name.clone(), text: text.into() };
     let index = file.complaints.source(source.clone());
     match tree::parse_file(index, &source) {
         Ok(table) => Parts { table: &table, top: &TOP, links: &FILE_LINKS, path: "" }

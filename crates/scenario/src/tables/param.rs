@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use lowtide_traffic::Cdf;
 use lowtide_traffic::cdf::Measure;
-use lowtide_traffic::table::FileError;
 use lowtide_traffic::workload::{Args, Param, ParamKind, ParamValue, UserFile};
 use lowtide_units::Rate;
 
 use crate::error::nearest;
-use crate::files::Library;
+use crate::files::{Library, place};
 use crate::reader::Reader;
 use crate::text::Text;
-use crate::tree::{At, Source};
+use crate::tree::Source;
 use crate::value::Val;
 
 /// The value of a parameter, and the file that it is from.
@@ -87,32 +86,11 @@ fn distribution(
     match Cdf::parse(&text, measure, &file.text) {
         Ok(cdf) => (ParamValue::Distribution(Arc::new(cdf)), Some(file)),
         Err(error) => {
-            let source = Source { name: text, text: file.text.as_str().into() };
-            let source = r.source(source);
-            let at = place(&file.text, &error, source);
+            let at = place(&file.text, &error, r.source(Source::of(&file)));
             r.complain_at(at, error.message, Some(error.help));
             (ParamValue::Off, Some(file))
         }
     }
-}
-
-/// Where an error stands in its file: from its column to the end of the field, or the whole line.
-fn place(text: &str, error: &FileError, source: usize) -> At {
-    let number = usize::try_from(error.line).unwrap_or(usize::MAX).saturating_sub(1);
-    let start: usize = text.split_inclusive('\n').take(number).map(str::len).sum();
-    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-    let column = usize::try_from(error.column).unwrap_or(usize::MAX);
-    let skip: usize = match column.checked_sub(1) {
-        Some(before) => line.chars().take(before).map(char::len_utf8).sum(),
-        None => line.len() - line.trim_start().len(),
-    };
-    let field = &line[skip.min(line.len())..];
-    let length = match error.column {
-        0 => field.trim_end().len(),
-        _ => field.find([' ', '\t', ',']).unwrap_or(field.trim_end().len()),
-    };
-    let start = start + skip;
-    At { source, start, end: start + length.max(1) }
 }
 
 /// Writes the value of a parameter out.

@@ -21,24 +21,27 @@ pub struct Refusal {
     pub message: String,
     /// What would be right.
     pub help: Option<String>,
+    /// The mistake in a file, for those who can show the file.
+    pub file: Option<Box<FileError>>,
 }
 
 impl Refusal {
     /// About one key.
     pub fn at(key: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { key: Some(key), message: message.into(), help: Some(help.into()) }
+        Self { key: Some(key), message: message.into(), help: Some(help.into()), file: None }
     }
 
     /// About more than a group may make.
     pub(crate) fn too_many(args: &Args, what: &str, most: u64) -> Self {
         let message = format!("[traffic.{}] makes more than {most} {what}", args.name);
         let help = "ask for less load or fewer of them, or end the run earlier".to_owned();
-        Self { key: None, message, help: Some(help) }
+        Self { key: None, message, help: Some(help), file: None }
     }
 
     /// About a file that stands under `key`.
     pub fn file(key: &'static str, error: &FileError) -> Self {
-        Self::at(key, format!("{}: {}", error.place(), error.message), error.help.clone())
+        let message = format!("{}: {}", error.place(), error.message);
+        Self { file: Some(Box::new(error.clone())), ..Self::at(key, message, error.help.clone()) }
     }
 }
 
