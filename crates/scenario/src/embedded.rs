@@ -14,10 +14,6 @@ static SCENARIOS: &[Embedded] = &[
         name: "bench-dumbbell",
         text: include_str!("../../../scenarios/bench-dumbbell.toml"),
     },
-    Embedded {
-        name: "buffer-pressure",
-        text: include_str!("../../../scenarios/buffer-pressure.toml"),
-    },
     Embedded { name: "dumbbell-10g", text: include_str!("../../../scenarios/dumbbell-10g.toml") },
     Embedded {
         name: "fat-tree-websearch",

@@ -11,7 +11,6 @@ fn every_embedded_scenario_expands_under_its_name() {
         names,
         [
             "bench-dumbbell",
-            "buffer-pressure",
             "dumbbell-10g",
             "fat-tree-websearch",
             "first-light",

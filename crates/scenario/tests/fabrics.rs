@@ -220,3 +220,26 @@ fn the_new_scenarios_run_to_their_end() {
         }
     }
 }
+
+#[test]
+fn the_class_of_a_host_decides_who_goes_first() {
+    let last_of_urgent = |service: &str| {
+        let text = BASE
+            .replace(
+                "[hosts.receivers]",
+                "[hosts.urgent]\ncount = 1\nclass = \"fast\"\n[hosts.receivers]",
+            )
+            .replace("size = \"40 MB\"", "size = \"4 MB\"");
+        let text = format!(
+            "{text}[switch.class.fast]\nservice = \"{service}\"\n[switch.class.rest]\n\
+             [traffic.mine]\nfrom = \"urgent\"\nto = \"receivers\"\nsize = \"4 MB\"\n"
+        );
+        let outcome = run(&only(&text), &mut |_| false).unwrap();
+        assert_eq!(outcome.reason, EndReason::Done);
+        outcome.flows[2].delivered_at.unwrap().since_start()
+    };
+    let (strict, shared) = (last_of_urgent("strict"), last_of_urgent("dwrr"));
+    // Alone 4 MB take 34 ms at 1 Gbit/s; half of the line takes twice as long.
+    assert!(strict < Duration::from_ms(40), "{strict}");
+    assert!((Duration::from_ms(55)..Duration::from_ms(85)).contains(&shared), "{shared}");
+}
