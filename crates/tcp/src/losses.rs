@@ -221,9 +221,8 @@ impl Connection {
         let Some(newest) = newest else { return (0, 0) };
         let allowance = self.allowance();
         let overdue = self.snd.board.lose_overdue(now, newest, allowance);
-        if overdue.deadline < Instant::FAR_FUTURE {
-            self.timers.reorder = overdue.deadline + self.config.loss_timer_slack;
-        }
+        // Far future stays far future.
+        self.timers.reorder = overdue.deadline + self.config.loss_timer_slack;
         if self.snd.episode.repairing() {
             if let Some(resent_at) = overdue.resent_at {
                 self.answer_lost_retransmission(now, resent_at);

@@ -201,6 +201,16 @@ mod tests {
     }
 
     #[test]
+    fn the_count_of_segments_begins_anew_with_each_ack() {
+        let setup = Setup { segments: 2, timer: LONGEST, mss: 1000, ecn: true };
+        let mut p = build(&Params::new(), &setup);
+        assert!(matches!(p.on_data(&data(0, 1000)), AckAction::Delay(_)));
+        p.on_ack_sent(Instant::ZERO);
+        assert!(matches!(p.on_data(&data(10, 1000)), AckAction::Delay(_)), "the first again");
+        assert_eq!(p.on_data(&data(20, 1000)), AckAction::Now);
+    }
+
+    #[test]
     fn duplicates_are_no_arrivals_and_a_flip_is_still_at_once() {
         let mut p = policy(1000);
         let _ = wait(p.as_mut(), &data(0, 1000));

@@ -53,10 +53,14 @@ impl CongestionControl for Witness {
 }
 
 fn watched(o: Origin) -> Script {
+    watched_with(o, &plain())
+}
+
+fn watched_with(o: Origin, config: &Config) -> Script {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| cc::register(&WITNESS).expect("the name is free"));
     SEEN.with_borrow_mut(Vec::clear);
-    Script::established(o, &Config { cc: "witness", ..plain() })
+    Script::established(o, &Config { cc: "witness", ..config.clone() })
 }
 
 /// The newest sample.
@@ -96,5 +100,49 @@ fn the_sender_is_limited_by_the_application_when_it_has_nothing_more_to_send() {
         assert!(!seen().app_limited);
         t.run("< . 1:1(0) ack 2001");
         assert!(seen().app_limited);
+    });
+}
+
+#[test]
+fn an_ack_that_delivers_nothing_moves_no_clock_of_the_delivery_rate() {
+    everywhere(|o| {
+        let mut t = watched(o);
+        t.run(
+            "send 20000
+             > . 1:1001(1000) ack 1 * 10
+             +10ms < . 1:1(0) ack 1001
+             > . 10001:11001(1000) ack 1 * 2
+             +1ms < . 1:1(0) ack 1001
+             > . 12001:13001(1000) ack 1
+             +3ms < . 1:1(0) ack 13001
+             > . 13001:14001(1000) ack 1 * 7",
+        );
+        // 12 kB in the 4 ms since the last delivery before the newest segment left.
+        assert_eq!(seen().delivery_rate().map(Rate::as_bps), Some(24_000_000));
+    });
+}
+
+#[test]
+fn the_third_duplicate_tells_of_one_lost_segment() {
+    everywhere(|o| {
+        let mut t = watched(o);
+        t.run("send 10000\n> . 1:1001(1000) ack 1 * 10\n+10ms < . 1:1(0) ack 1 * 2");
+        assert_eq!((seen().lost_bytes, seen().lost_segments), (0, 0));
+        t.run("< . 1:1(0) ack 1\n> . 1:1001(1000) ack 1");
+        assert_eq!((seen().lost_bytes, seen().lost_segments), (1000, 1));
+    });
+}
+
+#[test]
+fn a_late_ack_of_the_last_odd_segment_is_suspected_of_the_timer() {
+    everywhere(|o| {
+        let mut t = watched_with(o, &Config { delack_segments: 2, ..plain() });
+        t.run("send 2000\n> . 1:1001(1000) ack 1 * 2\n+10ms < . 1:1(0) ack 2001");
+        assert!(!seen().delack_suspected, "two segments ask for an ACK at once");
+        t.run("send 1000\n> P. 2001:3001(1000) ack 1\n+10ms < . 1:1(0) ack 3001");
+        let early = seen().delack_suspected;
+        t.run("send 1000\n> P. 3001:4001(1000) ack 1\n+150ms < . 1:1(0) ack 4001");
+        assert!(seen().delack_suspected);
+        assert!(!early, "no later than others");
     });
 }

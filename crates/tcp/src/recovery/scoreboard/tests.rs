@@ -29,6 +29,16 @@ fn three_segments_above_make_a_loss() {
 }
 
 #[test]
+fn an_episode_begins_with_the_first_hole_again() {
+    let mut b = board(10);
+    b.move_high_rxt(5000);
+    sack(&mut b, 2, 4);
+    assert_eq!(b.next_hole().map(|s| s.start), None, "all of it was sent again before");
+    b.begin_episode(0);
+    assert_eq!(b.next_hole().map(|s| s.start), Some(0));
+}
+
+#[test]
 fn three_separate_small_runs_make_a_loss() {
     let mut b = Scoreboard::default();
     for i in 0..8_u64 {
