@@ -177,9 +177,7 @@ impl Cubic {
     /// A stage begins with the window as it is (RFC 9438 §4.2, §4.8).
     fn begin_stage(&mut self, now: Instant) -> Stage {
         let cwnd = self.window.cwnd();
-        if self.curve.flat || self.curve.w_max < cwnd {
-            self.curve.w_max = cwnd;
-        }
+        self.curve.w_max = if self.curve.flat { cwnd } else { self.curve.w_max.max(cwnd) };
         self.curve.flat = false;
         let plateau = self.curve.w_max;
         Stage {

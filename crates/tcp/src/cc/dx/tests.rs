@@ -87,6 +87,20 @@ const fn us(n: u64) -> Duration {
     Duration::from_us(n)
 }
 
+#[test]
+fn a_window_at_its_floor_is_not_cut_whatever_the_queue() {
+    let mut flow = Flow::new();
+    for _ in 0..200 {
+        if flow.cc.cwnd() == MSS {
+            break;
+        }
+        let _ = flow.round(&[us(90)]);
+    }
+    assert_eq!(flow.cc.cwnd(), MSS);
+    assert_eq!(flow.round(&[us(90)]), Reaction::None);
+    assert_eq!(flow.cc.cwnd(), MSS);
+}
+
 /// DX eq. 1 with eq. 8, worked out by hand: W (1 - Q / V), V = R W / (W - 1).
 #[test]
 fn the_cut_is_that_of_equations_1_and_8() {

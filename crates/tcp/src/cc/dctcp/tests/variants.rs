@@ -31,6 +31,20 @@ fn after_an_idle_time_alpha_is_kept_or_as_at_the_start() {
 }
 
 #[test]
+fn an_ack_of_nothing_new_ends_no_round_after_an_idle_time() {
+    for arithmetic in ["q20", "linux", "freebsd"] {
+        let mut flow = with(arithmetic, 1024, &[("after-idle", Value::Name("reset"))]);
+        flow.rounds(3, 0);
+        flow.cc.on_event(&IDLE);
+        let (una, before) = (flow.una, flow.alpha());
+        let nothing = AckSample { snd_una: una, snd_nxt: una + 9 * MSS, ..AckSample::default() };
+        let _ = flow.cc.on_ack(&nothing);
+        let _ = flow.ack(false, false);
+        assert!(flow.alpha() < before, "{arithmetic}: the first ACK of new data ends the round");
+    }
+}
+
+#[test]
 fn what_was_counted_before_an_idle_time_is_forgotten_with_alpha() {
     let alphas = ["keep", "reset"].map(|after_idle| {
         let mut flow = with("freebsd", 0, &[("after-idle", Value::Name(after_idle))]);
