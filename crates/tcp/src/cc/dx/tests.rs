@@ -92,8 +92,10 @@ fn a_window_at_its_floor_is_not_cut_whatever_the_queue() {
     let mut flow = Flow::new();
     assert_eq!(flow.round(&[us(200)]), Reaction::Reduced);
     assert_eq!(flow.cc.cwnd(), MSS);
-    assert_eq!(flow.round(&[us(90)]), Reaction::None);
-    assert_eq!(flow.cc.cwnd(), MSS);
+    for _ in 0..20 {
+        assert_eq!(flow.round(&[us(90)]), Reaction::None);
+        assert_eq!(flow.cc.cwnd(), MSS);
+    }
 }
 
 /// DX eq. 1 with eq. 8, worked out by hand: W (1 - Q / V), V = R W / (W - 1).

@@ -39,6 +39,7 @@ fn an_ack_of_nothing_new_ends_no_round_after_an_idle_time() {
         let (una, before) = (flow.una, flow.alpha());
         let nothing = AckSample { snd_una: una, snd_nxt: una + 9 * MSS, ..AckSample::default() };
         let _ = flow.cc.on_ack(&nothing);
+        assert_eq!(flow.alpha(), before, "{arithmetic}");
         let _ = flow.ack(false, false);
         assert!(flow.alpha() < before, "{arithmetic}: the first ACK of new data ends the round");
     }
