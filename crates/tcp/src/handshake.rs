@@ -91,6 +91,12 @@ impl Connection {
         self.config.window_scaling && self.handshake.peer.window_scale.is_some()
     }
 
+    /// Delay stamps are wished, and packets have room for them, timestamps and a byte of payload.
+    fn wishes_delay(&self) -> bool {
+        let room = self.config.mtu.saturating_sub(self.ip.headers());
+        self.config.delay_option && room > TIMESTAMPS + DelayStamps::WIRE_LEN as u32
+    }
+
     /// The shift that we offer.
     fn scale(&self) -> u8 {
         Receiver::scale_for(self.config.receive_buffer.as_u64())
@@ -118,7 +124,7 @@ impl Connection {
             timestamps,
             ..Options::default()
         };
-        if self.config.delay_option && (!answering || peer.delay) {
+        if self.wishes_delay() && (!answering || peer.delay) {
             options.offer_delay();
         }
         options
@@ -231,7 +237,7 @@ impl Connection {
         // A shift above 14 is a peer's mistake: use 14 (RFC 7323 §2.3).
         self.snd.shift = if self.scaling() { peer.window_scale.unwrap_or(0).min(14) } else { 0 };
         self.sack_ok = config.sack && peer.sack_permitted;
-        let measures = config.delay_option && peer.delay;
+        let measures = self.wishes_delay() && peer.delay;
         self.delay = measures.then(|| Box::new(Delay::new(&config)));
         let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 }
             + if measures { DelayStamps::WIRE_LEN as u32 } else { 0 };

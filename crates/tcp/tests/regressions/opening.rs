@@ -73,3 +73,13 @@ fn a_small_mtu_is_kept_and_a_hostile_mss_is_bounded() {
         assert_eq!(sent.payload_len, payload, "MTU {mtu}, MSS {mss}");
     }
 }
+
+#[test]
+fn delay_stamps_are_not_offered_where_a_packet_has_no_room_beside_them() {
+    for (mtu, offered) in [(68, false), (69, true), (1500, true)] {
+        let config = Config { mtu, timestamps: true, delay_option: true, ..plain() };
+        let mut c = Connection::connect(Arc::new(config), 1, 2, SeqNum::new(99), 0);
+        let syn = c.poll_transmit(at_ms(0)).expect("a SYN").header;
+        assert_eq!(syn.options.offers_delay(), offered, "{mtu}");
+    }
+}
