@@ -285,6 +285,7 @@ mod tests {
             group: None,
             class: None,
             queue: None,
+            memory: None,
             metric: "fct_ms.mean",
             unit: "ms",
             seeds: 3,

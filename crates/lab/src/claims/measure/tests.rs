@@ -108,7 +108,7 @@ fn a_metric_is_one_of_the_summary() {
     let error = |text: &str| measure(text).unwrap_err();
     assert!(error("{ metric = \"fct\", group = \"short\" }").contains("there are fct_ms.mean"));
     assert!(error("{ metric = \"marks\", group = \"short\" }").contains("no metric `marks`"));
-    assert!(error("{ metric = \"marks\" }").contains("of a `group` or of a `queue`"));
+    assert!(error("{ metric = \"marks\" }").contains("of a `group`, of a `queue`"));
 }
 
 #[test]
