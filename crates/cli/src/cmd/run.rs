@@ -206,7 +206,7 @@ fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> 
     let mean = |r: &&SummaryRow| r.metric == "mean_packets" && r.mean.is_some();
     let longest = rows
         .iter()
-        .filter(|r| r.queue.is_some())
+        .filter(|r| r.queue.is_some() && r.class.is_none())
         .filter(mean)
         .max_by(|a, b| a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default()));
     let Some(queue) = longest.and_then(|r| r.queue.as_deref()) else { return Ok(()) };
@@ -217,6 +217,7 @@ fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> 
             for scheme in &plan.schemes {
                 let row = rows.iter().find(|r| {
                     r.queue.as_deref() == Some(queue)
+                        && r.class.is_none()
                         && r.scheme == *scheme
                         && r.point.0 == *point
                         && r.metric == metric

@@ -140,6 +140,19 @@ fn a_class_and_queries_are_metrics_of_a_group() {
 }
 
 #[test]
+fn classes_of_queues_memories_and_runs_have_metrics() {
+    let of = |more: &str| measure(&format!("{{ {more} }}"));
+    assert!(of("metric = \"cut\", queue = \"a->b\"").is_ok());
+    assert!(of("metric = \"p99_packets\", queue = \"a->b\", class = \"urgent\"").is_ok());
+    assert!(of("metric = \"cut\", queue = \"a->b\", class = \"urgent\"").is_err());
+    assert!(of("metric = \"peak_fraction\", memory = \"leaf0.0\"").is_ok());
+    assert!(of("metric = \"unrouted\"").is_ok());
+    assert!(of("metric = \"unrouted\", group = \"web\"").is_err());
+    let two = of("metric = \"marks\", queue = \"a->b\", memory = \"leaf0.0\"").unwrap_err();
+    assert!(two.contains("of a `memory`"), "{two}");
+}
+
+#[test]
 fn any_percentile_can_be_asked_for() {
     let values: Vec<f64> = (1..=1000).map(f64::from).collect();
     assert_eq!(Reduce::Permille(975).of(values), Some(975.0));
