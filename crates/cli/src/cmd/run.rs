@@ -168,7 +168,8 @@ fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
     ))
 }
 
-/// One line per group and point, one column per scheme: transfer times where flows have a size,
+/// One line per group and point, one column per scheme: completion times of queries, transfer times where
+/// flows have a size,
 /// goodput where they have none.
 fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
     let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.group.as_deref()).collect();
@@ -178,7 +179,7 @@ fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failur
     let mut cells = Vec::new();
     for group in groups {
         for point in &plan.points {
-            for metric in ["fct_ms.mean", "goodput_mbps"] {
+            for metric in ["qct_ms.mean", "fct_ms.mean", "goodput_mbps"] {
                 let found: Vec<Option<&SummaryRow>> = plan
                     .schemes
                     .iter()
@@ -250,6 +251,7 @@ fn values(point: &[(String, String)]) -> String {
 
 fn name(metric: &str) -> &str {
     match metric {
+        "qct_ms.mean" => "query completion, ms",
         "fct_ms.mean" => "transfer time, ms",
         "goodput_mbps" => "goodput, Mbit/s",
         "mean_packets" => "mean, packets",

@@ -110,7 +110,7 @@ fn beside_each_other(source: Source<'_>) -> Option<Grid> {
     let title = if all > found.len() {
         format!(
             "The {} longest of {all} queues at switches ({what}); {} are left out, \
-             `lowtide table DIR queues` has all",
+             the table queues has all",
             found.len(),
             all - found.len()
         )
@@ -159,8 +159,7 @@ fn memories(source: Source<'_>) -> Option<Grid> {
     let rows: Vec<Vec<String>> = peaks.iter().map(row).collect();
     let title = if all > rows.len() {
         format!(
-            "The {} fullest of {all} memories that queues share, most bytes held; `lowtide table DIR \
-             memories` has all",
+            "The {} fullest of {all} memories that queues share, most bytes held; the table memories has all",
             rows.len()
         )
     } else {
