@@ -472,7 +472,7 @@ fn ranges_of_flow_sizes_grow() {
         ("[\"0 B\"]", "\"0 B\"", "a size of zero"),
         ("[10]", "10", "has no unit"),
         ("[\"ten\"]", "\"ten\"", "size-classes"),
-        ("true", "true", "a list of sizes"),
+        ("true", "true", "is not a size"),
     ] {
         let found = errors(&format!("{BASE}\n[probes]\nsize-classes = {sizes}\n"));
         let error = found.first();
