@@ -60,7 +60,7 @@ fn what_queries_and_memories_came_to_is_in_the_summary_the_report_and_the_tables
     assert_eq!(run.memories.len(), 8, "one for each leaf and each spine");
     let leaf = run.memory("leaf0.0").unwrap();
     assert!(leaf.peak_bytes > 0 && leaf.peak_bytes <= leaf.size_bytes, "{leaf:?}");
-    assert_eq!(leaf.size_bytes, 4 << 20);
+    assert_eq!(leaf.size_bytes, 4_000_000);
     let classes = &run.group("background").unwrap().classes;
     let names: Vec<String> = classes.iter().map(lowtide_lab::ClassFacts::name).collect();
     assert_eq!(names, ["0 B-100 kB", "100 kB-"], "as the scenario says");
@@ -147,7 +147,6 @@ fn without_disturbances_the_seed_does_not_choose_ways() {
         ("disturbance.ports", "false"),
         ("disturbance.ties", "false"),
         ("disturbance.salts", "false"),
-        ("compare.schemes", "dctcp"),
         ("run.seeds", "3"),
     ];
     let text = "schema = 1\ntitle = \"t\"\n[run]\nduration = \"20 ms\"\n\
