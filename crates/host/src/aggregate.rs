@@ -14,7 +14,7 @@
 
 use lowtide_net::Packet;
 use lowtide_units::{Duration, HostStamp, Instant};
-use lowtide_wire::{Ecn, Flags, Segment};
+use lowtide_wire::{DelayStamps, Ecn, Flags, Segment};
 
 use crate::nic::AggregationSpec;
 
@@ -149,14 +149,21 @@ fn merge(first: &mut Packet, next: &Packet) {
 }
 
 /// The aggregate has the newest departure, and a stamp so far behind it as its segments were under way in
-/// the mean (DX §V-A, "LRO handling").
+/// the mean (DX §V-A, "LRO handling"). Where it is to be stamped only when TCP gets it, it has their mean
+/// departure, which leads to the same mean.
 fn merge_delays(first: &mut Segment, next: &Segment) {
     let (Some(a), Some(b)) = (first.options.delay(), next.options.delay()) else { return };
-    let (Some(at), Some(then)) = (first.rx.stamp, next.rx.stamp) else { return };
+    let (n, of_next) = (i64::from(first.segments()), i64::from(next.segments()));
+    let (Some(at), Some(then)) = (first.rx.stamp, next.rx.stamp) else {
+        // Modulo 2^32, as the stamps on the wire.
+        let later = i64::from(b.left.wrapping_sub(a.left).cast_signed()) * of_next / (n + of_next);
+        let left = a.left.wrapping_add_signed(later as i32);
+        first.options.set_delay(DelayStamps { left, ..b });
+        return;
+    };
     // Modulo 2^32, as the stamps on the wire.
     let took = |at: HostStamp, left: u32| (at.0 as u32).wrapping_sub(left);
     let more = i64::from(took(at, a.left).wrapping_sub(took(then, b.left)).cast_signed());
-    let (n, of_next) = (i64::from(first.segments()), i64::from(next.segments()));
     first.rx.stamp = Some(HostStamp(then.0.saturating_add_signed(more * n / (n + of_next))));
     first.options.experimental = next.options.experimental;
 }
@@ -165,7 +172,7 @@ fn merge_delays(first: &mut Segment, next: &Segment) {
 mod tests {
     use lowtide_net::HostId;
     use lowtide_units::Bytes;
-    use lowtide_wire::{DelayStamps, SeqNum, Timestamps};
+    use lowtide_wire::{SeqNum, Timestamps};
 
     use super::*;
 
@@ -243,6 +250,11 @@ mod tests {
         assert_eq!(one.segments(), 3);
         assert_eq!(one.options.delay().unwrap().left, 102_000);
         assert_eq!(one.rx.stamp, Some(HostStamp((3_000_000 + 102 + 30) * 1_000)));
+        // Without stamps yet: their mean departure, so that one stamp for all says the mean.
+        let mut bare = three;
+        bare.iter_mut().for_each(|p| p.segment.rx.stamp = None);
+        let one = out(&bare)[0].segment;
+        assert_eq!((one.options.delay().unwrap().left, one.rx.stamp), (101_000, None));
         // An acknowledgement that rides on data is not thrown away.
         let echoes = [stamped(0, 100, 10, (1, 2)), stamped(1, 101, 20, (3, 4))];
         assert_eq!(counts(&echoes), [1, 1]);

@@ -11,6 +11,8 @@
 //! | `driver` | it is handed to the NIC, so that the packets of a burst have equal stamps | the host takes it off the NIC, after jitter and moderation |
 //! | `kernel` | TCP makes it, before burst control | TCP gets it, after aggregation |
 //!
+//! Kernel stamps of what is received are those of Linux, whose software stamps are taken in
+//! `netif_receive_skb`, behind GRO (`net/core/dev.c`, `net_timestamp_check`): an aggregate has one.
 //! Hardware stamps are those of IEEE 1588, at the wire. DX §III found NICs that stamp when their DMA
 //! is complete: that is the noise `dma`.
 
@@ -97,6 +99,11 @@ impl Clock {
             place: spec.place,
             noise,
         }
+    }
+
+    /// Whether what is received gets its stamp behind aggregation.
+    pub(crate) const fn stamps_aggregates(&self) -> bool {
+        matches!(self.place, Place::Kernel)
     }
 
     /// What the clock shows at `at`.

@@ -40,8 +40,8 @@ pub use error::RunError;
 pub use nic::{AggregationSpec, NicSpec};
 pub use noise::{DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST};
 pub use outcome::{
-    Counts, DelayRow, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueryRecord,
-    QueueLevel, QueueRecord, QueueSample,
+    ClassRecord, Counts, DelayRow, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome,
+    ProbeRow, QueryRecord, QueueLevel, QueueRecord, QueueSample,
 };
 pub use profile::{HOST_PROFILES, HostProfile, find_host_profile};
 pub use run::run;

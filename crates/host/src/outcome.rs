@@ -198,12 +198,52 @@ pub struct QueueRecord {
     pub aqm_drops: u64,
     /// Packets lost at random before they met this queue.
     pub lost: u64,
+    /// Packets lost because the link failed: queued, on the line, in flight, or come while it was dead.
+    pub cut: u64,
     /// Time that the line was busy.
     pub busy: Duration,
     /// The length as the port counts it, by packets; only levels that occurred, ascending.
     pub levels: Vec<QueueLevel>,
     /// The longest, in bytes.
     pub max_bytes: u64,
+    /// By class, in the order of the switch's list; empty where there are none.
+    pub classes: Vec<ClassRecord>,
+}
+
+/// One class of an output queue over the whole run, after warm-up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClassRecord {
+    /// Packets serialised.
+    pub packets: u64,
+    /// IP bytes serialised.
+    pub bytes: u64,
+    /// Packets marked here.
+    pub marks: u64,
+    /// Packets dropped here for want of memory.
+    pub drops: u64,
+    /// Packets dropped here by the marker.
+    pub aqm_drops: u64,
+    /// The longest, in bytes.
+    pub max_bytes: u64,
+    /// Its length by packets, as [`QueueRecord::levels`].
+    pub levels: Vec<QueueLevel>,
+}
+
+/// A memory that queues of a switch share, at the end of the run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MemoryRecord {
+    /// The switch.
+    pub switch: String,
+    /// Number of the memory at this switch, from zero.
+    pub group: u32,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Bytes of it that are reserved for single queues.
+    pub reserved: u64,
+    /// Bytes that queues hold at the end of the run.
+    pub held: u64,
+    /// The most bytes that they held after the warm-up.
+    pub peak: u64,
 }
 
 /// A sender sampled: one value.
@@ -295,6 +335,8 @@ pub struct Outcome {
     pub queries: Vec<QueryRecord>,
     /// One row per output queue.
     pub queues: Vec<QueueRecord>,
+    /// One row per memory that queues share; empty where none do.
+    pub memories: Vec<MemoryRecord>,
     /// Sampled senders, by time then flow.
     pub probes: Vec<ProbeRow>,
     /// Queueing delays of sampled senders, by time.

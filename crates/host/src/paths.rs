@@ -216,6 +216,16 @@ impl World<'_> {
 
     #[inline(never)]
     fn give_all(&mut self, now: Instant, host: u32, mut ready: Vec<Packet>, sched: &mut Scheduler) {
+        if let Some(node) = self.nodes.get_mut(host as usize)
+            && node.clock.stamps_aggregates()
+        {
+            for packet in &mut ready {
+                let stamp = node.clock.on_receive(Received { came: now, taken: now, given: now });
+                packet.segment.rx.stamp = Some(node.calibration.received(stamp, || {
+                    self.net.serialization(packet.dst, packet.size).unwrap_or_default()
+                }));
+            }
+        }
         for packet in &ready {
             self.give(now, host, packet, sched);
         }
@@ -356,7 +366,8 @@ fn stamp(
     calibration.sent(stamp, || net.serialization(packet.src, packet.size).unwrap_or_default())
 }
 
-/// A packet comes off the NIC at `taken` and will be given to TCP at `given`: it gets its stamp.
+/// A packet comes off the NIC at `taken` and will be given to TCP, or be aggregated, at `given`: it gets its
+/// stamp, unless that is taken behind aggregation.
 #[expect(clippy::inline_always, reason = "every packet comes this way")]
 #[inline(always)]
 fn stamp_arrival(
@@ -365,6 +376,9 @@ fn stamp_arrival(
     (taken, given): (Instant, Instant),
     delivery: &mut Delivery,
 ) {
+    if node.aggregator.is_some() && node.clock.stamps_aggregates() {
+        return;
+    }
     let stamp = node.clock.on_receive(Received { came: delivery.came, taken, given });
     let size = delivery.packet.size;
     let on_line = || net.serialization(delivery.host, size).unwrap_or_default();

@@ -1,12 +1,15 @@
 //! From the end of a run to its rows.
 
+use lowtide_net::{ClassStats, Level, MemoryView};
 use lowtide_sim::Digest;
 use lowtide_tcp::{DelayMode, EcnMode, switches};
 use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::app::Progress;
 use crate::node::Node;
-use crate::outcome::{EndReason, FlowRecord, FlowStatus, Outcome, QueueLevel, QueueRecord};
+use crate::outcome::{
+    ClassRecord, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome, QueueLevel, QueueRecord,
+};
 use crate::world::World;
 
 pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -> Outcome {
@@ -14,6 +17,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     let flows = (0..world.flows.len() as u32).filter_map(|i| flow_record(&mut world, i)).collect();
     let queries = world.query_rows(ended);
     let queues = world.net.ports().map(|p| queue_record(&p)).collect();
+    let memories = world.net.memories().map(|m| memory_record(&m)).collect();
     let entities = core::iter::once(world.net.digest()).chain(world.nodes.iter().map(Node::digest));
     let digest = Digest::combine(entities);
     world.counts.hops = world.net.hops();
@@ -28,6 +32,7 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
         flows,
         queries,
         queues,
+        memories,
         probes: world.sampler.rows,
         delays: world.delays.rows(),
         queue_samples: world.sampler.queues,
@@ -136,12 +141,38 @@ fn queue_record(port: &lowtide_net::PortView<'_>) -> QueueRecord {
         drops: stats.drops,
         aqm_drops: stats.aqm_drops,
         lost: stats.lost,
+        cut: stats.cut,
         busy: stats.busy,
-        levels: stats
-            .levels
-            .iter()
-            .map(|l| QueueLevel { packets: l.packets, time: l.time, arrivals: l.arrivals })
-            .collect(),
+        levels: levels(&stats.levels),
         max_bytes: stats.max_bytes,
+        classes: stats.classes.iter().map(class_record).collect(),
+    }
+}
+
+fn class_record(stats: &ClassStats) -> ClassRecord {
+    ClassRecord {
+        packets: stats.packets,
+        bytes: stats.bytes,
+        marks: stats.marks,
+        drops: stats.drops,
+        aqm_drops: stats.aqm_drops,
+        max_bytes: stats.max_bytes,
+        levels: levels(&stats.levels),
+    }
+}
+
+fn levels(of: &[Level]) -> Vec<QueueLevel> {
+    let level = |l: &Level| QueueLevel { packets: l.packets, time: l.time, arrivals: l.arrivals };
+    of.iter().map(level).collect()
+}
+
+fn memory_record(memory: &MemoryView<'_>) -> MemoryRecord {
+    MemoryRecord {
+        switch: memory.switch.to_owned(),
+        group: memory.group,
+        size: memory.size,
+        reserved: memory.reserved,
+        held: memory.held,
+        peak: memory.peak,
     }
 }

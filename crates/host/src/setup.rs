@@ -29,6 +29,8 @@ pub struct Disturbance {
     pub ports: bool,
     /// The order of events at the same picosecond depends on the seed.
     pub ties: bool,
+    /// Which of several equal ways a flow takes (ECMP), and where spraying begins, depends on the seed.
+    pub salts: bool,
 }
 
 /// What is sampled while the run goes on. It never changes the run or its digest.
@@ -85,6 +87,8 @@ pub struct Setup {
     pub askers: Vec<Asker>,
     /// Names of the traffic groups.
     pub traffic_groups: Vec<String>,
+    /// Names of the classes at switches, in the order of their lists; empty where there are none.
+    pub packet_classes: Vec<String>,
     /// What the seed moves.
     pub disturbance: Disturbance,
     /// What is sampled.

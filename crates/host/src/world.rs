@@ -101,8 +101,9 @@ impl<'a> World<'a> {
             return Err(RunError::FlowEnds { flow });
         }
         let disturbance = &setup.disturbance;
-        let mut net =
-            Network::build(&setup.network, setup.seed, disturbance.host_jitter, setup.warmup)?;
+        let salts = if disturbance.salts { setup.seed } else { 0 };
+        let (plan, jitter) = (&setup.network, disturbance.host_jitter);
+        let mut net = Network::build_salted(plan, setup.seed, salts, jitter, setup.warmup)?;
         let endpoint_seed = if disturbance.ports { setup.seed } else { 0 };
         let node = |(h, i)| Node::new(i, h, net.framing(HostId(i)), setup.seed, endpoint_seed);
         let nodes = setup.hosts.iter().zip(0_u32..).map(node).collect();

@@ -4,10 +4,11 @@
 //! completion times exist only when every flow with a size completed; a quantile exists only when the
 //! missing flows cannot move it, whatever their times would have been.
 
-use lowtide_record::{FlowRow, QueueRow, RunKey, RunTables};
+use lowtide_record::{FlowRow, RunKey, RunTables};
 use serde::Serialize;
 
 use crate::queries::{self, QueryFacts};
+use crate::queues::{self, MemoryFacts, QueueFacts};
 use crate::signals::SignalFacts;
 use crate::times::{ClassFacts, Slowdown, Times, classes};
 
@@ -29,6 +30,12 @@ pub struct RunFacts {
     pub queries: Vec<QueryFacts>,
     /// The queues at switches.
     pub queues: Vec<QueueFacts>,
+    /// The memories that queues of a switch share; empty where none do.
+    pub memories: Vec<MemoryFacts>,
+    /// Packets lost with links that failed, after the warm-up.
+    pub cut: u64,
+    /// Packets dropped after the warm-up because a switch had no way to their host.
+    pub unrouted: u64,
     /// Packets serialised by any output queue.
     #[serde(skip)]
     pub hops: u64,
@@ -68,51 +75,10 @@ pub struct GroupFacts {
     pub signals: SignalFacts,
 }
 
-/// One queue at a switch in one run, after the warm-up.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct QueueFacts {
-    /// Its name.
-    pub name: String,
-    /// Mean length over time.
-    pub mean_packets: Option<f64>,
-    /// Median length over time.
-    pub p50_packets: Option<u32>,
-    /// 99th percentile over time.
-    pub p99_packets: Option<u32>,
-    /// 99.9th percentile over time.
-    pub p999_packets: Option<u32>,
-    /// The longest.
-    pub max_packets: Option<u32>,
-    /// What arriving packets found.
-    pub seen: Seen,
-    /// Packets marked.
-    pub marks: u64,
-    /// Packets dropped for want of memory.
-    pub drops: u64,
-    /// Packets dropped by the marker.
-    pub aqm_drops: u64,
-    /// Share of the time that its line was busy.
-    pub utilisation: Option<f64>,
-}
-
-/// The length of a queue that arriving packets found.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Seen {
-    /// Mean.
-    pub mean_packets: Option<f64>,
-    /// 1st percentile.
-    pub p1_packets: Option<u32>,
-    /// Median.
-    pub p50_packets: Option<u32>,
-    /// 99th percentile.
-    pub p99_packets: Option<u32>,
-    /// 99.9th percentile.
-    pub p999_packets: Option<u32>,
-}
-
 impl RunFacts {
-    /// What the tables of the run say.
-    pub fn new(key: &RunKey, tables: &RunTables) -> Self {
+    /// What the tables of the run say; flows by their size in ranges that end at `size_classes` (bytes,
+    /// ascending, each end included).
+    pub fn new(key: &RunKey, tables: &RunTables, size_classes: &[u64]) -> Self {
         let run = &tables.run;
         let mut names: Vec<&str> = Vec::new();
         for flow in &tables.flows {
@@ -122,10 +88,9 @@ impl RunFacts {
         }
         let group = |name: &&str| {
             let flows: Vec<&FlowRow> = tables.flows.iter().filter(|f| f.group == **name).collect();
-            GroupFacts::new(name, &flows, run.warmup_ps, run.ended_ps)
+            let classes = classes(&flows, run.ended_ps, size_classes);
+            GroupFacts { classes, ..GroupFacts::new(name, &flows, run.warmup_ps, run.ended_ps) }
         };
-        let utilisation =
-            |queue: u32| tables.links.iter().find(|l| l.link == queue).and_then(|l| l.utilisation);
         Self {
             key: key.clone(),
             digest: run.digest.clone(),
@@ -133,12 +98,10 @@ impl RunFacts {
             ended_ms: ms(run.ended_ps),
             groups: names.iter().map(group).collect(),
             queries: queries::facts(&tables.queries, run.ended_ps),
-            queues: tables
-                .queues
-                .iter()
-                .filter(|q| q.at_switch)
-                .map(|q| QueueFacts::new(q, utilisation(q.queue)))
-                .collect(),
+            queues: queues::facts(tables),
+            memories: tables.memories.iter().map(MemoryFacts::new).collect(),
+            cut: run.cut,
+            unrouted: run.unrouted,
             hops: run.hops,
         }
     }
@@ -156,6 +119,11 @@ impl RunFacts {
     /// The facts of a queue.
     pub fn queue(&self, name: &str) -> Option<&QueueFacts> {
         self.queues.iter().find(|q| q.name == name)
+    }
+
+    /// The facts of a memory, by its name.
+    pub fn memory(&self, name: &str) -> Option<&MemoryFacts> {
+        self.memories.iter().find(|m| m.name == name)
     }
 }
 
@@ -180,37 +148,13 @@ impl GroupFacts {
             failed: flows.iter().filter(|f| f.status == "failed").count(),
             fct_ms: Times::new(flows, ended_ps),
             slowdown: Slowdown::new(flows, ended_ps),
-            classes: classes(flows, ended_ps),
+            classes: Vec::new(),
             goodput_mbps: goodput_mbps(flows, warmup_ps, ended_ps),
             jain: jain(flows, warmup_ps, ended_ps),
             rto_count: flows.iter().map(|f| f.rto_count).sum(),
             retx_bytes: flows.iter().map(|f| f.bytes_retrans).sum(),
             marked_fraction: (received > 0).then(|| marked as f64 / received as f64),
             signals: SignalFacts::new(flows),
-        }
-    }
-}
-
-impl QueueFacts {
-    fn new(q: &QueueRow, utilisation: Option<f64>) -> Self {
-        Self {
-            name: q.name.clone(),
-            mean_packets: q.mean_packets,
-            p50_packets: q.p50_packets,
-            p99_packets: q.p99_packets,
-            p999_packets: q.p999_packets,
-            max_packets: q.max_packets,
-            seen: Seen {
-                mean_packets: q.seen_mean_packets,
-                p1_packets: q.seen_p1_packets,
-                p50_packets: q.seen_p50_packets,
-                p99_packets: q.seen_p99_packets,
-                p999_packets: q.seen_p999_packets,
-            },
-            marks: q.marks,
-            drops: q.drops,
-            aqm_drops: q.aqm_drops,
-            utilisation,
         }
     }
 }

@@ -18,6 +18,7 @@ mod paths;
 mod plots;
 mod present;
 mod queries;
+mod queues;
 mod rates;
 mod remake;
 mod report;
@@ -31,9 +32,10 @@ pub mod theory;
 mod times;
 
 pub use error::LabError;
-pub use facts::{GroupFacts, QueueFacts, RunFacts, Seen};
+pub use facts::{GroupFacts, RunFacts};
 pub use interval::OverSeeds;
 pub use queries::QueryFacts;
+pub use queues::{MemoryFacts, QueueClassFacts, QueueFacts, Seen};
 pub use remake::report;
 pub use results::{Envelope, Results};
 pub use schedule::Progress;
@@ -41,7 +43,7 @@ pub use session::{Finished, Options, Task, Tasked, default_dir};
 pub use session::{execute, execute_task, load, simulate};
 pub use signals::SignalFacts;
 pub use summary::SummaryRow;
-pub use times::{ClassFacts, SIZE_CLASSES, Slowdown, Times};
+pub use times::{ClassFacts, Slowdown, Times};
 
 /// Version of the tool.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

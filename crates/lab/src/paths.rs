@@ -1,24 +1,37 @@
-//! Paths of a network with the fewest hops, and how long packets take over them when nothing waits.
+//! The way between two hosts, and how long packets take over it when nothing waits.
 //!
-//! Contract: integers, exact to the picosecond of each line. Of several paths with equally many hops it is
-//! the first in the order of the links; where lines of one tier differ, a flow may have taken another.
+//! Contract: integers, exact to the picosecond of each line. The way is one that the routes of the network
+//! have: with `single` the one that packets take; with `ecmp` and `spray`, of all equally short ones, the one
+//! whose slowest line is fastest, then the one over which a full packet goes soonest, then the first in the
+//! order of the links. So where lines of one tier differ, no flow is told to be faster than its best way,
+//! and one that was sent over a slower way shows it in its slowdown. Links that fail during the run count as
+//! whole; the way back is taken to be the same.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use lowtide_host::Setup;
-use lowtide_net::{Blueprint, HostId, LineSpec, LinkSpec, NodeId};
+use lowtide_net::{Blueprint, HostId, LineSpec, LinkSpec, NodeId, Ways};
 use lowtide_record::RunTables;
-use lowtide_units::{Bytes, Duration};
+use lowtide_units::{Bytes, Duration, Rate};
 
 /// Bytes of a pure ACK: IP and TCP headers, timestamps.
 const ACK_BYTES: u64 = 52;
 /// Bytes of a SYN, and of its answer: IP and TCP headers, 20 bytes of options.
 const SYN_BYTES: u64 = 60;
+/// Bytes of the packet by which equally short ways are compared.
+const FULL_BYTES: u64 = 1500;
 
-/// Who is next to whom.
+/// The ways of a network, found as they are asked for.
 pub(crate) struct Paths<'a> {
-    next: BTreeMap<NodeId, Vec<(NodeId, Hop<'a>)>>,
+    /// None where the blueprint is no network.
+    ways: Option<Ways<'a>>,
+    /// The best way on from a switch, by the switch and the port to the rack of the other host.
+    best: BTreeMap<(u32, u32), Onward>,
 }
+
+/// What is best from a switch on: the rate of the slowest line, how long a full packet takes, and the port.
+type Onward = Option<(Rate, Reverse<Duration>, Reverse<u32>)>;
 
 /// A link of a path, and whether it is crossed from its end `b`.
 #[derive(Clone, Copy)]
@@ -39,44 +52,84 @@ impl Hop<'_> {
         let framed = bytes.saturating_add(self.link.framing.overhead());
         self.line(answer).rate.serialization(Bytes::new(framed))
     }
+
+    fn crossing(&self, answer: bool, bytes: u64) -> Duration {
+        self.line(answer).delay.saturating_add(self.sending(answer, bytes))
+    }
 }
 
 impl<'a> Paths<'a> {
     pub(crate) fn new(network: &'a Blueprint) -> Self {
-        let mut next: BTreeMap<NodeId, Vec<(NodeId, Hop<'a>)>> = BTreeMap::new();
-        for link in &network.links {
-            next.entry(link.a).or_default().push((link.b, Hop { link, back: false }));
-            next.entry(link.b).or_default().push((link.a, Hop { link, back: true }));
-        }
-        Self { next }
+        Self { ways: Ways::find(network).ok(), best: BTreeMap::new() }
     }
 
-    /// The paths from one host to the hosts of `to`; one that cannot be reached is not there.
-    pub(crate) fn from(&self, host: u32, to: &[u32]) -> BTreeMap<u32, Path<'a>> {
-        let start = NodeId::Host(HostId(host));
-        let mut before: BTreeMap<NodeId, (NodeId, Hop<'a>)> = BTreeMap::new();
-        let mut waiting = VecDeque::from([start]);
-        while let Some(node) = waiting.pop_front() {
-            for (other, hop) in self.next.get(&node).into_iter().flatten() {
-                if *other != start && !before.contains_key(other) {
-                    before.insert(*other, (node, *hop));
-                    waiting.push_back(*other);
-                }
-            }
-        }
-        let path = |to: &u32| {
-            let mut hops = Vec::new();
-            let mut node = NodeId::Host(HostId(*to));
-            while node != start {
-                let (earlier, hop) = before.get(&node)?;
-                hops.push(*hop);
-                node = *earlier;
-            }
-            hops.reverse();
-            Some((*to, Path(hops)))
+    /// The path from one host to another; `None` when there is none.
+    pub(crate) fn between(&mut self, src: u32, dst: u32) -> Option<Path<'a>> {
+        let Self { ways, best } = self;
+        let ways = ways.as_ref()?;
+        let dst = HostId(dst);
+        let hop = |port| ways.link(port).map(|(link, back)| Hop { link, back });
+        // The port to the other host's rack is that host's own: what is known of a rack holds for all in it.
+        let last = ways.nic(dst)? ^ 1;
+        let rack = match ways.far(last ^ 1)? {
+            NodeId::Switch(rack) => rack,
+            NodeId::Host(_) => u32::MAX,
         };
-        to.iter().filter_map(path).collect()
+        let mut port = ways.nic(HostId(src)).filter(|_| src != dst.0)?;
+        let mut hops = vec![hop(port)?];
+        loop {
+            let at = match ways.far(port)? {
+                NodeId::Host(host) => return (host == dst).then_some(Path(hops)),
+                NodeId::Switch(at) => at,
+            };
+            port = if at == rack { last } else { onward(ways, best, at, rack, dst)? };
+            hops.push(hop(port)?);
+        }
     }
+}
+
+/// The port of `from` on the best way to `rack`, where `host` is.
+fn onward(
+    ways: &Ways<'_>,
+    best: &mut BTreeMap<(u32, u32), Onward>,
+    from: u32,
+    rack: u32,
+    host: HostId,
+) -> Option<u32> {
+    let mut open = vec![from];
+    while let Some(&at) = open.last() {
+        if best.contains_key(&(at, rack)) {
+            open.pop();
+            continue;
+        }
+        let ports = ways.next(at, host);
+        let next = |port: &u32| match ways.far(*port) {
+            Some(NodeId::Switch(next)) if next != rack => Some(next),
+            _ => None,
+        };
+        let unknown = ports.iter().filter_map(next).filter(|n| !best.contains_key(&(*n, rack)));
+        let before = open.len();
+        open.extend(unknown.collect::<Vec<_>>());
+        if open.len() > before {
+            continue;
+        }
+        let way = |port: &u32| {
+            let (link, back) = ways.link(*port)?;
+            let hop = Hop { link, back };
+            let (rate, after) = match next(port) {
+                Some(next) => {
+                    let (rate, Reverse(after), _) = best.get(&(next, rack)).copied().flatten()?;
+                    (rate.min(hop.line(false).rate), after)
+                }
+                None => (hop.line(false).rate, Duration::ZERO),
+            };
+            let takes = after.saturating_add(hop.crossing(false, FULL_BYTES));
+            Some((rate, Reverse(takes), Reverse(*port)))
+        };
+        let found = ports.iter().filter_map(way).max();
+        best.insert((at, rack), found);
+    }
+    best.get(&(from, rack)).copied().flatten().map(|(_, _, Reverse(port))| port)
 }
 
 impl Path<'_> {
@@ -86,12 +139,8 @@ impl Path<'_> {
     }
 
     fn both_ways(&self, forth: u64, back: u64) -> Duration {
-        let crossing = |hop: &Hop<'_>, answer, bytes| {
-            hop.line(answer).delay.saturating_add(hop.sending(answer, bytes))
-        };
         self.0.iter().fold(Duration::ZERO, |sum, hop| {
-            sum.saturating_add(crossing(hop, false, forth))
-                .saturating_add(crossing(hop, true, back))
+            sum.saturating_add(hop.crossing(false, forth)).saturating_add(hop.crossing(true, back))
         })
     }
 
@@ -131,19 +180,10 @@ impl Path<'_> {
 
 /// The tables of a run with the ideal time of every flow that has a size and came to be.
 pub(crate) fn with_ideals(mut tables: RunTables, setup: &Setup) -> RunTables {
-    let paths = Paths::new(&setup.network);
-    let mut wanted: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for flow in &setup.flows {
-        let to = wanted.entry(flow.src).or_default();
-        if !to.contains(&flow.dst) {
-            to.push(flow.dst);
-        }
-    }
-    let found: BTreeMap<u32, BTreeMap<u32, Path<'_>>> =
-        wanted.iter().map(|(src, to)| (*src, paths.from(*src, to))).collect();
+    let mut paths = Paths::new(&setup.network);
     for row in &mut tables.flows {
         let Some(flow) = setup.flows.get(row.flow as usize) else { continue };
-        let path = found.get(&flow.src).and_then(|to| to.get(&flow.dst));
+        let path = paths.between(flow.src, flow.dst);
         let mtu = setup.hosts.get(flow.src as usize).map(|h| u64::from(h.config.mtu));
         row.ideal_ps = path.zip(mtu).zip(row.size_bytes.zip(row.mss_bytes)).map(
             |((path, mtu), (size, mss))| {
@@ -157,7 +197,9 @@ pub(crate) fn with_ideals(mut tables: RunTables, setup: &Setup) -> RunTables {
 
 #[cfg(test)]
 mod tests {
+    use lowtide_net::{Framing, PortSpec, Routing, SwitchSpec};
     use lowtide_scenario::Scenario;
+    use lowtide_units::Parts;
 
     use super::*;
 
@@ -169,7 +211,7 @@ mod tests {
 
     fn path(of: &Setup) -> Path<'_> {
         let flow = &of.flows[0];
-        Paths::new(&of.network).from(flow.src, &[flow.dst]).remove(&flow.dst).unwrap()
+        Paths::new(&of.network).between(flow.src, flow.dst).unwrap()
     }
 
     #[test]
@@ -197,7 +239,48 @@ mod tests {
         let mut network = setup.network.clone();
         network.links.pop();
         let last = setup.hosts.len() as u32 - 1;
-        assert!(Paths::new(&network).from(0, &[last]).is_empty());
-        assert_eq!(Paths::new(&setup.network).from(0, &[last]).len(), 1);
+        assert!(Paths::new(&network).between(0, last).is_none());
+        let mut whole = Paths::new(&setup.network);
+        assert!(whole.between(0, last).is_some());
+        assert!(whole.between(0, 0).is_none() && whole.between(0, last + 1).is_none());
+    }
+
+    /// Two racks with a host each, joined over three spines; the lines up to and down from them run at
+    /// these rates in Gbit/s.
+    fn spines(routing: Routing, rates: [(u64, u64); 3]) -> Blueprint {
+        let switch = |name: String| SwitchSpec { name, ..SwitchSpec::default() };
+        let link = |a, b, gbps| {
+            let (rate, delay) = (Rate::from_gbps(gbps), Duration::from_us(1));
+            let line = LineSpec { rate, delay, port: PortSpec::NIC, loss: Parts::ZERO };
+            LinkSpec { a, b, from_a: line, from_b: line, framing: Framing::Ip }
+        };
+        let (host, at) = (|n| NodeId::Host(HostId(n)), NodeId::Switch);
+        let mut links = vec![link(host(0), at(0), 10), link(host(1), at(1), 10)];
+        for (spine, (up, down)) in (2..).zip(rates) {
+            links.push(link(at(0), at(spine), up));
+            links.push(link(at(spine), at(1), down));
+        }
+        Blueprint {
+            hosts: vec!["a".to_owned(), "b".to_owned()],
+            switches: (0..5).map(|i| switch(format!("switch{i}"))).collect(),
+            links,
+            routing,
+            ..Blueprint::default()
+        }
+    }
+
+    #[test]
+    fn of_equally_short_ways_ecmp_counts_the_best_and_single_the_one_that_is_taken() {
+        let rates = |routing, each| {
+            let plan = spines(routing, each);
+            let path = Paths::new(&plan).between(0, 1).unwrap();
+            path.0.iter().map(|h| h.line(false).rate.as_bps() / 1_000_000_000).collect::<Vec<_>>()
+        };
+        let each = [(40, 1), (10, 10), (40, 10)];
+        let ecmp = Routing::Ecmp { polarised: false };
+        assert_eq!(rates(ecmp, each), [10, 40, 10, 10], "the third: its first line is faster");
+        assert_eq!(rates(Routing::Spray, [(40, 1), (10, 10), (1, 40)]), [10, 10, 10, 10]);
+        assert_eq!(rates(Routing::Single, each), [10, 40, 1, 10]);
+        assert_eq!(rates(ecmp, [(5, 5); 3]), [10, 5, 5, 10]);
     }
 }

@@ -1,6 +1,6 @@
 //! What an experiment came to: facts of every run, summary over seeds, one digest.
 
-use lowtide_record::{Manifest, RunKey, RunTables, combine_digests};
+use lowtide_record::{Manifest, combine_digests};
 use serde::Serialize;
 
 use crate::facts::RunFacts;
@@ -41,11 +41,6 @@ impl Results {
     pub fn new(runs: Vec<RunFacts>) -> Self {
         let digest = combine_digests(runs.iter().map(|r| r.digest.as_str()));
         Self { summary: summarise(&runs), runs, digest }
-    }
-
-    /// From the tables of all runs, in the order of the plan.
-    pub fn of_tables<'a>(runs: impl IntoIterator<Item = (&'a RunKey, &'a RunTables)>) -> Self {
-        Self::new(runs.into_iter().map(|(key, tables)| RunFacts::new(key, tables)).collect())
     }
 
     /// With what identifies it.

@@ -136,7 +136,8 @@ pub fn execute_task(plan: &Plan, options: &Options<'_>, task: Task) -> Result<Ta
 fn kept_runs(dir: &RunDir, plan: &Plan, keys: &[RunKey]) -> Vec<Option<(ManifestRun, RunFacts)>> {
     let kept = |(key, spec): (&RunKey, &RunSpec)| {
         let (run, tables) = dir.kept(key, &spec.hash)?;
-        Some((run, RunFacts::new(key, &tables)))
+        let facts = RunFacts::new(key, &tables, &run.size_classes);
+        Some((run, facts))
     };
     keys.iter().zip(&plan.runs).map(kept).collect()
 }
@@ -157,9 +158,11 @@ fn run_and_keep(
             hash: spec.hash.clone(),
             digest: tables.digest().to_owned(),
             wall_seconds: wall.as_secs_f64(),
+            size_classes: spec.size_classes(),
         };
         dir.keep(&run, &tables)?;
-        Ok((run, RunFacts::new(key, &tables)))
+        let facts = RunFacts::new(key, &tables, &run.size_classes);
+        Ok((run, facts))
     })
 }
 
@@ -268,7 +271,8 @@ pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
     let schedule = Schedule { jobs, stop: &AtomicBool::new(false), progress: &|_| {} };
     let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, setup, outcome, _| {
         let tables = with_ideals(RunTables::new(setup, outcome), setup);
-        Ok(RunFacts::new(todo[i].0, &tables))
+        let (key, spec) = todo[i];
+        Ok(RunFacts::new(key, &tables, &spec.size_classes()))
     })?;
     Ok(Results::new(facts.into_iter().flatten().collect()))
 }
@@ -278,7 +282,7 @@ fn finished(dir: &RunDir, manifest: Manifest) -> Result<Finished, LabError> {
     let mut facts = Vec::new();
     for run in &manifest.runs {
         if let Some(tables) = reader.take(run.key.run)? {
-            facts.push(RunFacts::new(&run.key, &tables));
+            facts.push(RunFacts::new(&run.key, &tables, &run.size_classes));
         }
     }
     let results = Results::new(facts);

@@ -82,21 +82,18 @@ fn flatten(path: &str, table: &Table, out: &mut dyn FnMut(&str, &str, String)) {
 }
 
 /// The shortest and the longest time from the first bit of a full segment to its ACK, over all pairs
-/// of hosts that a flow joins, with empty queues and no delayed ACK.
+/// of hosts that a flow or a query joins, with empty queues and no delayed ACK.
 fn base_rtt(setup: &Setup) -> Option<String> {
-    let pairs: BTreeSet<(u32, u32)> = setup.flows.iter().map(|f| (f.src, f.dst)).collect();
-    let pairs: Vec<(u32, u32)> = pairs.into_iter().collect();
-    let paths = Paths::new(&setup.network);
+    let flows = setup.flows.iter().map(|f| (f.src, f.dst));
+    // Answers are what fills a line.
+    let answers = setup.askers.iter().flat_map(|a| a.servers.iter().map(|s| (*s, a.client)));
+    let pairs: BTreeSet<(u32, u32)> = flows.chain(answers).collect();
+    let mut paths = Paths::new(&setup.network);
     let mut range: Option<(Duration, Duration)> = None;
-    for of_one in pairs.chunk_by(|a, b| a.0 == b.0) {
-        let src = of_one.first()?.0;
+    for (src, dst) in pairs {
         let mtu = u64::from(setup.hosts.get(src as usize)?.config.mtu);
-        let to: Vec<u32> = of_one.iter().map(|(_, dst)| *dst).collect();
-        let found = paths.from(src, &to);
-        for dst in &to {
-            let rtt = found.get(dst)?.round_trip(mtu);
-            range = Some(range.map_or((rtt, rtt), |(low, high)| (low.min(rtt), high.max(rtt))));
-        }
+        let rtt = paths.between(src, dst)?.round_trip(mtu);
+        range = Some(range.map_or((rtt, rtt), |(low, high)| (low.min(rtt), high.max(rtt))));
     }
     let (low, high) = range?;
     let us = |d: Duration| d.as_ps() as f64 / 1e6;

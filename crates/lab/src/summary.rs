@@ -3,9 +3,10 @@
 use lowtide_record::{Point, RunKey};
 use serde::Serialize;
 
-use crate::facts::{GroupFacts, QueueFacts, RunFacts};
+use crate::facts::{GroupFacts, RunFacts};
 use crate::interval::OverSeeds;
 use crate::queries::QueryFacts;
+use crate::queues::{MemoryFacts, QueueClassFacts, QueueFacts};
 use crate::times::ClassFacts;
 
 /// One metric of one scheme at one point.
@@ -18,12 +19,16 @@ pub struct SummaryRow {
     /// The traffic group it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The range of flow sizes that it is about, as `10 kB-100 kB`; absent for all flows of a group.
+    /// The range of flow sizes that it is about, as `10 kB-100 kB`, or the class of a queue; absent for all
+    /// of a group or a queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// The queue it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<String>,
+    /// The memory it is about, as `switch0.0`. Without group, queue and memory it is about the whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// Its name, as the path inside a run: `fct_ms.mean`.
     pub metric: &'static str,
     /// Its unit; empty for a plain count.
@@ -162,12 +167,48 @@ pub(crate) const QUEUE: &[Metric<QueueFacts>] = metrics! {
     "seen.p999_packets", "packets", More, |q| q.seen.p999_packets.map(f64::from);
     "marks", "packets", Either, |q| Some(q.marks as f64);
     "drops", "packets", More, |q| Some(q.drops as f64);
+    "aqm_drops", "packets", More, |q| Some(q.aqm_drops as f64);
+    "lost", "packets", More, |q| Some(q.lost as f64);
+    "cut", "packets", More, |q| Some(q.cut as f64);
     "utilisation", "", Less, |q| q.utilisation;
+};
+
+/// Of these, counts that have rows only where any queue of any run has one.
+const RARE: [&str; 3] = ["aqm_drops", "lost", "cut"];
+
+/// What there is of a class of a queue.
+pub(crate) const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
+    "packets", "packets", Either, |c| Some(c.packets as f64);
+    "bytes", "bytes", Either, |c| Some(c.bytes as f64);
+    "mean_packets", "packets", More, |c| c.mean_packets;
+    "p99_packets", "packets", More, |c| c.p99_packets.map(f64::from);
+    "max_packets", "packets", More, |c| c.max_packets.map(f64::from);
+    "marks", "packets", Either, |c| Some(c.marks as f64);
+    "drops", "packets", More, |c| Some(c.drops as f64);
+    "aqm_drops", "packets", More, |c| Some(c.aqm_drops as f64);
+};
+
+/// What there is of a memory that queues share.
+pub(crate) const MEMORY: &[Metric<MemoryFacts>] = metrics! {
+    "peak_bytes", "bytes", More, |m| Some(m.peak_bytes as f64);
+    "peak_fraction", "", More, MemoryFacts::peak_fraction;
+};
+
+/// What there is of a whole run.
+pub(crate) const RUN: &[Metric<RunFacts>] = metrics! {
+    "cut", "packets", More, |r| Some(r.cut as f64);
+    "unrouted", "packets", More, |r| Some(r.unrouted as f64);
 };
 
 /// Groups `runs`, which are in the order of the plan, by scheme and point, and summarises each.
 pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
     let same = |a: &RunKey, b: &RunKey| a.scheme == b.scheme && a.point == b.point;
+    let seen = |metric: &str| {
+        let some = |q: &QueueFacts| QUEUE.iter().any(|m| m.name == metric && m.of(q) > Some(0.0));
+        !RARE.contains(&metric) || runs.iter().flat_map(|r| &r.queues).any(some)
+    };
+    let rare: Vec<&str> = RARE.into_iter().filter(|m| !seen(m)).collect();
+    let failures = runs.iter().any(|r| r.cut + r.unrouted > 0);
     let mut rows = Vec::new();
     for seeds in runs.chunk_by(|a, b| same(&a.key, &b.key)) {
         let Some(first) = seeds.first() else { continue };
@@ -193,12 +234,30 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
                     .map(|row| SummaryRow { group: Some(name.to_owned()), ..row }),
             );
         }
-        for name in first.queues.iter().map(|q| q.name.as_str()) {
-            let of = |run: &RunFacts| run.queue(name).cloned();
+        for (i, queue) in first.queues.iter().enumerate() {
+            let name = &queue.name;
+            // All runs of a point have the same queues in the same order.
+            let find = |run: &'_ RunFacts| {
+                run.queues.get(i).filter(|q| q.name == *name).or_else(|| run.queue(name)).cloned()
+            };
+            let of_queue = |row| SummaryRow { queue: Some(name.clone()), ..row };
+            let all = over_seeds(seeds, QUEUE, find).filter(|r| !rare.contains(&r.metric));
+            rows.extend(all.map(of_queue));
+            for class in queue.classes.iter().map(|c| &c.name) {
+                let of = |run: &RunFacts| find(run)?.class(class).cloned();
+                let of_class = |row| SummaryRow { class: Some(class.clone()), ..of_queue(row) };
+                rows.extend(over_seeds(seeds, QUEUE_CLASS, of).map(of_class));
+            }
+        }
+        for name in first.memories.iter().map(|m| &m.name) {
+            let of = |run: &RunFacts| run.memory(name).cloned();
             rows.extend(
-                over_seeds(seeds, QUEUE, of)
-                    .map(|row| SummaryRow { queue: Some(name.to_owned()), ..row }),
+                over_seeds(seeds, MEMORY, of)
+                    .map(|row| SummaryRow { memory: Some(name.clone()), ..row }),
             );
+        }
+        if failures {
+            rows.extend(over_seeds(seeds, RUN, |run| Some(run.clone())));
         }
     }
     rows
@@ -231,6 +290,7 @@ fn over_seeds<F>(
                 group: None,
                 class: None,
                 queue: None,
+                memory: None,
                 metric: metric.name,
                 unit: metric.unit,
                 seeds: over.seeds,

@@ -7,10 +7,6 @@
 use lowtide_record::{FlowRow, Quantile};
 use serde::Serialize;
 
-/// Upper ends of the classes of sizes in bytes, the end included, as DCTCP §4.3 has them: up to 10 KB,
-/// 100 KB, 1 MB and 10 MB, and the rest.
-pub const SIZE_CLASSES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
-
 /// Times of flows, in milliseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Times {
@@ -81,15 +77,19 @@ fn bytes(n: u64) -> String {
     }
 }
 
-/// The classes of `flows` that are not empty; none when all flows have one size.
-pub(crate) fn classes(flows: &[&FlowRow], ended_ps: u64) -> Vec<ClassFacts> {
+/// The classes of `flows` that are not empty; none when all flows have one size. `ends` are their upper
+/// ends in bytes, ascending, the end included; the last class has none.
+pub(crate) fn classes(flows: &[&FlowRow], ended_ps: u64, ends: &[u64]) -> Vec<ClassFacts> {
+    if ends.is_empty() {
+        return Vec::new();
+    }
     let mut sizes = flows.iter().filter_map(|f| f.size_bytes);
     let Some(first) = sizes.next() else { return Vec::new() };
     if sizes.all(|s| s == first) {
         return Vec::new();
     }
-    let above = std::iter::once(0).chain(SIZE_CLASSES);
-    let up_to = SIZE_CLASSES.into_iter().map(Some).chain([None]);
+    let above = std::iter::once(0).chain(ends.iter().copied());
+    let up_to = ends.iter().copied().map(Some).chain([None]);
     let class = |(above_bytes, up_to_bytes): (u64, Option<u64>)| {
         let holds = |size: u64| {
             (size > above_bytes || above_bytes == 0) && up_to_bytes.is_none_or(|most| size <= most)
@@ -344,11 +344,16 @@ pub(crate) mod tests {
             .map(|size| sized(size, size.min(50), 1))
             .into();
         let flows: Vec<&FlowRow> = flows.iter().collect();
-        let found = classes(&flows, 1);
+        let ends = [10_000, 100_000, 1_000_000, 10_000_000];
+        let found = classes(&flows, 1, &ends);
         let shown: Vec<(String, usize)> = found.iter().map(|c| (c.name(), c.flows)).collect();
         let expected = [("0 B-10 kB", 2), ("10 kB-100 kB", 2), ("10 MB-", 1)];
         assert_eq!(shown, expected.map(|(name, n)| (name.to_owned(), n)));
         assert_eq!(found[0].fct_ms.mean, Some(25.5));
-        assert!(classes(&flows[..1], 1).is_empty(), "one size needs no classes");
+        assert!(classes(&flows[..1], 1, &ends).is_empty(), "one size needs no classes");
+        let own: Vec<(String, usize)> =
+            classes(&flows, 1, &[10_000]).iter().map(|c| (c.name(), c.flows)).collect();
+        assert_eq!(own, [("0 B-10 kB".to_owned(), 2), ("10 kB-".to_owned(), 3)]);
+        assert!(classes(&flows, 1, &[]).is_empty());
     }
 }

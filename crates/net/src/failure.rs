@@ -29,7 +29,7 @@ pub(crate) type Step = (Instant, Vec<(usize, Change)>);
 pub(crate) struct Failures {
     edges: Edges,
     routing: Routing,
-    run_seed: u64,
+    salt_seed: u64,
     /// By time.
     pub(crate) steps: Vec<Step>,
     /// Per link: routes avoid it.
@@ -45,7 +45,7 @@ impl Failures {
     pub(crate) fn new(
         plan: &Blueprint,
         edges: Edges,
-        run_seed: u64,
+        salt_seed: u64,
     ) -> Result<Option<Box<Self>>, BlueprintError> {
         if plan.failures.is_empty() {
             return Ok(None);
@@ -63,7 +63,7 @@ impl Failures {
         Ok(Some(Box::new(Self {
             edges,
             routing: plan.routing,
-            run_seed,
+            salt_seed,
             steps: steps(&plan.failures),
             avoid: vec![false; links],
             digests: vec![Digest::new(); plan.switches.len()],
@@ -79,7 +79,7 @@ impl Failures {
     /// The routes as they now must be.
     pub(crate) fn routes(&self) -> Option<Routes> {
         // No link avoided is the most there can be of switches and racks, and that was found before.
-        Routes::find(&self.edges, self.routing, self.run_seed, &self.avoid).ok()
+        Routes::find(&self.edges, self.routing, self.salt_seed, &self.avoid).ok()
     }
 }
 

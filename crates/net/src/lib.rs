@@ -52,6 +52,7 @@ pub mod scheduler;
 mod stats;
 pub mod topology;
 mod watch;
+mod ways;
 
 pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
 pub use error::BlueprintError;
@@ -65,3 +66,4 @@ pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;
 pub use stats::{ClassStats, Level, MemoryView, PortStats, PortView};
 pub use watch::{Decision, Passage};
+pub use ways::Ways;

@@ -98,17 +98,30 @@ impl Network {
     ///
     /// Every packet reaches its host up to `host_jitter` later than the line says, uniformly, drawn
     /// per host from `run_seed`, order kept. Statistics start at `warmup`.
+    /// Salts of ECMP and turns of spraying follow from `run_seed` too; [`Network::build_salted`] gives them
+    /// a seed of their own.
     pub fn build(
         plan: &Blueprint,
         run_seed: u64,
         host_jitter: Duration,
         warmup: Duration,
     ) -> Result<Self, BlueprintError> {
+        Self::build_salted(plan, run_seed, run_seed, host_jitter, warmup)
+    }
+
+    /// The same where the choice among equal ways follows from `salt_seed`.
+    pub fn build_salted(
+        plan: &Blueprint,
+        run_seed: u64,
+        salt_seed: u64,
+        host_jitter: Duration,
+        warmup: Duration,
+    ) -> Result<Self, BlueprintError> {
         check_number(plan.links.len())?;
         let edges = Edges::build(plan)?;
         check(plan)?;
-        let routes = Routes::find(&edges, plan.routing, run_seed, &[])?;
-        let failures = Failures::new(plan, edges, run_seed)?;
+        let routes = Routes::find(&edges, plan.routing, salt_seed, &[])?;
+        let failures = Failures::new(plan, edges, salt_seed)?;
         let mut fails = vec![false; plan.links.len()];
         plan.failures.iter().for_each(|f| fails[f.link] = true);
         let warmup = Instant::ZERO + warmup;

@@ -1,12 +1,16 @@
 //! From what a run leaves behind to the rows of the tables.
 
-use lowtide_host::{EndReason, FlowRecord, FlowStatus, Outcome, QueryRecord, QueueRecord, Setup};
+use lowtide_host::{
+    ClassRecord, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome, QueryRecord,
+    QueueRecord, Setup,
+};
 use lowtide_units::{Duration, Instant};
 
 use crate::digest::hex;
 use crate::quantile::{Quantile, Weight};
 use crate::rows::{
-    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow, QueueSampleRow, RunRow,
+    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    QueueSampleRow, RunRow,
 };
 use crate::trace::TraceTables;
 
@@ -21,6 +25,10 @@ pub struct RunTables {
     pub queries: Vec<QueryRow>,
     /// Its queues, by number.
     pub queues: Vec<QueueRow>,
+    /// Their classes, by queue then place in the list; empty where there are none.
+    pub classes: Vec<ClassRow>,
+    /// Memories that queues share, by switch; empty where none do.
+    pub memories: Vec<MemoryRow>,
     /// Their histograms, by queue then length.
     pub levels: Vec<LevelRow>,
     /// Its links, by number.
@@ -54,6 +62,8 @@ impl RunTables {
             run: run_row(setup, outcome),
             queries: outcome.queries.iter().map(|q| query_row(setup, q)).collect(),
             queues: numbered().map(|(i, q)| queue_row(i, q, observed_ps)).collect(),
+            classes: numbered().flat_map(|(i, q)| class_rows(setup, i, q)).collect(),
+            memories: outcome.memories.iter().map(memory_row).collect(),
             levels: numbered().flat_map(|(i, q)| level_rows(i, q)).collect(),
             links: numbered().map(|(i, q)| link_row(i, q, observed_ps)).collect(),
             probes: outcome
@@ -132,6 +142,8 @@ fn run_row(setup: &Setup, outcome: &Outcome) -> RunRow {
         events: counts.events,
         segments: counts.segments,
         rejected: counts.rejected,
+        cut: counts.cut,
+        unrouted: counts.unrouted,
     }
 }
 
@@ -237,6 +249,7 @@ fn queue_row(queue: u32, q: &QueueRecord, observed_ps: u64) -> QueueRow {
         drops: q.drops,
         aqm_drops: q.aqm_drops,
         lost: q.lost,
+        cut: q.cut,
         max_bytes: q.max_bytes,
         mean_packets: Weight::Time.mean(&q.levels),
         p50_packets: time(Quantile::P50),
@@ -249,6 +262,45 @@ fn queue_row(queue: u32, q: &QueueRecord, observed_ps: u64) -> QueueRow {
         seen_p50_packets: seen(Quantile::P50),
         seen_p99_packets: seen(Quantile::P99),
         seen_p999_packets: seen(Quantile::P999),
+    }
+}
+
+fn class_rows<'a>(
+    setup: &'a Setup,
+    queue: u32,
+    q: &'a QueueRecord,
+) -> impl Iterator<Item = ClassRow> + 'a {
+    (0_u32..).zip(&q.classes).map(move |(number, c): (u32, &ClassRecord)| {
+        let time = |quantile| Weight::Time.quantile(&c.levels, quantile);
+        let class = setup.packet_classes.get(number as usize).cloned();
+        ClassRow {
+            queue,
+            name: q.name.clone(),
+            number,
+            class: class.unwrap_or_else(|| format!("class {number}")),
+            packets: c.packets,
+            bytes: c.bytes,
+            marks: c.marks,
+            drops: c.drops,
+            aqm_drops: c.aqm_drops,
+            max_bytes: c.max_bytes,
+            mean_packets: Weight::Time.mean(&c.levels),
+            p50_packets: time(Quantile::P50),
+            p99_packets: time(Quantile::P99),
+            p999_packets: time(Quantile::P999),
+            max_packets: c.levels.last().map(|l| l.packets),
+        }
+    })
+}
+
+fn memory_row(memory: &MemoryRecord) -> MemoryRow {
+    MemoryRow {
+        switch: memory.switch.clone(),
+        memory: memory.group,
+        size_bytes: memory.size,
+        reserved_bytes: memory.reserved,
+        held_bytes: memory.held,
+        peak_bytes: memory.peak,
     }
 }
 

@@ -19,7 +19,8 @@ use crate::key::{Point, RunKey};
 use crate::manifest::{Manifest, ManifestRun, SCHEMA, Status};
 use crate::parquet::{self, ByRun, TableWriter, write_rows};
 use crate::rows::{
-    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow, QueueSampleRow, RunRow,
+    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    QueueSampleRow, RunRow,
 };
 use crate::table::{self, Row};
 use crate::trace::{TRACE_TABLES, TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};
@@ -42,6 +43,14 @@ pub const TABLES: [&str; 8] = [
 
 /// The name of the table of queries, which only runs with askers have.
 pub const QUERIES: &str = QueryRow::TABLE;
+
+/// The names of the tables that only runs with something to write into them have, traces aside; each with
+/// what a scenario lacks that has none.
+pub const SOME_TABLES: [(&str, &str); 3] = [
+    (QUERIES, "the scenario has no queries"),
+    (ClassRow::TABLE, "the switches have no classes (`[switch.class]`)"),
+    (MemoryRow::TABLE, "no queues share a memory (`buffer = \"dynamic\"`)"),
+];
 
 /// A directory with the results of one plan.
 #[derive(Debug)]
@@ -127,11 +136,12 @@ impl RunDir {
     /// The path of a table.
     pub fn table(&self, name: &str) -> Result<PathBuf, RecordError> {
         let path = self.root.join(format!("{name}.parquet"));
-        let sometimes = name == QUERIES || TRACE_TABLES.contains(&name);
+        let some = SOME_TABLES.into_iter().find(|(table, _)| *table == name);
+        let sometimes = some.is_some() || TRACE_TABLES.contains(&name);
         if TABLES.contains(&name) || (sometimes && path.exists()) {
             Ok(path)
-        } else if name == QUERIES {
-            Err(RecordError::NoQueries { path: self.root.clone() })
+        } else if let Some((name, reason)) = some {
+            Err(RecordError::NoTable { path: self.root.clone(), name, reason })
         } else if TRACE_TABLES.contains(&name) {
             Err(RecordError::NoTrace { path: self.root.clone(), name: name.to_owned() })
         } else {
@@ -169,9 +179,9 @@ impl RunDir {
         write_rows(&growing, key, &tables.probes)?;
         write_rows(&growing, key, &tables.delays)?;
         write_rows(&growing, key, &tables.queue_samples)?;
-        if !tables.queries.is_empty() {
-            write_rows(&growing, key, &tables.queries)?;
-        }
+        write_some(&growing, key, &tables.queries)?;
+        write_some(&growing, key, &tables.classes)?;
+        write_some(&growing, key, &tables.memories)?;
         tables.trace.write(&growing, key)?;
         write_json(&growing.join(RUN_FILE), run)?;
         // Another process may have done the same run; equal hashes are equal runs.
@@ -220,6 +230,8 @@ impl RunDir {
         self.merge_table::<DelayRow>(runs)?;
         self.merge_table::<QueueSampleRow>(runs)?;
         self.merge_some::<QueryRow>(runs)?;
+        self.merge_some::<ClassRow>(runs)?;
+        self.merge_some::<MemoryRow>(runs)?;
         self.merge_some::<TraceSegmentRow>(runs)?;
         self.merge_some::<TraceHopRow>(runs)?;
         self.merge_some::<TraceSenderRow>(runs)
@@ -273,13 +285,18 @@ impl RunDir {
         Ok(RunReader {
             runs: ByRun::open(&self.path_of::<RunRow>())?,
             flows: ByRun::open(&self.path_of::<FlowRow>())?,
-            queries: match self.path_of::<QueryRow>() {
-                path if path.exists() => Some(ByRun::open(&path)?),
-                _ => None,
-            },
+            queries: self.some_by_run()?,
+            classes: self.some_by_run()?,
+            memories: self.some_by_run()?,
             queues: ByRun::open(&self.path_of::<QueueRow>())?,
             links: ByRun::open(&self.path_of::<LinkRow>())?,
         })
+    }
+
+    /// A table that only some runs have.
+    fn some_by_run<R: Row>(&self) -> Result<Option<ByRun<R>>, RecordError> {
+        let path = self.path_of::<R>();
+        if path.exists() { ByRun::open(&path).map(Some) } else { Ok(None) }
     }
 
     /// What the merged tables hold over time for `runs`.
@@ -320,7 +337,7 @@ impl RunDir {
     /// Declares the directory complete: lists the tables and `files` with their hashes in the
     /// manifest, and only then removes the partial results.
     pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
-        let some = std::iter::once(&QUERIES).chain(&TRACE_TABLES);
+        let some = SOME_TABLES.iter().map(|(table, _)| table).chain(&TRACE_TABLES);
         let some = some.filter(|t| self.root.join(format!("{t}.parquet")).exists());
         let tables = TABLES.iter().chain(some).map(|t| format!("{t}.parquet"));
         let entries: Result<Vec<_>, _> =
@@ -369,6 +386,8 @@ pub struct RunReader {
     runs: ByRun<RunRow>,
     flows: ByRun<FlowRow>,
     queries: Option<ByRun<QueryRow>>,
+    classes: Option<ByRun<ClassRow>>,
+    memories: Option<ByRun<MemoryRow>>,
     queues: ByRun<QueueRow>,
     links: ByRun<LinkRow>,
 }
@@ -381,7 +400,9 @@ impl RunReader {
         Ok(Some(RunTables {
             run: row,
             flows: self.flows.take(run)?,
-            queries: self.queries.as_mut().map_or(Ok(Vec::new()), |q| q.take(run))?,
+            queries: take_some(self.queries.as_mut(), run)?,
+            classes: take_some(self.classes.as_mut(), run)?,
+            memories: take_some(self.memories.as_mut(), run)?,
             queues: self.queues.take(run)?,
             links: self.links.take(run)?,
             levels: Vec::new(),
@@ -391,6 +412,16 @@ impl RunReader {
             trace: TraceTables::default(),
         }))
     }
+}
+
+/// Of a table that there may not be.
+fn take_some<R: Row>(table: Option<&mut ByRun<R>>, run: u32) -> Result<Vec<R>, RecordError> {
+    table.map_or(Ok(Vec::new()), |t| t.take(run))
+}
+
+/// Writes a table that is there only where it has rows.
+fn write_some<R: Row>(place: &Path, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
+    if rows.is_empty() { Ok(()) } else { write_rows(place, key, rows) }
 }
 
 fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {

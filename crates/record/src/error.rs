@@ -81,11 +81,15 @@ pub enum RecordError {
         /// What was asked for.
         name: String,
     },
-    /// Nobody asked.
-    #[error("{} has no table `queries`: the scenario has no queries", path.display())]
-    NoQueries {
+    /// A table that only some runs have, and these do not.
+    #[error("{} has no table `{name}`: {reason}", path.display())]
+    NoTable {
         /// The directory.
         path: PathBuf,
+        /// What was asked for.
+        name: &'static str,
+        /// What the scenario lacks.
+        reason: &'static str,
     },
     /// There is no table of that name.
     #[error("there is no table `{name}`; the tables are {known}")]

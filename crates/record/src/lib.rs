@@ -22,7 +22,7 @@ mod trace;
 
 pub use convert::RunTables;
 pub use digest::{combine as combine_digests, hex as digest_text};
-pub use dir::{QUERIES, RunDir, RunReader, Series, TABLES};
+pub use dir::{QUERIES, RunDir, RunReader, SOME_TABLES, Series, TABLES};
 pub use error::RecordError;
 pub use files::{FileEntry, write_whole};
 pub use frame::{Frame, FrameColumn, FrameValues, read_frame};
@@ -30,7 +30,8 @@ pub use key::{Point, RunKey};
 pub use manifest::{Manifest, ManifestRun, SCHEMA as MANIFEST_SCHEMA, Setting, Status};
 pub use quantile::{Quantile, Weight};
 pub use rows::{
-    DelayRow, FlowRow, LevelRow, LinkRow, ProbeRow, QueryRow, QueueRow, QueueSampleRow, RunRow,
+    ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
+    QueueSampleRow, RunRow,
 };
 pub use table::{Cell, Column, Row, schema};
 pub use text::{TextColumn, TextTable, read_table};

@@ -30,6 +30,8 @@ pub struct ManifestRun {
     pub digest: String,
     /// Seconds of wall time it took.
     pub wall_seconds: f64,
+    /// Ends of the ranges of flow sizes that the summary shows, in bytes, ascending.
+    pub size_classes: Vec<u64>,
 }
 
 /// A setting that decides the results, as the report shows it.

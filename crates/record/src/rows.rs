@@ -22,6 +22,8 @@ table! {
     events: u64, "", "Events taken from the event queue.";
     segments: u64, "segments", "TCP segments handed to a connection.";
     rejected: u64, "segments", "Segments dropped as malformed or unacceptable.";
+    cut: u64, "packets", "Packets lost with links that failed, after the warm-up.";
+    unrouted: u64, "packets", "Packets dropped after the warm-up because a switch had no way to their host.";
 }
 
 table! {
@@ -131,6 +133,7 @@ table! {
     drops: u64, "packets", "Packets dropped here for want of memory.";
     aqm_drops: u64, "packets", "Packets dropped here by the marker.";
     lost: u64, "packets", "Packets lost at random before they met the queue.";
+    cut: u64, "packets", "Packets lost because the link failed: queued, on the line, in flight, or come while it was dead.";
     max_bytes: u64, "bytes", "The longest it was, in bytes.";
     mean_packets: Option<f64>, "packets", "Mean length over time.";
     p50_packets: Option<u32>, "packets", "Median length over time.";
@@ -143,6 +146,38 @@ table! {
     seen_p50_packets: Option<u32>, "packets", "Median length that arriving packets found.";
     seen_p99_packets: Option<u32>, "packets", "99th percentile of the length that arrivals found.";
     seen_p999_packets: Option<u32>, "packets", "99.9th percentile of the length that arrivals found.";
+}
+
+table! {
+    /// One class of one output queue over its run, after the warm-up. The table is there only when switches
+    /// have classes.
+    ClassRow, "queue_classes":
+    queue: u32, "", "Number of the queue in its run.";
+    name: String, "", "The queue's node and the next node.";
+    number: u32, "", "Place of the class in the list of the switch, from zero.";
+    class: String, "", "The class.";
+    packets: u64, "packets", "Packets serialised.";
+    bytes: u64, "bytes", "IP bytes serialised.";
+    marks: u64, "packets", "Packets marked here.";
+    drops: u64, "packets", "Packets dropped here for want of memory.";
+    aqm_drops: u64, "packets", "Packets dropped here by the marker.";
+    max_bytes: u64, "bytes", "The longest it was, in bytes.";
+    mean_packets: Option<f64>, "packets", "Mean length over time.";
+    p50_packets: Option<u32>, "packets", "Median length over time.";
+    p99_packets: Option<u32>, "packets", "99th percentile of the length over time.";
+    p999_packets: Option<u32>, "packets", "99.9th percentile of the length over time.";
+    max_packets: Option<u32>, "packets", "The longest it was, in packets.";
+}
+
+table! {
+    /// A memory that queues of a switch share. The table is there only when some do.
+    MemoryRow, "memories":
+    switch: String, "", "The switch.";
+    memory: u32, "", "Number of the memory at this switch, from zero.";
+    size_bytes: u64, "bytes", "Its size.";
+    reserved_bytes: u64, "bytes", "What of it is reserved for single queues.";
+    held_bytes: u64, "bytes", "What queues held of it at the end of the run.";
+    peak_bytes: u64, "bytes", "The most that queues held of it after the warm-up.";
 }
 
 table! {

@@ -91,7 +91,7 @@ fn without_askers_there_is_no_such_table_and_the_error_says_why() {
     dir.merge(&runs()).unwrap();
     assert!(!temp.path().join("queries.parquet").exists());
     let error = dir.table(QUERIES).unwrap_err();
-    assert!(matches!(error, RecordError::NoQueries { .. }));
+    assert!(matches!(error, RecordError::NoTable { name: QUERIES, .. }));
     assert!(error.to_string().contains("the scenario has no queries"), "{error}");
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::size_of;
 
 use lowtide_host::{ProbeRow, QueueSample, Setup};
-use lowtide_net::{Blueprint, LinkSpec, NodeId};
+use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, Ways};
 use lowtide_traffic::{Asker, Flow, Source};
 use lowtide_units::{Bytes, Duration};
 
@@ -168,16 +168,11 @@ struct Paths {
 
 impl Paths {
     fn of<'f>(network: &Blueprint, flows: impl Iterator<Item = &'f Flow> + Clone) -> Self {
-        let near = Near::of(network);
         let mut out = Self { by_pair: BTreeMap::new(), unlimited: BTreeMap::new() };
+        // What is wrong with a network was complained of by `check`.
+        let Ok(ways) = Ways::find(network) else { return out };
         let pairs: BTreeSet<(u32, u32)> = flows.clone().map(|f| (f.src, f.dst)).collect();
-        let mut tree = (u32::MAX, Vec::new());
-        for (src, dst) in pairs {
-            if tree.0 != src {
-                tree = (src, near.tree(src));
-            }
-            out.by_pair.insert((src, dst), walk(&tree.1, src, dst));
-        }
+        out.by_pair = pairs.into_iter().map(|pair| (pair, walk(&ways, pair))).collect();
         for flow in flows.filter(|f| f.size.is_none()) {
             for line in out.by_pair.get(&(flow.src, flow.dst)).map_or(&[][..], Vec::as_slice) {
                 *out.unlimited.entry(*line).or_default() += 1;
@@ -191,58 +186,28 @@ impl Paths {
     }
 }
 
-/// The neighbours of each node, hosts before switches.
-struct Near(Vec<Vec<(Line, usize)>>);
-
-/// How a node is reached first, and from which one.
-type Reached = Option<(Line, usize)>;
-
-impl Near {
-    fn of(network: &Blueprint) -> Self {
-        let hosts = network.hosts.len();
-        let place = |node| match node {
-            NodeId::Host(host) => host.0 as usize,
-            NodeId::Switch(switch) => hosts + switch as usize,
-        };
-        let mut near = vec![Vec::new(); hosts + network.switches.len()];
-        for (i, link) in network.links.iter().enumerate() {
-            let (a, b) = (place(link.a), place(link.b));
-            near[a].push(((i, false), b));
-            near[b].push(((i, true), a));
-        }
-        Self(near)
-    }
-
-    /// How each node is reached first from host `from`; of equal ways each host has one of its own.
-    fn tree(&self, from: u32) -> Vec<Reached> {
-        let root = from as usize;
-        let mut reached: Vec<Reached> = vec![None; self.0.len()];
-        let mut edge = vec![root];
-        while !edge.is_empty() {
-            let mut next = Vec::new();
-            for node in edge {
-                let near = &self.0[node];
-                for i in 0..near.len() {
-                    let (line, other) = near[(i + root) % near.len()];
-                    if other != root && reached[other].is_none() {
-                        reached[other] = Some((line, node));
-                        next.push(other);
-                    }
+/// The lines from one host to another as the network routes; of several equal ways each pair has one of
+/// its own, spread as a hash would.
+fn walk(ways: &Ways<'_>, (src, dst): (u32, u32)) -> Vec<Line> {
+    let mut mix = u64::from(src) << 32 | u64::from(dst);
+    let mut below = |n: usize| {
+        mix = (mix ^ (mix >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((mix >> 32) * n as u64 >> 32) as usize
+    };
+    let mut out = Vec::new();
+    let mut next = ways.nic(HostId(src)).filter(|_| src != dst);
+    while let Some(port) = next {
+        out.push((port as usize / 2, port % 2 == 1));
+        next = match ways.far(port) {
+            Some(NodeId::Switch(at)) => {
+                let ports = ways.next(at, HostId(dst));
+                match ports.len() {
+                    0 => return Vec::new(),
+                    n => ports.get(below(n)).copied(),
                 }
             }
-            edge = next;
-        }
-        reached
-    }
-}
-
-fn walk(tree: &[Reached], from: u32, to: u32) -> Vec<Line> {
-    let mut out = Vec::new();
-    let mut node = to as usize;
-    while node != from as usize {
-        let Some((line, before)) = tree.get(node).copied().flatten() else { return Vec::new() };
-        out.push(line);
-        node = before;
+            _ => None,
+        };
     }
     out
 }

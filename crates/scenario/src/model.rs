@@ -291,6 +291,8 @@ pub(crate) struct Probes {
     pub(crate) delays: bool,
     /// References as written, not looked up.
     pub(crate) trace: Vec<(String, At)>,
+    /// Ends of the ranges of flow sizes, ascending.
+    pub(crate) size_classes: Vec<Bytes>,
 }
 
 /// One table `[compare.bundles.NAME]`.

@@ -32,6 +32,12 @@ impl RunSpec {
         Ok(self.case.setup(self.seed))
     }
 
+    /// Ends of the ranges of flow sizes that summary and report show, in bytes, ascending; each end is
+    /// included.
+    pub fn size_classes(&self) -> Vec<u64> {
+        self.case.model.probes.size_classes.iter().map(|b| b.as_u64()).collect()
+    }
+
     /// The scenario with every default written out, which gives this run and no other.
     pub fn resolved_toml(&self) -> String {
         emit::resolved(&self.case, self.seed)

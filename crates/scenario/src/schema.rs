@@ -157,6 +157,7 @@ fn of_type(ty: Ty) -> Value {
         Ty::Name(names) => of_names(names),
         Ty::NameList(names) => one_or_many(&of_names(names)),
         Ty::Hosts | Ty::Words(_) => one_or_many(&json!({ "type": "string" })),
+        Ty::Sizes => one_or_many(&quantity()),
         Ty::Flows => one_or_many(&json!({ "type": ["string", "integer"], "minimum": 0 })),
     }
 }

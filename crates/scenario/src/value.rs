@@ -59,6 +59,8 @@ pub(crate) enum Ty {
     File,
     /// As this, or `off`.
     OrOff(&'static ParamKind),
+    /// A list of sizes, each above the one before.
+    Sizes,
     /// Flows by number, `7`, or by group, `short` and `short.2`; or a list of these.
     Flows,
 }
@@ -189,6 +191,7 @@ impl Ty {
             }
             Self::File => "a file, `\"flows.csv\"`".into(),
             Self::OrOff(kind) => format!("{}, or `\"off\"`", Self::of(*kind).describe(known)),
+            Self::Sizes => "a list of sizes, each above the one before: `\"10 kB\"`, `\"1 MB\"`".into(),
             Self::Name(names) => format!("one of {}", quoted(names, known)),
             Self::NameList(names) => format!("a list of {}", quoted(names, known)),
             Self::Hosts => {
@@ -218,7 +221,7 @@ impl Ty {
 
     /// Whether a comma on the command line separates elements.
     pub(crate) const fn is_list(self) -> bool {
-        matches!(self, Self::NameList(_) | Self::Words(_) | Self::Hosts | Self::Flows)
+        matches!(self, Self::NameList(_) | Self::Words(_) | Self::Hosts | Self::Flows | Self::Sizes)
     }
 
     /// Reads a value.
@@ -307,7 +310,9 @@ impl Ty {
             Self::Name(names) => {
                 name(node, &text, &known(names)).map(|name| Val::Text(name.to_owned()))
             }
-            Self::NameList(_) | Self::Words(_) | Self::Hosts | Self::Flows => Err(wrong_kind()),
+            Self::NameList(_) | Self::Words(_) | Self::Hosts | Self::Flows | Self::Sizes => {
+                Err(wrong_kind())
+            }
         }
     }
 
@@ -319,7 +324,7 @@ impl Ty {
         };
         let mut out: Vec<(String, At)> = Vec::new();
         for item in items {
-            let number = item.scalar().filter(|_| matches!(self, Self::Flows));
+            let number = item.scalar().filter(|_| matches!(self, Self::Flows | Self::Sizes));
             let ((Data::Text(text), _) | (_, Some(text))) = (&item.data, &number) else {
                 let message =
                     format!("this is {} where {} is wanted", item.kind(), self.describe(known));
@@ -327,6 +332,20 @@ impl Ty {
             };
             if let Self::NameList(names) = self {
                 name(item, text, &known(names))?;
+            }
+            if matches!(self, Self::Sizes) {
+                let size = parse_bytes(text).map_err(|e| unit(item, &e))?;
+                let before = out.last().and_then(|(t, _)| parse_bytes(t).ok());
+                let refuse = |message| Err(Refused { message, help: None, at: item.at });
+                match before {
+                    None if size.as_u64() == 0 => {
+                        return refuse("a size of zero makes no sense".to_owned());
+                    }
+                    Some(before) if size <= before => {
+                        return refuse(format!("{size} is not above {before}, which is before it"));
+                    }
+                    _ => {}
+                }
             }
             if out.iter().any(|(n, _)| n == text) {
                 let message = format!("`{text}` is listed twice");

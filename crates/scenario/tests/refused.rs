@@ -463,3 +463,22 @@ fn nothing_that_can_be_written_is_a_panic() {
     }
     assert!(tried > 1000 && accepted > 20, "{tried} {accepted}");
 }
+
+#[test]
+fn ranges_of_flow_sizes_grow() {
+    for (sizes, meant, part) in [
+        ("[\"1 MB\", \"100 kB\"]", "\"100 kB\"", "100 kB is not above 1 MB"),
+        ("[\"1 MB\", \"1000 kB\"]", "\"1000 kB\"", "is not above"),
+        ("[\"0 B\"]", "\"0 B\"", "a size of zero"),
+        ("[10]", "10", "has no unit"),
+        ("[\"ten\"]", "\"ten\"", "size-classes"),
+        ("true", "true", "is not a size"),
+    ] {
+        let found = errors(&format!("{BASE}\n[probes]\nsize-classes = {sizes}\n"));
+        let error = found.first();
+        let shown = error.to_string();
+        assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
+        let span = error.span.clone().unwrap_or_else(|| panic!("no place: {shown}"));
+        assert_eq!(&error.text[span], meant, "{shown}");
+    }
+}

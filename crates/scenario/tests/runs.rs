@@ -435,3 +435,20 @@ fn plans_are_put_together_under_new_names() {
     let renamed = Plan::joined("matrix", "", vec![part("c", "x", BASE)]);
     assert_ne!(renamed.hash, Plan::joined("matrix", "", vec![part("a", "x", BASE)]).hash);
 }
+
+#[test]
+fn ranges_of_flow_sizes_are_keys_of_the_report_alone() {
+    let of = |text: &str| plan(text).runs[0].clone();
+    let plain = of(BASE);
+    assert_eq!(plain.size_classes(), [10_000, 100_000, 1_000_000, 10_000_000]);
+    let text = format!("{BASE}[probes]\nsize-classes = [\"30 kB\", \"1 MB\"]\n");
+    let own = of(&text);
+    assert_eq!(own.size_classes(), [30_000, 1_000_000]);
+    assert_eq!(own.setup().unwrap(), plain.setup().unwrap(), "the run is the same");
+    assert_ne!(own.hash, plain.hash, "its summary is not");
+    assert_eq!(of(&own.resolved_toml()).hash, own.hash);
+    assert!(of(&format!("{BASE}[probes]\nsize-classes = []\n")).size_classes().is_empty());
+    let typed = Scenario::parse(BASE, "t.toml").unwrap();
+    let typed = typed.with_override("probes.size-classes", "30 kB,1 MB").unwrap();
+    assert_eq!(typed.expand().unwrap().runs[0].hash, own.hash);
+}

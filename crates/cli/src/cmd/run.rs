@@ -168,7 +168,8 @@ fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
     ))
 }
 
-/// One line per group and point, one column per scheme: transfer times where flows have a size,
+/// One line per group and point, one column per scheme: completion times of queries, transfer times where
+/// flows have a size,
 /// goodput where they have none.
 fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
     let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.group.as_deref()).collect();
@@ -178,7 +179,7 @@ fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failur
     let mut cells = Vec::new();
     for group in groups {
         for point in &plan.points {
-            for metric in ["fct_ms.mean", "goodput_mbps"] {
+            for metric in ["qct_ms.mean", "fct_ms.mean", "goodput_mbps"] {
                 let found: Vec<Option<&SummaryRow>> = plan
                     .schemes
                     .iter()
@@ -206,7 +207,7 @@ fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> 
     let mean = |r: &&SummaryRow| r.metric == "mean_packets" && r.mean.is_some();
     let longest = rows
         .iter()
-        .filter(|r| r.queue.is_some())
+        .filter(|r| r.queue.is_some() && r.class.is_none())
         .filter(mean)
         .max_by(|a, b| a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default()));
     let Some(queue) = longest.and_then(|r| r.queue.as_deref()) else { return Ok(()) };
@@ -217,6 +218,7 @@ fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> 
             for scheme in &plan.schemes {
                 let row = rows.iter().find(|r| {
                     r.queue.as_deref() == Some(queue)
+                        && r.class.is_none()
                         && r.scheme == *scheme
                         && r.point.0 == *point
                         && r.metric == metric
@@ -249,6 +251,7 @@ fn values(point: &[(String, String)]) -> String {
 
 fn name(metric: &str) -> &str {
     match metric {
+        "qct_ms.mean" => "query completion, ms",
         "fct_ms.mean" => "transfer time, ms",
         "goodput_mbps" => "goodput, Mbit/s",
         "mean_packets" => "mean, packets",

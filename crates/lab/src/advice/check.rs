@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::{Advice, FRAMING_BYTES, Question};
 use crate::error::LabError;
-use crate::facts::{QueueFacts, RunFacts};
+use crate::facts::RunFacts;
 use crate::interval::OverSeeds;
+use crate::queues::QueueFacts;
 use crate::session::simulate;
 
 const TEMPLATE: &str = include_str!("check.toml");

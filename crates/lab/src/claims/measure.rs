@@ -18,7 +18,7 @@ use toml::{Table, Value};
 use super::rates::RatesOf;
 use super::source::Source;
 use crate::facts::RunFacts;
-use crate::summary::{CLASS, GROUP, QUERY, QUEUE};
+use crate::summary::{CLASS, GROUP, MEMORY, QUERY, QUEUE, QUEUE_CLASS, RUN};
 
 pub(crate) use reduce::Reduce;
 
@@ -39,7 +39,7 @@ pub enum Measure {
     Sum(Vec<Measure>),
 }
 
-/// A metric of a traffic group or of a queue, as `summary.json` names it.
+/// A metric of a traffic group, of a queue, of a memory or of a run, as `summary.json` names it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
@@ -49,12 +49,15 @@ pub struct Metric {
     /// The traffic group.
     #[serde(default)]
     pub group: Option<String>,
-    /// Of the group only flows in this range of sizes, as `10 kB-100 kB`.
+    /// Of the group only flows in this range of sizes, as `10 kB-100 kB`; of the queue only this class.
     #[serde(default)]
     pub class: Option<String>,
     /// Or the queue.
     #[serde(default)]
     pub queue: Option<String>,
+    /// Or the memory that queues share, as `switch0.0`. Without any of the three it is of the whole run.
+    #[serde(default)]
+    pub memory: Option<String>,
     /// The scheme; may be left out where there is one.
     #[serde(default)]
     pub scheme: Option<String>,
@@ -192,13 +195,22 @@ impl Measure {
 
 impl Metric {
     fn check(&self) -> Result<(), String> {
-        let known: Vec<&str> = match (&self.group, &self.class, &self.queue) {
+        let class = self.class.is_some();
+        let known: Vec<&str> = match (&self.group, &self.queue, &self.memory) {
+            (Some(_), None, None) if class => CLASS.iter().map(|m| m.name).collect(),
             (Some(_), None, None) => {
                 GROUP.iter().map(|m| m.name).chain(QUERY.iter().map(|m| m.name)).collect()
             }
-            (Some(_), Some(_), None) => CLASS.iter().map(|m| m.name).collect(),
-            (None, None, Some(_)) => QUEUE.iter().map(|m| m.name).collect(),
-            _ => return Err(format!("`{}` is of a `group` or of a `queue`", self.name)),
+            (None, Some(_), None) if class => QUEUE_CLASS.iter().map(|m| m.name).collect(),
+            (None, Some(_), None) => QUEUE.iter().map(|m| m.name).collect(),
+            (None, None, Some(_)) if !class => MEMORY.iter().map(|m| m.name).collect(),
+            (None, None, None) if !class && RUN.iter().any(|m| m.name == self.name) => {
+                return Ok(());
+            }
+            _ => {
+                let of = "of a `group`, of a `queue` or of a `memory`";
+                return Err(format!("`{}` is {of}", self.name));
+            }
         };
         if known.contains(&self.name.as_str()) {
             return Ok(());
@@ -208,17 +220,34 @@ impl Metric {
 
     fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
         let runs = of.of_seeds(&format!("`{}`", self.name), self.scheme.as_deref(), &self.at)?;
-        let value = |run: &RunFacts| match (&self.group, &self.queue) {
-            (Some(name), _) => self.of_group(run, name),
-            (None, name) => {
-                let name = name.as_deref().unwrap_or_default();
-                let queue = run.queue(name).ok_or_else(|| {
-                    missing("queue", name, run.queues.iter().map(|q| q.name.as_str()))
+        let value = |run: &RunFacts| match (&self.group, &self.queue, &self.memory) {
+            (Some(name), _, _) => self.of_group(run, name),
+            (None, Some(name), _) => self.of_queue(run, name),
+            (None, None, Some(name)) => {
+                let memory = run.memory(name).ok_or_else(|| {
+                    missing("memory", name, run.memories.iter().map(|m| m.name.as_str()))
                 })?;
-                Ok(QUEUE.iter().find(|m| m.name == self.name).and_then(|m| m.of(queue)))
+                Ok(MEMORY.iter().find(|m| m.name == self.name).and_then(|m| m.of(memory)))
+            }
+            (None, None, None) => {
+                Ok(RUN.iter().find(|m| m.name == self.name).and_then(|m| m.of(run)))
             }
         };
         runs.into_iter().map(value).collect()
+    }
+
+    /// Its value for a queue of a run.
+    fn of_queue(&self, run: &RunFacts, name: &str) -> Result<Option<f64>, String> {
+        let queue = run
+            .queue(name)
+            .ok_or_else(|| missing("queue", name, run.queues.iter().map(|q| q.name.as_str())))?;
+        let Some(class) = &self.class else {
+            return Ok(QUEUE.iter().find(|m| m.name == self.name).and_then(|m| m.of(queue)));
+        };
+        let of_class = queue.class(class).ok_or_else(|| {
+            missing("class", class, queue.classes.iter().map(|c| c.name.as_str()))
+        })?;
+        Ok(QUEUE_CLASS.iter().find(|m| m.name == self.name).and_then(|m| m.of(of_class)))
     }
 
     /// Its value for a traffic group of a run. A class without flows has no value.

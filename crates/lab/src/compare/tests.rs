@@ -1,7 +1,7 @@
 use lowtide_record::RunKey;
 
 use super::*;
-use crate::facts::{QueueFacts, Seen};
+use crate::queues::{QueueFacts, Seen};
 
 /// A run with one queue of this mean length, whose line is used by this share.
 fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> RunFacts {
@@ -29,8 +29,14 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
             marks: 0,
             drops: 0,
             aqm_drops: 0,
+            lost: 0,
+            cut: 0,
             utilisation: Some(used),
+            classes: Vec::new(),
         }],
+        memories: Vec::new(),
+        cut: 0,
+        unrouted: 0,
         hops: 0,
     }
 }

@@ -56,6 +56,12 @@ impl Choice {
 
     /// The flow that it names among the flows of a run.
     pub(super) fn flow(&self, flows: Vec<FlowRow>) -> Result<FlowRow, LabError> {
+        // A connection that no query asked for has no row, so that numbers may be left out.
+        if let Ok(number) = self.flow.parse::<u32>()
+            && let Some(row) = flows.iter().find(|f| f.flow == number)
+        {
+            return Ok(row.clone());
+        }
         let groups: Vec<(String, u32)> = flows
             .chunk_by(|a, b| a.group == b.group)
             .filter_map(|c| Some((c.first()?.group.clone(), c.len() as u32)))
@@ -67,7 +73,7 @@ impl Choice {
             let message = format!("`{}` names {} flows", self.flow, numbers.len());
             return Err(LabError::Choice { message, help: Some(help) });
         }
-        let found = flows.into_iter().find(|f| f.flow == numbers.start);
+        let found = flows.into_iter().nth(numbers.start as usize);
         found.ok_or_else(|| refuse(format!("flow {} has no row in the tables", self.flow), &[]))
     }
 }

@@ -9,7 +9,8 @@ use lowtide_record::{ProbeRow, RunDir};
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::facts::{GroupFacts, QueueFacts, RunFacts};
+use crate::facts::{GroupFacts, RunFacts};
+use crate::queues::QueueFacts;
 use crate::signals::SignalFacts;
 
 /// Name of the traffic group of the pair in question.

@@ -18,7 +18,7 @@ pub(crate) fn busiest(source: Source<'_>) -> Option<&str> {
     let runs = source.first_seeds();
     let queues = runs.into_iter().flat_map(|r| &r.queues);
     let longest = queues.filter(|q| q.mean_packets.is_some_and(|m| m > 0.0));
-    let by = |q: &&crate::facts::QueueFacts| q.mean_packets.unwrap_or_default();
+    let by = |q: &&crate::queues::QueueFacts| q.mean_packets.unwrap_or_default();
     longest
         .max_by(|a, b| by(a).total_cmp(&by(b)).then(b.name.cmp(&a.name)))
         .map(|q| q.name.as_str())

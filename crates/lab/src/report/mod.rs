@@ -3,6 +3,8 @@
 //! Contract: what the page shows is in the tables and the manifest. It names the number of seeds, what
 //! did not complete, the settings that decide, the digest, and the command that makes it again.
 
+mod queues;
+
 use std::fmt::Write as _;
 
 use lowtide_record::{Point, Setting};
@@ -12,7 +14,7 @@ use serde::Serialize;
 
 use crate::error::LabError;
 use crate::figure::{Drawn, number};
-use crate::plots::{Source, busiest, measures};
+use crate::plots::{Source, measures};
 use crate::queries::QueryFacts;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
@@ -124,22 +126,7 @@ fn tables(source: Source<'_>) -> Vec<Grid> {
         .collect();
     out.extend(classes(source));
     out.extend(queries(source));
-    if let Some(queue) = busiest(source) {
-        const METRICS: [(&str, &str); 7] = [
-            ("mean_packets", "mean"),
-            ("p50_packets", "median"),
-            ("p99_packets", "99 %"),
-            ("p999_packets", "99.9 %"),
-            ("max_packets", "longest"),
-            ("marks", "marked packets"),
-            ("drops", "dropped packets"),
-        ];
-        let rows = METRICS.iter().map(|(metric, name)| {
-            let of = |r: &SummaryRow| r.queue.as_deref() == Some(queue) && r.metric == *metric;
-            at_point(source, (*name).to_owned(), &of)
-        });
-        out.push(grid(source, &format!("Queue at {queue}, packets over time"), rows.collect()));
-    }
+    out.extend(queues::grids(source));
     out
 }
 
@@ -285,6 +272,7 @@ mod tests {
             group: None,
             class: None,
             queue: None,
+            memory: None,
             metric: "fct_ms.mean",
             unit: "ms",
             seeds: 3,

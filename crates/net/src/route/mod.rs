@@ -125,7 +125,7 @@ impl Routes {
     pub(crate) fn find(
         edges: &Edges,
         routing: Routing,
-        run_seed: u64,
+        salt_seed: u64,
         avoid: &[bool],
     ) -> Result<Self, BlueprintError> {
         let hosts = edges.hosts;
@@ -171,7 +171,7 @@ impl Routes {
                 routes.table[switch * columns + column] = way;
             }
         }
-        routes.spread(edges, routing, run_seed);
+        routes.spread(edges, routing, salt_seed);
         Ok(routes)
     }
     /// What stands in the table for these ports.
@@ -193,11 +193,11 @@ impl Routes {
         }
     }
     /// Gives each set what it takes to choose.
-    fn spread(&mut self, edges: &Edges, routing: Routing, run_seed: u64) {
+    fn spread(&mut self, edges: &Edges, routing: Routing, salt_seed: u64) {
         match routing {
             Routing::Single => {}
             Routing::Ecmp { polarised } => {
-                let salt = |switch| Seed::derive(run_seed, "switch", switch, "ecmp salt").value();
+                let salt = |switch| Seed::derive(salt_seed, "switch", switch, "ecmp salt").value();
                 let owner = edges.owners();
                 for set in &mut self.sets {
                     let port = self.members[set.first as usize];
@@ -207,7 +207,7 @@ impl Routes {
             Routing::Spray => {
                 let turn = |set: &Set| {
                     let port = self.members[set.first as usize].into();
-                    let mut rng = Seed::derive(run_seed, "port", port, "spray").rng();
+                    let mut rng = Seed::derive(salt_seed, "port", port, "spray").rng();
                     let start = rng.below(set.len.into()) as u32;
                     Turn { rng, sent: 0, start }
                 };

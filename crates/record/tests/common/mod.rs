@@ -22,6 +22,7 @@ pub(crate) fn setup(seed: u64) -> Setup {
         flows: Vec::new(),
         askers: Vec::new(),
         traffic_groups: vec!["short".into()],
+        packet_classes: Vec::new(),
         disturbance: Disturbance::default(),
         probes: ProbePlan::default(),
     }
@@ -96,13 +97,16 @@ pub(crate) fn outcome(digest: u64) -> Outcome {
             drops: 1,
             aqm_drops: 0,
             lost: 0,
+            cut: 0,
             busy: Duration::from_ms(25),
             levels: vec![
                 QueueLevel { packets: 0, time: Duration::from_ms(40), arrivals: 60 },
                 QueueLevel { packets: 3, time: Duration::from_ms(10), arrivals: 40 },
             ],
             max_bytes: 4500,
+            classes: Vec::new(),
         }],
+        memories: Vec::new(),
         probes: (0..3)
             .map(|i| ProbeRow {
                 at: Instant::from_ps(i * 1_000_000),
@@ -180,5 +184,5 @@ pub(crate) fn runs() -> Vec<ManifestRun> {
 
 pub(crate) fn run(key: RunKey) -> ManifestRun {
     let digest = lowtide_record::digest_text(key.seed);
-    ManifestRun { key, hash: "00aa".into(), digest, wall_seconds: 0.5 }
+    ManifestRun { key, hash: "00aa".into(), digest, wall_seconds: 0.5, size_classes: vec![10_000] }
 }

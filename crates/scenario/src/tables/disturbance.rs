@@ -32,6 +32,12 @@ pub(crate) static DISTURBANCE: Section = Section {
             "Initial sequence numbers and ephemeral ports are drawn.",
         ),
         key("ties", Ty::Bool, Is("true"), "The order of events at the same picosecond is drawn."),
+        key(
+            "salts",
+            Ty::Bool,
+            Is("true"),
+            "Which of several equal ways a flow takes (`ecmp`), and where `spray` begins, is drawn.",
+        ),
     ],
     tables: &[],
     more: More::Nothing,
@@ -45,6 +51,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Disturbance {
         host_jitter: r.time("host-jitter").unwrap_or_default(),
         ports: r.bool("ports"),
         ties: r.bool("ties"),
+        salts: r.bool("salts"),
     }
 }
 
@@ -55,4 +62,5 @@ pub(super) fn write(out: &mut Text, disturbance: &Disturbance) {
     out.text("host-jitter", disturbance.host_jitter);
     out.bare("ports", disturbance.ports);
     out.bare("ties", disturbance.ties);
+    out.bare("salts", disturbance.salts);
 }

@@ -1,11 +1,16 @@
 //! `[probes]`: what is sampled.
 
+use lowtide_units::{Bytes, parse_bytes};
+
 use super::file::File;
 use crate::keys::Fallback::{Is, Unset};
 use crate::keys::{More, Section, key};
 use crate::model::{Probes, TrafficGroup};
 use crate::text::Text;
 use crate::value::{MOST, Names, Ty};
+
+/// Ends of the ranges of flow sizes where a scenario names none, in bytes: those of DCTCP §4.3.
+const SIZE_CLASSES: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// `[probes]`.
 pub(crate) static PROBES: Section = Section {
@@ -38,6 +43,12 @@ pub(crate) static PROBES: Section = Section {
             Unset("none"),
             "Flows of which every segment, every change of the sender and every packet on the way is recorded.",
         ),
+        key(
+            "size-classes",
+            Ty::Sizes,
+            Unset("10 kB, 100 kB, 1 MB and 10 MB (DCTCP §4.3)"),
+            "Where the ranges of flow sizes end, each end included, by which summary and report show flows of unequal sizes; the last range has no end. An empty list shows none.",
+        ),
     ],
     tables: &[],
     more: More::Nothing,
@@ -59,6 +70,10 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Probes {
         queues: r.bool("queues"),
         delays: r.bool("delays"),
         trace: r.names("trace").unwrap_or_default(),
+        size_classes: match r.names("size-classes") {
+            Some(sizes) => sizes.iter().filter_map(|(text, _)| parse_bytes(text).ok()).collect(),
+            None => SIZE_CLASSES.map(Bytes::new).into(),
+        },
     }
 }
 
@@ -74,5 +89,7 @@ pub(super) fn write(out: &mut Text, probes: &Probes, traffic: &[TrafficGroup]) {
     out.bare("flows-per-group", probes.flows_per_group);
     out.bare("queues", probes.queues);
     out.bare("delays", probes.delays);
+    let sizes: Vec<String> = probes.size_classes.iter().map(ToString::to_string).collect();
+    out.list("size-classes", sizes.iter().map(String::as_str));
     out.list("trace", probes.trace.iter().map(|(text, _)| text.as_str()));
 }

@@ -108,7 +108,7 @@ fn a_metric_is_one_of_the_summary() {
     let error = |text: &str| measure(text).unwrap_err();
     assert!(error("{ metric = \"fct\", group = \"short\" }").contains("there are fct_ms.mean"));
     assert!(error("{ metric = \"marks\", group = \"short\" }").contains("no metric `marks`"));
-    assert!(error("{ metric = \"marks\" }").contains("of a `group` or of a `queue`"));
+    assert!(error("{ metric = \"marks\" }").contains("of a `group`, of a `queue`"));
 }
 
 #[test]
@@ -137,6 +137,19 @@ fn a_class_and_queries_are_metrics_of_a_group() {
     assert!(of("metric = \"slowdown.p99\", class = \"0 B-10 kB\"").is_ok());
     assert!(of("metric = \"timeout_fraction\"").is_ok());
     assert!(of("metric = \"timeout_fraction\", class = \"0 B-10 kB\"").is_err());
+}
+
+#[test]
+fn classes_of_queues_memories_and_runs_have_metrics() {
+    let of = |more: &str| measure(&format!("{{ {more} }}"));
+    assert!(of("metric = \"cut\", queue = \"a->b\"").is_ok());
+    assert!(of("metric = \"p99_packets\", queue = \"a->b\", class = \"urgent\"").is_ok());
+    assert!(of("metric = \"cut\", queue = \"a->b\", class = \"urgent\"").is_err());
+    assert!(of("metric = \"peak_fraction\", memory = \"leaf0.0\"").is_ok());
+    assert!(of("metric = \"unrouted\"").is_ok());
+    assert!(of("metric = \"unrouted\", group = \"web\"").is_err());
+    let two = of("metric = \"marks\", queue = \"a->b\", memory = \"leaf0.0\"").unwrap_err();
+    assert!(two.contains("of a `memory`"), "{two}");
 }
 
 #[test]

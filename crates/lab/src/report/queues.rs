@@ -1,0 +1,183 @@
+//! The tables about switches: the queue that is longest in the mean, the longest ones beside each other,
+//! classes of them, memories, and packets lost with links.
+//!
+//! Contract: of many queues only some are shown; the title says how many there are and where all stand.
+
+use std::collections::BTreeMap;
+
+use super::{Grid, at_point, dash, grid};
+use crate::figure::number;
+use crate::plots::{Source, busiest};
+use crate::queues::QueueFacts;
+use crate::summary::SummaryRow;
+
+/// The most queues that are shown beside each other, and the most memories.
+const MOST: usize = 12;
+
+pub(super) fn grids(source: Source<'_>) -> Vec<Grid> {
+    let mut out = Vec::new();
+    if let Some(queue) = busiest(source) {
+        out.push(longest(source, queue));
+        out.extend(classes(source, queue));
+    }
+    out.extend(beside_each_other(source));
+    out.extend(memories(source));
+    out.extend(failures(source));
+    out
+}
+
+/// The queue that is longest in the mean.
+fn longest(source: Source<'_>, queue: &str) -> Grid {
+    const METRICS: [(&str, &str); 10] = [
+        ("mean_packets", "mean"),
+        ("p50_packets", "median"),
+        ("p99_packets", "99 %"),
+        ("p999_packets", "99.9 %"),
+        ("max_packets", "longest"),
+        ("marks", "marked packets"),
+        ("drops", "dropped for want of memory"),
+        ("aqm_drops", "dropped by the marker"),
+        ("lost", "lost at random"),
+        ("cut", "lost with the link"),
+    ];
+    // Counts that no queue has are not in the summary.
+    let some = |metric: &str| {
+        let of = |r: &&SummaryRow| {
+            r.queue.as_deref() == Some(queue) && r.class.is_none() && r.metric == metric
+        };
+        source.results.summary.iter().any(|r| of(&r))
+    };
+    let rows = METRICS.iter().filter(|(metric, _)| some(metric)).map(|(metric, name)| {
+        let of = |r: &SummaryRow| {
+            r.queue.as_deref() == Some(queue) && r.class.is_none() && r.metric == *metric
+        };
+        at_point(source, (*name).to_owned(), &of)
+    });
+    grid(source, &format!("Queue at {queue}, packets over time"), rows.collect())
+}
+
+/// Its classes, where it has some.
+fn classes(source: Source<'_>, queue: &str) -> Option<Grid> {
+    const METRICS: [(&str, &str); 5] = [
+        ("packets", "packets"),
+        ("mean_packets", "mean queue"),
+        ("p99_packets", "99 %"),
+        ("marks", "marked"),
+        ("drops", "dropped for want of memory"),
+    ];
+    let first = source.at_point().next()?.queue(queue)?;
+    let rows: Vec<Vec<String>> = first
+        .classes
+        .iter()
+        .flat_map(|class| METRICS.iter().map(move |metric| (&class.name, metric)))
+        .map(|(class, (metric, name))| {
+            let of = |r: &SummaryRow| {
+                r.queue.as_deref() == Some(queue)
+                    && r.class.as_ref() == Some(class)
+                    && r.metric == *metric
+            };
+            at_point(source, format!("{class}, {name}"), &of)
+        })
+        .collect();
+    let title = format!("Classes of the queue at {queue}, packets");
+    (!rows.is_empty()).then(|| grid(source, &title, rows))
+}
+
+/// The queues that are longest in the mean over seeds and schemes, where there are several.
+fn beside_each_other(source: Source<'_>) -> Option<Grid> {
+    let mut found: BTreeMap<&str, (f64, Vec<&QueueFacts>)> = BTreeMap::new();
+    for queue in source.at_point().flat_map(|run| &run.queues) {
+        let entry = found.entry(&queue.name).or_default();
+        entry.0 += queue.mean_packets.unwrap_or_default();
+        entry.1.push(queue);
+    }
+    let all = found.len();
+    let mut found: Vec<(&str, (f64, Vec<&QueueFacts>))> = found.into_iter().collect();
+    found.sort_by(|a, b| b.1.0.total_cmp(&a.1.0).then(a.0.cmp(b.0)));
+    found.truncate(MOST);
+    if found.len() < 2 {
+        return None;
+    }
+    let rows = found.iter().map(|(name, _)| {
+        let cells = source.manifest.schemes.iter().map(|scheme| {
+            let runs = source.at_point().filter(|r| r.key.scheme == *scheme);
+            let queues: Vec<&QueueFacts> = runs.filter_map(|r| r.queue(name)).collect();
+            cell(&queues)
+        });
+        std::iter::once((*name).to_owned()).chain(cells).collect()
+    });
+    let what = "mean packets; longest; share of the time that the line is busy; marked and dropped packets";
+    let title = if all > found.len() {
+        format!(
+            "The {} longest of {all} queues at switches ({what}); {} are left out, \
+             the table queues has all",
+            found.len(),
+            all - found.len()
+        )
+    } else {
+        format!("Queues at switches ({what})")
+    };
+    Some(grid(source, &title, rows.collect()))
+}
+
+/// What one queue came to, mean over the seeds.
+fn cell(queues: &[&QueueFacts]) -> String {
+    let mean = |read: fn(&QueueFacts) -> Option<f64>| {
+        let values: Option<Vec<f64>> = queues.iter().map(|q| read(q)).collect();
+        values.filter(|v| !v.is_empty()).map(|v| v.iter().sum::<f64>() / v.len() as f64)
+    };
+    let Some(length) = mean(|q| q.mean_packets) else { return dash() };
+    let shown = |value: Option<f64>| value.map_or_else(dash, number);
+    let dropped = |q: &QueueFacts| Some((q.drops + q.aqm_drops + q.lost + q.cut) as f64);
+    format!(
+        "{}; {}; {} %; {} / {}",
+        shown(Some((length * 1000.0).round() / 1000.0)),
+        shown(mean(|q| q.max_packets.map(f64::from))),
+        shown(mean(|q| q.utilisation).map(|u| (u * 1000.0).round() / 10.0)),
+        shown(mean(|q| Some(q.marks as f64))),
+        shown(mean(dropped)),
+    )
+}
+
+/// How full the memories were that queues share, the fullest first.
+fn memories(source: Source<'_>) -> Option<Grid> {
+    let mut peaks: BTreeMap<&str, u64> = BTreeMap::new();
+    for memory in source.at_point().flat_map(|run| &run.memories) {
+        let peak = peaks.entry(&memory.name).or_default();
+        *peak = memory.peak_bytes.max(*peak);
+    }
+    let all = peaks.len();
+    let mut peaks: Vec<(&str, u64)> = peaks.into_iter().collect();
+    peaks.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    peaks.truncate(MOST);
+    let first = source.at_point().next()?;
+    let row = |(name, _): &(&str, u64)| {
+        let of = |r: &SummaryRow| r.memory.as_deref() == Some(name) && r.metric == "peak_bytes";
+        let size = first.memory(name).map_or(0, |m| m.size_bytes);
+        at_point(source, format!("{name}, of {size} B"), &of)
+    };
+    let rows: Vec<Vec<String>> = peaks.iter().map(row).collect();
+    let title = if all > rows.len() {
+        format!(
+            "The {} fullest of {all} memories that queues share, most bytes held; the table memories has all",
+            rows.len()
+        )
+    } else {
+        "Memories that queues share, most bytes held".to_owned()
+    };
+    (!rows.is_empty()).then(|| grid(source, &title, rows))
+}
+
+/// Packets lost to links that failed, where some were.
+fn failures(source: Source<'_>) -> Option<Grid> {
+    const METRICS: [(&str, &str); 2] =
+        [("cut", "lost with their link"), ("unrouted", "dropped because there was no way")];
+    let of = |r: &SummaryRow, metric: &str| {
+        r.group.is_none() && r.queue.is_none() && r.memory.is_none() && r.metric == metric
+    };
+    let some = METRICS.iter().any(|(m, _)| source.results.summary.iter().any(|r| of(r, m)));
+    let rows = METRICS.iter().map(|(metric, name)| {
+        at_point(source, (*name).to_owned(), &|r: &SummaryRow| of(r, metric))
+    });
+    some.then(|| grid(source, "Packets that links took with them", rows.collect()))
+}

@@ -1,0 +1,170 @@
+//! A small fabric from end to end: queries, shared memory, classes, links that fail, many queues.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lowtide_lab::flow::{Choice, explain};
+use lowtide_lab::{Finished, Options, execute, simulate};
+use lowtide_record::{RunDir, read_table};
+use lowtide_scenario::{Plan, Scenario};
+
+/// An embedded scenario with these overrides and these tables behind it.
+fn plan(name: &str, set: &[(&str, &str)], more: &str) -> Plan {
+    let text =
+        lowtide_scenario::list().iter().find(|s| s.name == name).expect("it is embedded").text;
+    let scenario = Scenario::parse(&format!("{text}{more}"), "t.toml").expect("it is right");
+    let changed = set.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
+    changed.expand().expect("it is right")
+}
+
+const FABRIC: [(&str, &str); 4] = [
+    ("traffic.background.flows", "40"),
+    ("traffic.queries.queries", "5"),
+    ("compare.schemes", "dctcp"),
+    ("probes.size-classes", "100 kB"),
+];
+
+fn run(dir: &Path, plan: &Plan) -> Finished {
+    let options = Options {
+        dir: dir.to_path_buf(),
+        jobs: 2,
+        afresh: false,
+        source: "schema = 1\n",
+        command: "lowtide run leaf-spine",
+        clock: &|| Duration::ZERO,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+    };
+    execute(plan, &options).expect("it runs")
+}
+
+#[test]
+fn what_queries_and_memories_came_to_is_in_the_summary_the_report_and_the_tables() {
+    let temp = tempfile::tempdir().unwrap();
+    let done = run(temp.path(), &plan("leaf-spine", &FABRIC, ""));
+    let run = &done.results.runs[0];
+    let queries = run.queries("queries").unwrap();
+    assert_eq!((queries.queries, queries.unfinished), (20, 0), "five of each of four clients");
+    assert!(queries.qct_ms.mean.is_some() && queries.timeout_fraction.is_some());
+    assert!(queries.deadline_fraction.is_some());
+    let mean = |metric: &str| {
+        let found = done.results.summary.iter().find(|r| r.is_of("queries", metric));
+        found.unwrap_or_else(|| panic!("{metric}")).mean
+    };
+    assert_eq!(mean("qct_ms.mean"), queries.qct_ms.mean);
+    assert_eq!(mean("timeout_fraction"), queries.timeout_fraction);
+    assert_eq!(mean("deadline_fraction"), queries.deadline_fraction);
+
+    assert_eq!(run.memories.len(), 8, "one for each leaf and each spine");
+    let leaf = run.memory("leaf0.0").unwrap();
+    assert!(leaf.peak_bytes > 0 && leaf.peak_bytes <= leaf.size_bytes, "{leaf:?}");
+    assert_eq!(leaf.size_bytes, 4_000_000);
+    let classes = &run.group("background").unwrap().classes;
+    let names: Vec<String> = classes.iter().map(lowtide_lab::ClassFacts::name).collect();
+    assert_eq!(names, ["0 B-100 kB", "100 kB-"], "as the scenario says");
+
+    let report = fs::read_to_string(temp.path().join("report.html")).unwrap();
+    for said in [
+        "Queries of group queries",
+        "share with a timeout",
+        "The 12 longest of 64 queues at switches",
+        "52 are left out",
+        "Memories that queues share",
+        "100 kB-, flows",
+    ] {
+        assert!(report.contains(said), "{said}");
+    }
+    let (dir, _) = RunDir::open(temp.path()).unwrap();
+    let rows = |table: &str| read_table(&dir.table(table).unwrap()).unwrap().count();
+    assert_eq!((rows("queries"), rows("memories")), (20, 8));
+    let none = dir.table("queue_classes").unwrap_err().to_string();
+    assert!(none.contains("the switches have no classes"), "{none}");
+}
+
+#[test]
+fn a_connection_of_a_query_can_be_named_and_explained() {
+    let temp = tempfile::tempdir().unwrap();
+    let done = run(temp.path(), &plan("leaf-spine", &FABRIC, ""));
+    let (dir, _) = RunDir::open(&done.dir).unwrap();
+    let asked = dir.flows(0).unwrap().into_iter().filter(|f| f.role == "answers").nth(2).unwrap();
+    for name in ["queries.2".to_owned(), asked.flow.to_string()] {
+        let choice = Choice { flow: name.clone(), ..Choice::default() };
+        let found = explain(temp.path(), &choice).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let [one] = found.as_slice() else { panic!("{name}: {found:?}") };
+        assert_eq!((one.flow, one.group.as_str()), (asked.flow, "queries"));
+        assert_eq!((&one.src, &one.dst), (&asked.src, &asked.dst), "the server sends");
+        assert!(!one.shares.is_empty());
+    }
+    let choice = Choice { flow: "queries.99999".to_owned(), ..Choice::default() };
+    let refused = explain(temp.path(), &choice).unwrap_err().to_string();
+    assert!(refused.contains("there is no flow 99999 in `queries`"), "{refused}");
+}
+
+/// Two classes, and a spine whose links to two leaves go down while traffic runs.
+const MORE: &str = "[switch.class.fast]\nservice = \"strict\"\n[switch.class.bulk]\n\
+    [failure.a]\nlink = \"leaf0-spine1\"\ndown = \"300 us\"\n\
+    [failure.b]\nlink = \"leaf1-spine1\"\ndown = \"300 us\"\n";
+
+#[test]
+fn classes_and_packets_that_links_took_with_them_are_counted() {
+    let temp = tempfile::tempdir().unwrap();
+    let done = run(temp.path(), &plan("leaf-spine", &FABRIC, MORE));
+    let run = &done.results.runs[0];
+    assert!(run.cut > 0);
+    let of_queues: u64 = run.queues.iter().map(|q| q.cut).sum();
+    assert!(of_queues > 0 && of_queues <= run.cut, "hosts' own ports have links too");
+    let row = |metric: &str| {
+        let of_run = |r: &&lowtide_lab::SummaryRow| {
+            r.group.is_none() && r.queue.is_none() && r.memory.is_none() && r.metric == metric
+        };
+        done.results.summary.iter().find(of_run).and_then(|r| r.mean)
+    };
+    assert_eq!((row("cut"), row("unrouted")), (Some(run.cut as f64), Some(run.unrouted as f64)));
+    let (dir, _) = RunDir::open(temp.path()).unwrap();
+    let classes = read_table(&dir.table("queue_classes").unwrap()).unwrap().count();
+    let queues = read_table(&dir.table("queues").unwrap()).unwrap().count();
+    assert_eq!((classes, queues), (2 * 64, 96), "hosts' own ports have no classes");
+    for queue in &run.queues {
+        let names: Vec<&str> = queue.classes.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, ["fast", "bulk"]);
+        assert_eq!(queue.class("fast").unwrap().packets, 0, "all hosts are in the last class");
+        let drops: u64 = queue.classes.iter().map(|c| c.drops).sum();
+        assert_eq!(drops, queue.drops, "{}", queue.name);
+    }
+    let report = fs::read_to_string(temp.path().join("report.html")).unwrap();
+    for said in ["Classes of the queue at", "bulk, packets", "lost with their link"] {
+        assert!(report.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn without_disturbances_the_seed_does_not_choose_ways() {
+    let fixed = [
+        ("disturbance.start-jitter", "0 s"),
+        ("disturbance.host-jitter", "0 s"),
+        ("disturbance.ports", "false"),
+        ("disturbance.ties", "false"),
+        ("disturbance.salts", "false"),
+        ("run.seeds", "3"),
+    ];
+    let text = "schema = 1\ntitle = \"t\"\n[run]\nduration = \"20 ms\"\n\
+        [topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts-per-leaf = 4\n\
+        link-rate = \"1 Gbit/s\"\nlink-delay = \"2 us\"\n[routing]\nkind = \"ecmp\"\n\
+        [switch]\nbuffer = \"100 kB\"\n[transport]\nprofile = \"linux\"\nscheme = \"dctcp\"\n\
+        [hosts.left]\ncount = 4\n[hosts.right]\ncount = 4\n\
+        [traffic.flows]\nkind = \"transfers\"\nfrom = \"left\"\nto = \"right\"\nsize = \"200 kB\"\n";
+    let digests = |set: &[(&str, &str)]| {
+        let scenario = Scenario::parse(text, "t.toml").expect("it is right");
+        let scenario = set.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
+        let results = simulate(&scenario.expand().expect("it is right"), 2).unwrap();
+        results.runs.iter().map(|r| r.digest.clone()).collect::<Vec<_>>()
+    };
+    let agree = digests(&fixed[..]);
+    assert_eq!(agree.len(), 3);
+    assert!(agree.iter().all(|d| *d == agree[0]), "{agree:?}");
+    let drawn: Vec<_> = fixed.iter().copied().filter(|(k, _)| *k != "disturbance.salts").collect();
+    let differ = digests(&drawn);
+    assert!(differ.iter().any(|d| *d != differ[0]), "{differ:?}");
+}
