@@ -1,32 +1,45 @@
-//! The experiments of the ODCTCP thesis, chapters 4 and 5, in two seeds: each effect is there.
+//! Experiments of the papers in their reduced form, in two seeds: the effects are there.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lowtide_lab::claims::{self, Mode, Verdict};
+use lowtide_lab::claims::{self, Judged, Mode, Row, Verdict};
 use lowtide_lab::{Options, execute};
+
+fn judged(row: &Row) -> Vec<Judged> {
+    let plan = claims::plan(row, Mode { quick: true, seeds: Some(2) }).unwrap();
+    let temp = tempfile::tempdir().unwrap();
+    let options = Options {
+        dir: temp.path().join("out"),
+        jobs: 2,
+        afresh: false,
+        source: row.scenario,
+        command: "lowtide reproduce",
+        clock: &|| Duration::ZERO,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+    };
+    execute(&plan, &options).unwrap();
+    claims::judge(row, &options.dir).unwrap()
+}
 
 #[test]
 fn the_effects_of_the_one_sided_thesis_are_there() {
     let rows = claims::find("od");
     assert!(rows.len() >= 4);
     for row in rows {
-        let plan = claims::plan(&row, Mode { quick: true, seeds: Some(2) }).unwrap();
-        let temp = tempfile::tempdir().unwrap();
-        let options = Options {
-            dir: temp.path().join("out"),
-            jobs: 2,
-            afresh: false,
-            source: row.scenario,
-            command: "lowtide reproduce od",
-            clock: &|| Duration::ZERO,
-            stop: &AtomicBool::new(false),
-            progress: &|_| {},
-        };
-        execute(&plan, &options).unwrap();
-        for claim in claims::judge(&row, &options.dir).unwrap() {
+        for claim in judged(&row) {
             assert_eq!(claim.verdict, Verdict::Reproduced, "{claim:?}");
         }
+    }
+}
+
+#[test]
+fn dctcp_meets_no_timeouts_in_incast_with_a_dynamic_buffer() {
+    let claims = judged(&claims::find("dctcp-fig19")[0]);
+    for id in ["dctcp-none", "dctcp-40-floor"] {
+        let claim = claims.iter().find(|c| c.id.ends_with(id)).unwrap();
+        assert_eq!(claim.verdict, Verdict::Reproduced, "{claim:?}");
     }
 }
 

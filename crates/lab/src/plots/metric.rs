@@ -16,35 +16,61 @@ pub(crate) struct Measure {
     pub(crate) metric: &'static str,
     /// What it is called in sentences.
     pub(crate) title: &'static str,
-    /// Its unit.
+    /// Its unit; empty for a share.
     pub(crate) unit: &'static str,
+    /// Of what it is the mean.
+    pub(crate) over: &'static str,
 }
 
-/// Groups that get a figure.
-const MOST_GROUPS: usize = 4;
+impl Measure {
+    /// Its unit, to stand behind what it is.
+    pub(crate) fn in_unit(&self) -> String {
+        if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) }
+    }
+
+    fn column(&self) -> String {
+        let words = self.title.to_lowercase().replace(' ', "_");
+        match self.unit {
+            "" => words,
+            "Mbit/s" => format!("{words}_mbps"),
+            unit => format!("{words}_{unit}"),
+        }
+    }
+}
+
+/// Measures that get figures.
+const MOST_MEASURES: usize = 6;
 /// Panels of one figure.
 const MOST_PANELS: usize = 6;
 /// Curves of one panel.
 const MOST_CURVES: usize = 8;
 
-/// The measure of each traffic group: transfer time where flows have a size, else goodput. The group
-/// that the sweep is about comes first.
+/// The measures of each traffic group: completion time and timeouts of queries; transfer time where flows
+/// have a size, else goodput. The group that the sweep is about comes first.
 pub(crate) fn measures(source: Source<'_>) -> Vec<Measure> {
     let Some(run) = source.at_point().next() else { return Vec::new() };
-    let mut out: Vec<Measure> = run
-        .groups
-        .iter()
-        .map(|g| {
-            let sized = source.at_point().filter_map(|r| r.group(&g.name));
-            let (metric, title, unit) =
-                if sized.into_iter().any(|g| g.size_bytes.is_some() || g.fct_ms.max.is_some()) {
-                    ("fct_ms.mean", "Transfer time", "ms")
-                } else {
-                    ("goodput_mbps", "Goodput", "Mbit/s")
-                };
-            Measure { group: g.name.clone(), metric, title, unit }
-        })
-        .collect();
+    let of = |group: &str| -> Vec<Measure> {
+        let measure = |metric, title, unit, over| Measure {
+            group: group.to_owned(),
+            metric,
+            title,
+            unit,
+            over,
+        };
+        if run.queries(group).is_some() {
+            return vec![
+                measure("qct_ms.mean", "Query completion time", "ms", "queries"),
+                measure("timeout_fraction", "Share of queries with a timeout", "", "queries"),
+            ];
+        }
+        let mut sized = source.at_point().filter_map(|r| r.group(group));
+        vec![if sized.any(|g| g.size_bytes.is_some() || g.fct_ms.max.is_some()) {
+            measure("fct_ms.mean", "Transfer time", "ms", "flows")
+        } else {
+            measure("goodput_mbps", "Goodput", "Mbit/s", "flows")
+        }]
+    };
+    let mut out: Vec<Measure> = run.groups.iter().flat_map(|g| of(&g.name)).collect();
     let point = source.point();
     let swept = |m: &Measure| point.keys().any(|k| k.starts_with(&format!("traffic.{}.", m.group)));
     out.sort_by_key(|m| !swept(m));
@@ -55,7 +81,7 @@ pub(crate) fn measures(source: Source<'_>) -> Vec<Measure> {
 /// several keys are swept, each of them along the axis with a curve for every value of the others.
 pub(crate) fn figures(source: Source<'_>) -> Vec<Figure> {
     let measures = measures(source);
-    measures.iter().take(MOST_GROUPS).flat_map(|m| of_group(source, m)).collect()
+    measures.iter().take(MOST_MEASURES).flat_map(|m| of_group(source, m)).collect()
 }
 
 fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
@@ -70,14 +96,15 @@ fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
     if values.is_empty() {
         return Vec::new();
     }
-    let label = format!("{} ({})", measure.title, measure.unit);
-    let column =
-        format!("{}_{}", measure.title.to_lowercase().replace(' ', "_"), unit_column(measure.unit));
-    let y = Axis::fitting(&label, &column, &values);
+    let y = Axis::fitting(
+        &format!("{}{}", measure.title, measure.in_unit()),
+        &measure.column(),
+        &values,
+    );
     let id =
         format!("{}-{}", measure.title.to_lowercase().replace(' ', "-"), file_name(&measure.group));
     let title = format!("{} of group {}", measure.title, measure.group);
-    let told = caption(source, &rows);
+    let told = caption(source, measure, &rows);
     let figure = |id: &str, title: String, more: &str, legend, panels| Figure {
         id: id.to_owned(),
         title,
@@ -155,24 +182,28 @@ fn left_out(all: usize, most: usize) -> String {
     format!(" {most} of {all} combinations of the other keys are drawn; summary.json has all.")
 }
 
-fn unit_column(unit: &str) -> &str {
-    if unit == "Mbit/s" { "mbps" } else { unit }
-}
-
 fn file_name(group: &str) -> String {
     group.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-fn caption(source: Source<'_>, rows: &[&SummaryRow]) -> String {
+fn caption(source: Source<'_>, measure: &Measure, rows: &[&SummaryRow]) -> String {
     let missing = rows.iter().filter(|r| r.mean.is_none()).count();
-    let mut text = match source.manifest.seeds.len() {
-        1 => {
-            "Mean over the flows of the one seed that was run; one seed has no interval.".to_owned()
-        }
-        n => format!(
-            "Mean over the flows, then over {n} seeds; bars are 95 % intervals of the mean over seeds \
-             (Student's t)."
+    let mut text = match (source.manifest.seeds.len(), measure.unit) {
+        (1, "") => "One seed was run, so there is no interval.".to_owned(),
+        (1, _) => format!(
+            "Mean over the {} of the one seed that was run; one seed has no interval.",
+            measure.over
         ),
+        (n, unit) => {
+            let first = if unit.is_empty() {
+                "Mean".to_owned()
+            } else {
+                format!("Mean over the {}, then", measure.over)
+            };
+            format!(
+                "{first} over {n} seeds; bars are 95 % intervals of the mean over seeds (Student's t)."
+            )
+        }
     };
     let agree = rows.iter().filter(|r| r.seed_independent).count();
     if agree > 0 {
@@ -180,7 +211,7 @@ fn caption(source: Source<'_>, rows: &[&SummaryRow]) -> String {
         let _ = write!(text, " {agree} of {} values are the same for every seed.", rows.len());
     }
     if missing > 0 {
-        let _ = write!(text, " {missing} values are not drawn: flows did not complete.");
+        let _ = write!(text, " {missing} values are not drawn: {} did not complete.", measure.over);
     }
     text
 }

@@ -119,7 +119,7 @@ fn tables(source: Source<'_>) -> Vec<Grid> {
     let mut out: Vec<Grid> = measures(source)
         .into_iter()
         .map(|m| Grid {
-            title: format!("{} of group {} ({})", m.title, m.group, m.unit),
+            title: format!("{} of group {}{}", m.title, m.group, m.in_unit()),
             head: head(source),
             rows: by_point(source, |r| r.is_of(&m.group, m.metric)),
         })
