@@ -192,7 +192,7 @@ fn walk(ways: &Ways<'_>, (src, dst): (u32, u32)) -> Vec<Line> {
     let mut mix = u64::from(src) << 32 | u64::from(dst);
     let mut below = |n: usize| {
         mix = (mix ^ (mix >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        ((mix >> 32) * n as u64 >> 32) as usize
+        (((mix >> 32) * n as u64) >> 32) as usize
     };
     let mut out = Vec::new();
     let mut next = ways.nic(HostId(src)).filter(|_| src != dst);
