@@ -7,8 +7,8 @@ use lowtide_lab::claims::{self, Judged, Mode, Row, Verdict};
 use lowtide_lab::{Options, execute};
 
 fn judged(row: &Row) -> Vec<Judged> {
-    let plan = claims::plan(row, Mode { quick: true, seeds: Some(2) }).unwrap();
-    let temp = tempfile::tempdir().unwrap();
+    let plan = claims::plan(row, Mode { quick: true, seeds: Some(2) }).expect("it runs");
+    let temp = tempfile::tempdir().expect("it runs");
     let options = Options {
         dir: temp.path().join("out"),
         jobs: 2,
@@ -19,8 +19,8 @@ fn judged(row: &Row) -> Vec<Judged> {
         stop: &AtomicBool::new(false),
         progress: &|_| {},
     };
-    execute(&plan, &options).unwrap();
-    claims::judge(row, &options.dir).unwrap()
+    execute(&plan, &options).expect("it runs");
+    claims::judge(row, &options.dir).expect("it runs")
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn the_effects_of_the_one_sided_thesis_are_there() {
 fn dctcp_meets_no_timeouts_in_incast_with_a_dynamic_buffer() {
     let claims = judged(&claims::find("dctcp-fig19")[0]);
     for id in ["dctcp-none", "dctcp-40-floor"] {
-        let claim = claims.iter().find(|c| c.id.ends_with(id)).unwrap();
+        let claim = claims.iter().find(|c| c.id.ends_with(id)).expect("it runs");
         assert_eq!(claim.verdict, Verdict::Reproduced, "{claim:?}");
     }
 }
@@ -46,6 +46,6 @@ fn dctcp_meets_no_timeouts_in_incast_with_a_dynamic_buffer() {
 #[test]
 fn another_directory_is_not_judged_in_silence() {
     let row = claims::find("od-fig4.1").remove(0);
-    let temp = tempfile::tempdir().unwrap();
+    let temp = tempfile::tempdir().expect("it runs");
     assert!(claims::judge(&row, temp.path()).is_err());
 }
