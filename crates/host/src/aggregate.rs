@@ -252,7 +252,9 @@ mod tests {
         assert_eq!(one.rx.stamp, Some(HostStamp((3_000_000 + 102 + 30) * 1_000)));
         // Without stamps yet: their mean departure, so that one stamp for all says the mean.
         let mut bare = three;
-        bare.iter_mut().for_each(|p| p.segment.rx.stamp = None);
+        for p in &mut bare {
+            p.segment.rx.stamp = None;
+        }
         let one = out(&bare)[0].segment;
         assert_eq!((one.options.delay().unwrap().left, one.rx.stamp), (101_000, None));
         // An acknowledgement that rides on data is not thrown away.

@@ -33,6 +33,7 @@ fn long_flows(n: u32, config: &Config, k: u64, apart: Duration, ms: u64) -> Outc
             host_jitter: Duration::from_us(1),
             ports: true,
             ties: true,
+            salts: true,
         },
         ..setup
     })

@@ -264,6 +264,7 @@ fn disturbed(seed: u64) -> Setup {
         host_jitter: Duration::from_us(1),
         ports: true,
         ties: true,
+        salts: true,
     };
     setup
 }

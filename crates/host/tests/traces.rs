@@ -21,6 +21,7 @@ fn crowded(scheme: &str, buffer: u64) -> Setup {
         host_jitter: Duration::from_us(1),
         ports: true,
         ties: true,
+        salts: true,
     };
     setup
 }

@@ -74,6 +74,7 @@ fn disturbed(seed: u64) -> lowtide_host::Setup {
         host_jitter: Duration::from_us(1),
         ports: true,
         ties: true,
+        salts: true,
     };
     setup
 }

@@ -109,6 +109,7 @@ pub(crate) fn long_flows(
             host_jitter: Duration::from_us(1),
             ports: true,
             ties: true,
+            salts: true,
         },
         probes: ProbePlan::default(),
     }
