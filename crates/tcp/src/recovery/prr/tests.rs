@@ -247,6 +247,10 @@ fn without_sack_a_duplicate_counts_a_segment_and_an_advance_what_is_left() {
     // More duplicates than segments in flight are not counted.
     let counted: u64 = (0..10).map(|_| prr.count(0, true, 4000, 1000)).sum();
     assert_eq!(counted, 3000);
+    // Nor is one that would leave no room for the missing one.
+    let mut prr = Prr::begin(10_000, None);
+    let counted: u64 = (0..10).map(|_| prr.count(0, true, 4500, 1000)).sum();
+    assert_eq!(counted, 3000);
 }
 
 proptest! {
