@@ -2,10 +2,10 @@
 
 use lowtide_units::{Bytes, Duration, Instant};
 
+use crate::api::{Args, Site, Traffic};
 use crate::cdf::Measure;
-use crate::workload::{
-    Args, MOST_CONNECTIONS, MOST_QUERIES, Param, ParamKind, Refusal, Site, Traffic,
-};
+use crate::param::{Param, ParamKind};
+use crate::refusal::{MOST_CONNECTIONS, MOST_QUERIES, Refusal};
 use crate::{Asker, Asks};
 
 /// `request`.
@@ -149,7 +149,7 @@ pub(crate) fn times(
             break;
         }
         if times.len() as u64 == MOST_QUERIES {
-            return Err(Refusal::too_many(args, "queries or flows", MOST_QUERIES));
+            return Err(Refusal::too_many(&args.name, "queries or flows", MOST_QUERIES));
         }
         times.push(at);
     }

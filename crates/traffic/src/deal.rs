@@ -6,7 +6,9 @@
 
 use lowtide_units::Instant;
 
-use crate::workload::{Args, Param, ParamKind, Refusal, Traffic};
+use crate::api::{Args, Traffic};
+use crate::param::{Param, ParamKind};
+use crate::refusal::Refusal;
 use crate::{Flow, Source};
 
 /// `count`.

@@ -4,7 +4,7 @@ use lowtide_net::{BufferSpec, MarkSpec, Service};
 use lowtide_units::Bytes;
 
 use super::file::File;
-use super::{buffer, mark, switch};
+use super::{buffer, mark};
 use crate::keys::Fallback::{Is, Unset};
 use crate::keys::{More, Section, key};
 use crate::model::{Class, SwitchPort};
@@ -102,7 +102,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, all: &SwitchPort) -> Vec<Class> 
             file.complaints.add(k_at, message, Some(help));
         }
         if let Some(mark) = &mark {
-            switch::unmarkable(file, &SwitchPort { k_at, ..all.clone() }, mark);
+            mark::unmarkable(file, &SwitchPort { k_at, ..all.clone() }, mark);
         }
         out.push(Class { name, service, buffer: own, mark, buffer_at, k_at });
     }

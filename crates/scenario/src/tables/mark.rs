@@ -1,11 +1,14 @@
 //! A marker (AQM): the tables `mark`, wherever they stand.
 
 use lowtide_net::aqm::phantom::GAMMA;
+use lowtide_net::profiles::{self, SwitchProfile};
 use lowtide_net::{CoDelSpec, Count, MarkSpec, NotEct, PiSpec, RedSpec, Signal};
 use lowtide_units::{Bytes, Duration, Parts};
 
+use super::file::File;
 use crate::keys::Fallback::{Is, Unset};
 use crate::keys::{Key, SHARE, key};
+use crate::model::SwitchPort;
 use crate::reader::Reader;
 use crate::text::Text;
 use crate::tree::At;
@@ -323,4 +326,28 @@ pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
 
 fn write_not_ect(out: &mut Text, not_ect: NotEct) {
     out.text("not-ect", if not_ect == NotEct::Drop { "drop" } else { "ignore" });
+}
+
+/// Complains of a marker where packets cannot be marked.
+pub(super) fn unmarkable(file: &mut File<'_, '_, '_>, switch: &SwitchPort, mark: &MarkSpec) {
+    let Some(profile) = switch.profile.filter(|p| !p.ecn) else { return };
+    let marks = match mark {
+        MarkSpec::None => false,
+        MarkSpec::Step { .. } | MarkSpec::StepDequeue { .. } | MarkSpec::Phantom { .. } => true,
+        MarkSpec::Red(red) => red.signal != Signal::Drop,
+        MarkSpec::CoDel(codel) => codel.signal != Signal::Drop,
+        MarkSpec::Pi(pi) => pi.signal != Signal::Drop,
+    };
+    if marks {
+        let message =
+            format!("a {} cannot mark: it has no ECN ({})", profile.name, profile.summary);
+        let help =
+            format!("take the marker out, or choose a switch that marks: {}", marking().join(", "));
+        file.complaints.add(switch.k_at, message, Some(help));
+    }
+}
+
+fn marking() -> Vec<&'static str> {
+    let marks = |p: &&SwitchProfile| p.ecn;
+    profiles::PROFILES.iter().filter(marks).map(|p| p.name).collect()
 }

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use lowtide_net::profiles::{self, SwitchProfile};
-use lowtide_net::{BufferSpec, MarkSpec, Signal};
+use lowtide_net::profiles;
+use lowtide_net::{BufferSpec, MarkSpec};
 
 use super::file::File;
 use super::{buffer, class, mark};
@@ -131,7 +131,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Switch {
     };
     queues(&mut r, &mut all, true, has_classes);
     (all.mark, all.k_at) = mark::read(&mut file.table(&MARK));
-    unmarkable(file, &all, &all.mark);
+    mark::unmarkable(file, &all, &all.mark);
     let mut some = Vec::new();
     if file.root.get(&["switch", "at"]).is_some() {
         for named in file.groups(&AT, "leaf") {
@@ -146,7 +146,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Switch {
             if r.has("mark") {
                 (one.mark, one.k_at) = mark::read(&mut r.below(&AT_MARK));
             }
-            unmarkable(file, &one, &one.mark);
+            mark::unmarkable(file, &one, &one.mark);
             some.push(one);
         }
     }
@@ -191,30 +191,6 @@ fn queues(r: &mut Reader<'_, '_, '_>, out: &mut SwitchPort, first: bool, has_cla
     if !dynamic && !has_classes {
         (out.memory, out.ports_per_memory) = (None, None);
     }
-}
-
-/// Complains of a marker where packets cannot be marked.
-pub(super) fn unmarkable(file: &mut File<'_, '_, '_>, switch: &SwitchPort, mark: &MarkSpec) {
-    let Some(profile) = switch.profile.filter(|p| !p.ecn) else { return };
-    let marks = match mark {
-        MarkSpec::None => false,
-        MarkSpec::Step { .. } | MarkSpec::StepDequeue { .. } | MarkSpec::Phantom { .. } => true,
-        MarkSpec::Red(red) => red.signal != Signal::Drop,
-        MarkSpec::CoDel(codel) => codel.signal != Signal::Drop,
-        MarkSpec::Pi(pi) => pi.signal != Signal::Drop,
-    };
-    if marks {
-        let message =
-            format!("a {} cannot mark: it has no ECN ({})", profile.name, profile.summary);
-        let help =
-            format!("take the marker out, or choose a switch that marks: {}", marking().join(", "));
-        file.complaints.add(switch.k_at, message, Some(help));
-    }
-}
-
-fn marking() -> Vec<&'static str> {
-    let marks = |p: &&SwitchProfile| p.ecn;
-    profiles::PROFILES.iter().filter(marks).map(|p| p.name).collect()
 }
 
 /// Writes all of it out.

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use lowtide_units::{Bytes, Duration, Instant, parse_bytes, parse_duration};
 
+use crate::api::Site;
+use crate::refusal::MOST_CONNECTIONS;
 use crate::table::{FileError, Line, quoted, scaled};
-use crate::workload::{MOST_CONNECTIONS, Site};
 
 mod csv;
 mod hpcc;

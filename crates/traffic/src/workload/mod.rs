@@ -1,8 +1,5 @@
 //! Workloads: rules by which flows are made. One file per workload, found by name.
 
-mod api;
-mod param;
-mod refusal;
 // lowtide:registry begin (kept by `cargo xtask registry`)
 pub mod all_to_all;
 pub mod cluster;
@@ -16,9 +13,9 @@ pub mod requests;
 pub mod transfers;
 // lowtide:registry end
 
-pub use api::{Args, Ends, Entry, HostFacts, Site, Traffic};
-pub use param::{Param, ParamKind, ParamValue, UserFile};
-pub use refusal::{MOST_CONNECTIONS, MOST_QUERIES, Refusal};
+pub use crate::api::{Args, Ends, Entry, HostFacts, Site, Traffic};
+pub use crate::param::{Param, ParamKind, ParamValue, UserFile};
+pub use crate::refusal::{MOST_CONNECTIONS, MOST_QUERIES, Refusal};
 
 /// Every workload, by name.
 // lowtide:registry list (kept by `cargo xtask registry`)

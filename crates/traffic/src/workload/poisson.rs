@@ -82,7 +82,7 @@ fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
             break;
         }
         if flows.len() as u64 == MOST_CONNECTIONS {
-            return Err(Refusal::too_many(args, "connections", MOST_CONNECTIONS));
+            return Err(Refusal::too_many(&args.name, "connections", MOST_CONNECTIONS));
         }
         let (src, dst) = ends.draw().ok_or_else(|| to_itself(args))?;
         let size = Some(sizes.size(&mut draws));

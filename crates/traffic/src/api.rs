@@ -5,8 +5,9 @@ use std::sync::Arc;
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
 
-use super::{MOST_CONNECTIONS, MOST_QUERIES, Param, ParamValue, Refusal, UserFile};
 use crate::cdf::Cdf;
+use crate::param::{Param, ParamValue, UserFile};
+use crate::refusal::{MOST_CONNECTIONS, MOST_QUERIES, Refusal};
 use crate::{Asker, Flow};
 
 /// What the scenario says of one group of traffic.
@@ -104,11 +105,11 @@ impl Traffic {
     /// Refuses more than a group may make.
     pub(crate) fn bounded(&self, args: &Args) -> Result<(), Refusal> {
         if self.connections() > MOST_CONNECTIONS {
-            return Err(Refusal::too_many(args, "connections", MOST_CONNECTIONS));
+            return Err(Refusal::too_many(&args.name, "connections", MOST_CONNECTIONS));
         }
         let queries = self.askers.iter().map(Asker::queries).fold(0, u64::saturating_add);
         if queries > MOST_QUERIES {
-            return Err(Refusal::too_many(args, "queries", MOST_QUERIES));
+            return Err(Refusal::too_many(&args.name, "queries", MOST_QUERIES));
         }
         Ok(())
     }

@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use super::Args;
 use crate::table::FileError;
 
 /// Most connections that one group of traffic makes: about 0.3 GB of flows before the run starts.
@@ -32,8 +31,8 @@ impl Refusal {
     }
 
     /// About more than a group may make.
-    pub(crate) fn too_many(args: &Args, what: &str, most: u64) -> Self {
-        let message = format!("[traffic.{}] makes more than {most} {what}", args.name);
+    pub(crate) fn too_many(group: &str, what: &str, most: u64) -> Self {
+        let message = format!("[traffic.{group}] makes more than {most} {what}");
         let help = "ask for less load or fewer of them, or end the run earlier".to_owned();
         Self { key: None, message, help: Some(help), file: None }
     }
