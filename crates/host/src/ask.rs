@@ -9,9 +9,9 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{CloseReason, ConnId, Event};
 use lowtide_units::{Duration, Instant};
 
-use crate::answer::Request;
 use crate::app::Side;
 use crate::askers::Asking;
+use crate::exchange::Request;
 use crate::outcome::QueryRecord;
 use crate::query::{Suffered, answer};
 use crate::world::{ASK, World};

@@ -11,9 +11,9 @@ use lowtide_sim::{Entity, Rng, Seed};
 use lowtide_traffic::{Asker, Asks};
 use lowtide_units::{Duration, Instant};
 
-use crate::answer::Exchange;
 use crate::app::Progress;
 use crate::error::RunError;
+use crate::exchange::Exchange;
 use crate::query::{Query, answer, queries};
 use crate::setup::Setup;
 

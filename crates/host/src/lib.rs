@@ -15,6 +15,7 @@ mod calibration;
 pub mod clock;
 mod delays;
 mod error;
+mod exchange;
 mod nic;
 mod node;
 mod noise;

@@ -74,6 +74,20 @@ impl World<'_> {
         }
     }
 
+    /// Packets of a host have come through its stack on their way out.
+    pub(crate) fn leave_stack(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        while let Some(node) = self.nodes.get_mut(host as usize) {
+            let Some(way) = &mut node.stack_out else { return };
+            let Some(waiting) = way.pop(now) else {
+                if let Some(next) = way.next() {
+                    sched.at(next, Entity::new(STACK_OUT, host));
+                }
+                return;
+            };
+            self.hand_down(now, host, waiting, sched);
+        }
+    }
+
     /// A packet has come through the stack: burst control is next.
     pub(crate) fn hand_down(
         &mut self,
@@ -171,6 +185,20 @@ impl World<'_> {
         let Some(way) = &mut node.stack_in else { return };
         if let Some(at) = way.push(*delivery) {
             sched.at(at, Entity::new(STACK_IN, host));
+        }
+    }
+
+    /// Packets of a host have come through its stack on their way in.
+    pub(crate) fn enter_stack(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
+        while let Some(node) = self.nodes.get_mut(host as usize) {
+            let Some(way) = &mut node.stack_in else { return };
+            let Some(delivery) = way.pop(now) else {
+                if let Some(next) = way.next() {
+                    sched.at(next, Entity::new(STACK_IN, host));
+                }
+                return;
+            };
+            self.hand_up(now, &delivery, sched);
         }
     }
 

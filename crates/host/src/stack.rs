@@ -11,10 +11,8 @@
 
 use std::collections::VecDeque;
 
-use lowtide_sim::{Entity, Rng, Scheduler, Seed};
+use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
-
-use crate::world::{STACK_IN, STACK_OUT, World};
 
 /// What comes on top of a constant delay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -105,36 +103,6 @@ impl<T> Way<T> {
     /// When the next one is through.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.queue.front().map(|(at, _)| *at)
-    }
-}
-
-impl World<'_> {
-    /// Packets of a host have come through its stack on their way out.
-    pub(crate) fn leave_stack(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
-        while let Some(node) = self.nodes.get_mut(host as usize) {
-            let Some(way) = &mut node.stack_out else { return };
-            let Some(waiting) = way.pop(now) else {
-                if let Some(next) = way.next() {
-                    sched.at(next, Entity::new(STACK_OUT, host));
-                }
-                return;
-            };
-            self.hand_down(now, host, waiting, sched);
-        }
-    }
-
-    /// Packets of a host have come through its stack on their way in.
-    pub(crate) fn enter_stack(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
-        while let Some(node) = self.nodes.get_mut(host as usize) {
-            let Some(way) = &mut node.stack_in else { return };
-            let Some(delivery) = way.pop(now) else {
-                if let Some(next) = way.next() {
-                    sched.at(next, Entity::new(STACK_IN, host));
-                }
-                return;
-            };
-            self.hand_up(now, &delivery, sched);
-        }
     }
 }
 
