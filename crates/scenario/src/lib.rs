@@ -27,6 +27,7 @@ mod reference;
 mod run;
 mod scenario;
 mod schema;
+mod section;
 mod settings;
 mod stack;
 mod sweep;

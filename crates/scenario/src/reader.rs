@@ -5,8 +5,9 @@ use lowtide_units::{Bytes, Duration, Parts, Rate};
 
 use crate::complaints::Complaints;
 use crate::error::suggest;
-use crate::keys::{Fallback, Key, Section};
+use crate::keys::{Fallback, Key};
 use crate::known::Known;
+use crate::section::Section;
 use crate::settings::{self, SIDES, Setting};
 use crate::tree::{At, Data, Node, Source};
 use crate::value::Val;

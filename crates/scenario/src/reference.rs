@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::keys::{Fallback, Key, More, SWEEP, SWEEP_DOC};
+use crate::keys::{Fallback, Key};
 use crate::known::Known;
+use crate::section::{More, SWEEP, SWEEP_DOC};
 use crate::tables::sections;
 use crate::value::{Names, Ty};
 

@@ -9,8 +9,9 @@ use lowtide_tcp::switches::{self, Side};
 use lowtide_traffic::Cdf;
 use serde_json::{Map, Value, json};
 
-use crate::keys::{Fallback, Key, More, SWEEP, SWEEP_DOC, Section};
+use crate::keys::{Fallback, Key};
 use crate::known::Known;
+use crate::section::{More, SWEEP, SWEEP_DOC, Section};
 use crate::settings::{SIDE_OF, SIDES};
 use crate::tables::ROOT;
 use crate::value::{Names, Ty};

@@ -8,8 +8,8 @@ use lowtide_units::{Bytes, Duration, Rate};
 
 use crate::complaints::Complaints;
 use crate::error::suggest;
-use crate::keys::SWEEP;
 use crate::known::Known;
+use crate::section::SWEEP;
 use crate::target::{self, Target};
 use crate::tree::{At, Data, Node};
 use crate::value::{MOST, Ty, Val};

@@ -3,8 +3,9 @@
 use lowtide_tcp::switches;
 
 use crate::error::suggest;
-use crate::keys::{Key, More, SWEEP, Section};
+use crate::keys::Key;
 use crate::known::Known;
+use crate::section::{More, SWEEP, Section};
 use crate::settings::{SIDE_OF, SIDES, check_switch_name};
 use crate::tables::ROOT;
 

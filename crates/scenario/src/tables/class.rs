@@ -6,8 +6,9 @@ use lowtide_units::Bytes;
 use super::file::File;
 use super::{buffer, mark};
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::model::{Class, SwitchPort};
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty};
 

@@ -5,8 +5,9 @@ use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION};
 use lowtide_units::{Duration, Parts};
 
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::reader::Reader;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty};
 

@@ -3,8 +3,9 @@
 use super::file::File;
 use super::transport;
 use crate::keys::Fallback::Unset;
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::model::{Bundle, Named};
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty};
 

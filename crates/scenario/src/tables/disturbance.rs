@@ -4,7 +4,8 @@ use lowtide_host::Disturbance;
 
 use super::file::File;
 use crate::keys::Fallback::Is;
-use crate::keys::{More, Section, key};
+use crate::keys::key;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::Ty;
 

@@ -2,9 +2,10 @@
 
 use crate::complaints::Complaints;
 use crate::files::Library;
-use crate::keys::{Key, Section};
+use crate::keys::Key;
 use crate::known::Known;
 use crate::reader::Reader;
+use crate::section::Section;
 use crate::tree::{At, Data, Node};
 
 /// One file, at one point of its sweep.

@@ -7,8 +7,8 @@ use lowtide_traffic::workload::UserFile;
 
 use super::file::File;
 use crate::files::FILES;
-use crate::keys::{More, Section};
 use crate::model::TrafficGroup;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::tree::Data;
 

@@ -3,12 +3,12 @@
 use lowtide_units::{Duration, Rate};
 
 use super::file::File;
-use super::topology::TOPOLOGY;
 use crate::fabric::{FILE, SWITCHES};
 use crate::keys::Fallback::{Is, Required, Unset};
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::model::{Graph, GraphLine, Named};
 use crate::reader::Reader;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::tree::{self, At, Data, Node, Source};
 use crate::value::Ty;
@@ -60,12 +60,16 @@ static TOP: Section = Section {
 static FILE_LINKS: Section =
     Section { path: &["links"], doc: LINKS.doc, keys: LINKS.keys, tables: &[], more: More::List };
 
-/// Reads what stands in `[topology]`, or in the file that it names.
-pub(super) fn read(file: &mut File<'_, '_, '_>, rate: Rate, delay: Duration) -> Graph {
-    let Some(table) = file.root.get(TOPOLOGY.path) else { return Graph::default() };
+/// Reads what stands in `topology`, or in the file that it names; a link that does not say has this rate
+/// and delay.
+pub(super) fn read(
+    file: &mut File<'_, '_, '_>,
+    topology: &'static Section,
+    line: (Rate, Duration),
+) -> Graph {
+    let Some(table) = file.root.get(topology.path) else { return Graph::default() };
     let Some(named) = table.entry(FILE) else {
-        return Parts { table, top: &TOPOLOGY, links: &LINKS, path: "topology" }
-            .read(file, (rate, delay));
+        return Parts { table, top: topology, links: &LINKS }.read(file, line);
     };
     for name in [SWITCHES, LINKS.name()] {
         if let Some(entry) = table.entry(name) {
@@ -86,8 +90,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, rate: Rate, delay: Duration) -> 
     };
     let index = file.complaints.source(source.clone());
     match tree::parse_file(index, &source) {
-        Ok(table) => Parts { table: &table, top: &TOP, links: &FILE_LINKS, path: "" }
-            .read(file, (rate, delay)),
+        Ok(table) => Parts { table: &table, top: &TOP, links: &FILE_LINKS }.read(file, line),
         Err(found) => {
             for error in found {
                 file.complaints.push(error);
@@ -102,28 +105,20 @@ struct Parts<'a> {
     table: &'a Node,
     top: &'static Section,
     links: &'static Section,
-    path: &'static str,
 }
 
 impl Parts<'_> {
     fn read(&self, file: &mut File<'_, '_, '_>, line: (Rate, Duration)) -> Graph {
         let mut graph = Graph::default();
         let at = self.table.entry(SWITCHES).map_or(self.table.at, |e| e.node.at);
-        let own = if self.path.is_empty() { Vec::new() } else { TOPOLOGY.all_keys() };
-        let mut r = Reader::new(
-            self.top,
-            &own,
-            Some(self.table),
-            at,
-            self.path,
-            file.known,
-            file.complaints,
-        );
+        let (more, path) = (self.top.keys_of_kinds(), self.top.name());
+        let (known, complaints) = (file.known, &mut *file.complaints);
+        let mut r = Reader::new(self.top, &more, Some(self.table), at, path, known, complaints);
         match r.names(SWITCHES) {
             Some(names) => {
                 graph.switches = names.into_iter().map(|(name, at)| Named { name, at }).collect();
             }
-            None if !self.path.is_empty() && !r.has(SWITCHES) => {
+            None if !path.is_empty() && !r.has(SWITCHES) => {
                 let help = "write `switches = [\"tor0\", \"tor1\"]`, or name a file: \
                             `file = \"topology.toml\"`";
                 r.complain("kind", "a graph needs its `switches`", Some(help.to_owned()));

@@ -5,8 +5,9 @@ use lowtide_traffic::workload::ParamKind;
 use lowtide_units::{Bytes, Duration};
 
 use crate::keys::Fallback::Is;
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::reader::Reader;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty};
 

@@ -5,9 +5,10 @@ use lowtide_net::BufferSpec;
 use super::file::File;
 use super::{buffer, mark};
 use crate::keys::Fallback::{Is, Required, Unset};
-use crate::keys::{More, SHARE, Section, key};
+use crate::keys::{SHARE, key};
 use crate::model::{Named, Pipe};
 use crate::reader::Reader;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty};
 

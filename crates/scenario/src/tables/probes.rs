@@ -4,8 +4,9 @@ use lowtide_units::{Bytes, parse_bytes};
 
 use super::file::File;
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::model::{Probes, TrafficGroup};
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{MOST, Names, Ty};
 

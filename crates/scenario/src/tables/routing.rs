@@ -4,8 +4,9 @@ use lowtide_net::Routing;
 
 use super::file::File;
 use crate::keys::Fallback::{Is, Required, Unset};
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::model::{Named, Outage, TopologyKind};
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty};
 

@@ -4,8 +4,9 @@ use lowtide_units::Duration;
 
 use super::file::File;
 use crate::keys::Fallback::{Is, Required};
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::model::Run;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty};
 

@@ -8,9 +8,10 @@ use lowtide_net::{BufferSpec, MarkSpec};
 use super::file::File;
 use super::{buffer, class, mark};
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::model::{Switch, SwitchPort};
 use crate::reader::Reader;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty};
 

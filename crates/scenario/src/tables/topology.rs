@@ -8,9 +8,10 @@ use super::file::File;
 use super::graph;
 use crate::fabric;
 use crate::keys::Fallback::{Is, Required};
-use crate::keys::{Key, More, Section, key};
+use crate::keys::{Key, key};
 use crate::model::{Topology, TopologyKind};
 use crate::reader::Reader;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty, Val};
 
@@ -47,7 +48,7 @@ pub(crate) static TOPOLOGY: Section = Section {
 /// Reads it.
 pub(super) fn read(file: &mut File<'_, '_, '_>) -> Topology {
     // The keys of all topologies are known, so that those of another one are refused as what they are.
-    let all: Vec<Key> = TOPOLOGY.all_keys().split_off(TOPOLOGY.keys.len());
+    let all: Vec<Key> = TOPOLOGY.keys_of_kinds();
     let mut r = file.table_with(&TOPOLOGY, &all);
     let entry = r.text("kind").and_then(|kind| fabrics::find(&kind)).unwrap_or(&star::ENTRY);
     let kind = TopologyKind::of(entry.name);
@@ -76,7 +77,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>) -> Topology {
         });
         values.extend(value.map(|value| (key.name, value, r.at(key.name))));
     }
-    let graph = (kind == TopologyKind::Graph).then(|| graph::read(file, rate, delay));
+    let graph = (kind == TopologyKind::Graph).then(|| graph::read(file, &TOPOLOGY, (rate, delay)));
     let graph = graph.unwrap_or_default();
     Topology { kind, entry, at, rate, delay, values, graph, framing, mtu }
 }

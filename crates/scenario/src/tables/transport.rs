@@ -5,9 +5,10 @@ use lowtide_host::find_host_profile;
 
 use super::file::File;
 use crate::keys::Fallback::{Is, Unset};
-use crate::keys::{More, Section, key};
+use crate::keys::key;
 use crate::model::{Named, Stack};
 use crate::reader::Reader;
+use crate::section::{More, Section};
 use crate::text::Text;
 use crate::value::{Names, Ty};
 
