@@ -15,28 +15,34 @@ impl Network {
 
     /// How many ways packets from `src` to `dst` may take now: with [`crate::Routing::Single`] one.
     pub fn ways(&self, src: HostId, dst: HostId) -> u64 {
+        let far = |port: u32| self.ports.get(port as usize).map(Port::far);
         let nic = self.routes.nic(src).filter(|_| src != dst);
-        let far = nic.and_then(|nic| self.ports.get(nic as usize)).map(Port::far);
-        far.map_or(0, |far| self.ways_from(far, dst, &mut BTreeMap::new()))
+        let Some(Far::Switch(first)) = nic.and_then(far) else { return 0 };
+        // Step by step: all ways are equally long, so the switches of one step lead to none of an earlier
+        // one. For each, in how many ways it is reached.
+        let mut here = BTreeMap::from([(first, 1_u64)]);
+        let mut ways = 0_u64;
+        while !here.is_empty() {
+            let mut next = BTreeMap::new();
+            for (switch, reached) in here {
+                for port in self.routes.ports(switch, dst) {
+                    match far(port) {
+                        Some(Far::Switch(to)) => {
+                            let there: &mut u64 = next.entry(to).or_default();
+                            *there = there.saturating_add(reached);
+                        }
+                        Some(Far::Host(_)) => ways = ways.saturating_add(reached),
+                        None => {}
+                    }
+                }
+            }
+            here = next;
+        }
+        ways
     }
 
     /// Bytes of memory that the routes take.
     pub fn route_memory(&self) -> usize {
         self.routes.memory()
-    }
-
-    fn ways_from(&self, at: Far, dst: HostId, known: &mut BTreeMap<u32, u64>) -> u64 {
-        let switch = match at {
-            Far::Host(host) => return u64::from(host == dst),
-            Far::Switch(switch) => switch,
-        };
-        if let Some(ways) = known.get(&switch) {
-            return *ways;
-        }
-        let ports = self.routes.ports(switch, dst).into_iter();
-        let far = ports.filter_map(|port| self.ports.get(port as usize)).map(Port::far);
-        let ways = far.map(|far| self.ways_from(far, dst, known)).fold(0, u64::saturating_add);
-        known.insert(switch, ways);
-        ways
     }
 }

@@ -1,6 +1,7 @@
 //! Which way packets go.
 
-use lowtide_net::{Blueprint, HostId, NodeId};
+use lowtide_net::{Blueprint, HostId, Network, NodeId, Routing};
+use lowtide_units::Duration;
 use lowtide_wire::Ecn;
 
 use crate::blueprint::link;
@@ -114,6 +115,28 @@ fn all_pairs_arrive() {
             assert_eq!(way(&tree, from, to).len(), hops, "{from} to {to}");
         }
     }
+}
+
+#[test]
+fn the_ways_through_a_very_long_chain_are_counted() {
+    // Two links in each of the first seventy gaps: more ways than a number can say.
+    let n = 20_000;
+    let ends = [(host(0), switch(0)), (host(1), switch(n - 1))];
+    let chain = |double: u32| {
+        let again = (0..double).map(|i| (switch(i), switch(i + 1)));
+        let links: Vec<_> = ends
+            .into_iter()
+            .chain((1..n).map(|i| (switch(i - 1), switch(i))))
+            .chain(again)
+            .collect();
+        let routing = Routing::Ecmp { polarised: false };
+        let plan = Blueprint { routing, ..plan(2, n, &links) };
+        let net = Network::build(&plan, 1, Duration::ZERO, Duration::ZERO).expect("a chain");
+        (net.ways(HostId(0), HostId(1)), net.ways(HostId(1), HostId(0)))
+    };
+    assert_eq!(chain(0), (1, 1));
+    assert_eq!(chain(3), (8, 8));
+    assert_eq!(chain(70), (u64::MAX, u64::MAX));
 }
 
 #[test]
