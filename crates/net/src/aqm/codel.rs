@@ -12,7 +12,7 @@
 
 use lowtide_units::{Duration, Instant};
 
-use super::{Aqm, Leaving, Verdict};
+use super::{Aqm, Leaving, Verdict, params};
 use crate::CoDelSpec;
 use crate::registry::{Entry, Kind, Param};
 
@@ -34,18 +34,8 @@ pub static ENTRY: Entry = Entry {
             default: Some("100 ms"),
             doc: "How long it may be exceeded: about the longest usual round trip.",
         },
-        Param {
-            name: "signal",
-            kind: Kind::Choice(&["mark", "drop"]),
-            default: Some("mark"),
-            doc: "What is done to the packets that it chooses.",
-        },
-        Param {
-            name: "not-ect",
-            kind: Kind::Choice(&["ignore", "drop"]),
-            default: Some("ignore"),
-            doc: "Chosen packets that are not ECN-capable pass, or are dropped.",
-        },
+        params::SIGNAL,
+        params::CHOSEN,
     ],
 };
 

@@ -13,6 +13,7 @@ pub mod red;
 pub mod step;
 pub mod step_dequeue;
 // lowtide:registry end
+mod params;
 
 use lowtide_sim::Seed;
 use lowtide_units::{Duration, Instant};

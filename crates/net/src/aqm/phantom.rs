@@ -12,7 +12,7 @@
 
 use lowtide_units::{Bytes, Instant, Parts, Rate};
 
-use super::{Aqm, Arriving, Verdict};
+use super::{Aqm, Arriving, Verdict, params};
 use crate::NotEct;
 use crate::registry::{Entry, Kind, Param};
 
@@ -34,12 +34,7 @@ pub static ENTRY: Entry = Entry {
             default: Some("95 %"),
             doc: "The rate at which it drains, as a share of that of the line.",
         },
-        Param {
-            name: "not-ect",
-            kind: Kind::Choice(&["ignore", "drop"]),
-            default: Some("ignore"),
-            doc: "Packets above K that are not ECN-capable pass, or are dropped (RFC 8257 §5).",
-        },
+        params::ABOVE_K,
     ],
 };
 

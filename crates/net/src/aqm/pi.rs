@@ -13,7 +13,7 @@
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::Instant;
 
-use super::{Aqm, Arriving, Verdict};
+use super::{Aqm, Arriving, Verdict, params};
 use crate::registry::{Entry, Kind, Param};
 use crate::{Occupancy, PiSpec};
 
@@ -47,18 +47,8 @@ pub static ENTRY: Entry = Entry {
             default: Some("6250 us"),
             doc: "The time between two updates.",
         },
-        Param {
-            name: "signal",
-            kind: Kind::Choice(&["mark", "drop"]),
-            default: Some("mark"),
-            doc: "What is done to the packets that it chooses.",
-        },
-        Param {
-            name: "not-ect",
-            kind: Kind::Choice(&["ignore", "drop"]),
-            default: Some("ignore"),
-            doc: "Chosen packets that are not ECN-capable pass, or are dropped.",
-        },
+        params::SIGNAL,
+        params::CHOSEN,
     ],
 };
 

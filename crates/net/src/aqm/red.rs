@@ -18,7 +18,7 @@
 use lowtide_sim::{Rng, Seed};
 use lowtide_units::{Duration, Instant};
 
-use super::{Aqm, Arriving, Verdict};
+use super::{Aqm, Arriving, Verdict, params};
 use crate::registry::{Entry, Kind, Param};
 use crate::{Count, RedSpec};
 
@@ -64,18 +64,8 @@ pub static ENTRY: Entry = Entry {
             default: Some("1500 B"),
             doc: "The packet by whose time on the line the average decays while the line is idle.",
         },
-        Param {
-            name: "signal",
-            kind: Kind::Choice(&["mark", "drop"]),
-            default: Some("mark"),
-            doc: "What is done to the packets that it chooses.",
-        },
-        Param {
-            name: "not-ect",
-            kind: Kind::Choice(&["ignore", "drop"]),
-            default: Some("ignore"),
-            doc: "Chosen packets that are not ECN-capable pass, or are dropped.",
-        },
+        params::SIGNAL,
+        params::CHOSEN,
     ],
 };
 

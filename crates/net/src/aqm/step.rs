@@ -5,30 +5,19 @@
 //! mark. RFC 8257 §3.1 leaves the choice of marking to the switch; switches that run RED with both
 //! thresholds at K on the instantaneous queue (as the paper's did) do this.
 
-use super::{Aqm, Arriving, Verdict};
-use crate::registry::{Entry, Kind, Param};
-use crate::{Count, NotEct};
 use lowtide_units::Instant;
+use lowtide_wire::Ecn;
+
+use super::{Aqm, Arriving, Verdict, params};
+use crate::registry::Entry;
+use crate::{Count, NotEct, Occupancy};
 
 /// Registration.
 pub static ENTRY: Entry = Entry {
     name: "step",
     summary: "mark when the queue that a packet finds is longer than K",
     spec: "DCTCP §3.1, RFC 8257 §3.1",
-    params: &[
-        Param {
-            name: "k",
-            kind: Kind::Length,
-            default: None,
-            doc: "The threshold K, in packets or in bytes of IP packets.",
-        },
-        Param {
-            name: "not-ect",
-            kind: Kind::Choice(&["ignore", "drop"]),
-            default: Some("ignore"),
-            doc: "Packets above K that are not ECN-capable pass, or are dropped (RFC 8257 §5).",
-        },
-    ],
+    params: &[params::K, params::ABOVE_K],
 };
 
 /// The threshold and what happens to packets that cannot be marked.
@@ -43,26 +32,26 @@ impl Step {
     pub const fn new(k: Count, not_ect: NotEct) -> Self {
         Self { k, not_ect }
     }
+
+    /// What becomes of a packet of this codepoint beside this queue.
+    #[inline]
+    pub(super) fn judge(&self, queue: &Occupancy, ecn: Ecn) -> Verdict {
+        if queue.exceeds(self.k) { self.not_ect.verdict(ecn) } else { Verdict::Forward }
+    }
 }
 
 impl Aqm for Step {
     #[inline]
     fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
-        if packet.found.exceeds(self.k) {
-            self.not_ect.verdict(packet.ecn)
-        } else {
-            Verdict::Forward
-        }
+        self.judge(&packet.found, packet.ecn)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use lowtide_units::Bytes;
-    use lowtide_wire::Ecn;
 
     use super::*;
-    use crate::Occupancy;
 
     fn judge(k: Count, not_ect: NotEct, packets: u32, bytes: u64, ecn: Ecn) -> Verdict {
         let found = Occupancy { packets, bytes };

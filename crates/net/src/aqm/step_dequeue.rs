@@ -12,8 +12,9 @@
 
 use lowtide_units::Instant;
 
+use super::step::{self, Step};
 use super::{Aqm, Leaving, Verdict};
-use crate::registry::{Entry, Kind, Param};
+use crate::registry::Entry;
 use crate::{Count, NotEct};
 
 /// Registration.
@@ -21,43 +22,23 @@ pub static ENTRY: Entry = Entry {
     name: "step-dequeue",
     summary: "mark when the queue that a packet leaves behind is longer than K",
     spec: "DCTCP §3.1 at the other end of the queue; RFC 8257 §3.1 leaves it open",
-    params: &[
-        Param {
-            name: "k",
-            kind: Kind::Length,
-            default: None,
-            doc: "The threshold K, in packets or in bytes of IP packets.",
-        },
-        Param {
-            name: "not-ect",
-            kind: Kind::Choice(&["ignore", "drop"]),
-            default: Some("ignore"),
-            doc: "Packets above K that are not ECN-capable pass, or are dropped (RFC 8257 §5).",
-        },
-    ],
+    params: step::ENTRY.params,
 };
 
-/// The threshold and what happens to packets that cannot be marked.
+/// The same threshold as at enqueue, for another queue.
 #[derive(Clone, Copy, Debug)]
-pub struct StepDequeue {
-    k: Count,
-    not_ect: NotEct,
-}
+pub struct StepDequeue(Step);
 
 impl StepDequeue {
     /// Marks above `k`.
     pub const fn new(k: Count, not_ect: NotEct) -> Self {
-        Self { k, not_ect }
+        Self(Step::new(k, not_ect))
     }
 }
 
 impl Aqm for StepDequeue {
     fn on_dequeue(&mut self, _: Instant, packet: &Leaving) -> Verdict {
-        if packet.left.exceeds(self.k) {
-            self.not_ect.verdict(packet.ecn)
-        } else {
-            Verdict::Forward
-        }
+        self.0.judge(&packet.left, packet.ecn)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lowtide_units::{Duration, Rate};
 
-use super::HostLine;
+use super::{HostLine, params};
 use crate::registry::{Entry, Kind, Param};
 use crate::{Blueprint, Framing, LinkSpec, NodeId, PortSpec};
 
@@ -14,18 +14,8 @@ pub static ENTRY: Entry = Entry {
     params: &[
         Param { name: "left", kind: Kind::Hosts, default: None, doc: "The hosts on the left." },
         Param { name: "right", kind: Kind::Hosts, default: None, doc: "The hosts on the right." },
-        Param {
-            name: "rate",
-            kind: Kind::Rate,
-            default: None,
-            doc: "Rate of a host's line in each direction.",
-        },
-        Param {
-            name: "delay",
-            kind: Kind::Duration,
-            default: None,
-            doc: "Propagation delay of a host's line in each direction.",
-        },
+        params::RATE,
+        params::DELAY,
         Param {
             name: "bottleneck-rate",
             kind: Kind::Rate,
@@ -38,13 +28,8 @@ pub static ENTRY: Entry = Entry {
             default: None,
             doc: "Propagation delay between the switches in each direction.",
         },
-        Param {
-            name: "framing",
-            kind: Kind::Choice(&["ethernet", "ip"]),
-            default: Some("ethernet"),
-            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
-        },
-        Param { name: "port", kind: Kind::Port, default: None, doc: "Ports towards hosts." },
+        params::FRAMING,
+        params::PORT,
         Param {
             name: "bottleneck-port",
             kind: Kind::Port,

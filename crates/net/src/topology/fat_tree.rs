@@ -1,5 +1,6 @@
 //! The k-ary fat tree: switches of `k` ports, full bisection bandwidth.
 
+use super::params;
 use super::three_tier::{ThreeTier, build};
 use super::tree::{Check, Layer};
 use crate::registry::{Entry, Kind, Param};
@@ -17,25 +18,10 @@ pub static ENTRY: Entry = Entry {
             default: None,
             doc: "Ports of every switch: an even number, k^3 / 4 hosts.",
         },
-        Param { name: "host", kind: Kind::Layer, default: None, doc: "Links of the hosts." },
-        Param {
-            name: "aggregation",
-            kind: Kind::Layer,
-            default: None,
-            doc: "Links between top-of-rack and aggregation switches.",
-        },
-        Param {
-            name: "core",
-            kind: Kind::Layer,
-            default: None,
-            doc: "Links between aggregation and core switches.",
-        },
-        Param {
-            name: "framing",
-            kind: Kind::Choice(&["ethernet", "ip"]),
-            default: Some("ethernet"),
-            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
-        },
+        params::HOST,
+        params::AGGREGATION,
+        params::CORE,
+        params::FRAMING,
     ],
 };
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::params;
 use super::tree::Layer;
 use crate::registry::{Entry, Kind, Param};
 use crate::{Blueprint, BlueprintError, Framing, HostId, NodeId};
@@ -12,7 +13,7 @@ pub static ENTRY: Entry = Entry {
     summary: "hosts, switches and links as they are written down",
     spec: "lowtide",
     params: &[
-        Param { name: "hosts", kind: Kind::Hosts, default: None, doc: "The hosts, in order." },
+        params::HOSTS,
         Param {
             name: "switches",
             kind: Kind::Switches,
@@ -25,12 +26,7 @@ pub static ENTRY: Entry = Entry {
             default: None,
             doc: "The links; a host has exactly one.",
         },
-        Param {
-            name: "framing",
-            kind: Kind::Choice(&["ethernet", "ip"]),
-            default: Some("ethernet"),
-            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
-        },
+        params::FRAMING,
     ],
 };
 

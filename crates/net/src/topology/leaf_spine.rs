@@ -1,5 +1,6 @@
 //! Two layers: every leaf switch is connected to every spine switch, hosts are on the leaves.
 
+use super::params;
 use super::tree::{Check, Layer, racks};
 use crate::registry::{Entry, Kind, Param};
 use crate::{Blueprint, BlueprintError, Framing, NodeId};
@@ -34,19 +35,14 @@ pub static ENTRY: Entry = Entry {
             default: Some("1"),
             doc: "Links between each leaf and each spine.",
         },
-        Param { name: "host", kind: Kind::Layer, default: None, doc: "Links of the hosts." },
+        params::HOST,
         Param {
             name: "fabric",
             kind: Kind::Layer,
             default: None,
             doc: "Links between leaves and spines.",
         },
-        Param {
-            name: "framing",
-            kind: Kind::Choice(&["ethernet", "ip"]),
-            default: Some("ethernet"),
-            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
-        },
+        params::FRAMING,
     ],
 };
 

@@ -14,6 +14,7 @@ pub mod multi_hop;
 pub mod star;
 pub mod three_tier;
 // lowtide:registry end
+mod params;
 pub mod tree;
 
 use lowtide_units::{Duration, Rate};

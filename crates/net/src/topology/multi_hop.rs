@@ -1,7 +1,7 @@
 //! Three switches in a row, the topology of figure 17 of the DCTCP paper.
 
-use super::HostLine;
 use super::tree::Layer;
+use super::{HostLine, params};
 use crate::registry::{Entry, Kind, Param};
 use crate::{Blueprint, Framing, NodeId, PortSpec, SwitchSpec};
 
@@ -16,31 +16,16 @@ pub static ENTRY: Entry = Entry {
         Param { name: "s3", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph2`." },
         Param { name: "r1", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph2`." },
         Param { name: "r2", kind: Kind::Hosts, default: None, doc: "Hosts on `triumph2`." },
-        Param {
-            name: "rate",
-            kind: Kind::Rate,
-            default: None,
-            doc: "Rate of a host's line in each direction.",
-        },
-        Param {
-            name: "delay",
-            kind: Kind::Duration,
-            default: None,
-            doc: "Propagation delay of a host's line in each direction.",
-        },
+        params::RATE,
+        params::DELAY,
         Param {
             name: "trunk",
             kind: Kind::Layer,
             default: None,
             doc: "The links between `triumph1`, `scorpion` and `triumph2`.",
         },
-        Param {
-            name: "framing",
-            kind: Kind::Choice(&["ethernet", "ip"]),
-            default: Some("ethernet"),
-            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
-        },
-        Param { name: "port", kind: Kind::Port, default: None, doc: "Ports towards hosts." },
+        params::FRAMING,
+        params::PORT,
     ],
 };
 

@@ -1,6 +1,6 @@
 //! Every host on one switch, `switch0`.
 
-use super::HostLine;
+use super::{HostLine, params};
 use crate::registry::{Entry, Kind, Param};
 use crate::{Blueprint, Framing, PortSpec};
 
@@ -10,25 +10,10 @@ pub static ENTRY: Entry = Entry {
     summary: "every host on one switch",
     spec: "lowtide",
     params: &[
-        Param { name: "hosts", kind: Kind::Hosts, default: None, doc: "The hosts, in order." },
-        Param {
-            name: "rate",
-            kind: Kind::Rate,
-            default: None,
-            doc: "Rate of a host's line in each direction.",
-        },
-        Param {
-            name: "delay",
-            kind: Kind::Duration,
-            default: None,
-            doc: "Propagation delay of a host's line in each direction.",
-        },
-        Param {
-            name: "framing",
-            kind: Kind::Choice(&["ethernet", "ip"]),
-            default: Some("ethernet"),
-            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
-        },
+        params::HOSTS,
+        params::RATE,
+        params::DELAY,
+        params::FRAMING,
         Param { name: "port", kind: Kind::Port, default: None, doc: "The ports of the switch." },
     ],
 };

@@ -1,5 +1,6 @@
 //! Three layers: racks of hosts, aggregation switches in pods, core switches. The tree of HULL and DX.
 
+use super::params;
 use super::tree::{Check, Layer, racks};
 use crate::registry::{Entry, Kind, Param};
 use crate::{Blueprint, BlueprintError, Framing, NodeId};
@@ -47,25 +48,10 @@ pub static ENTRY: Entry = Entry {
             default: Some("4"),
             doc: "Links from an aggregation switch to the cores; a multiple of `cores / aggs-per-pod`.",
         },
-        Param { name: "host", kind: Kind::Layer, default: None, doc: "Links of the hosts." },
-        Param {
-            name: "aggregation",
-            kind: Kind::Layer,
-            default: None,
-            doc: "Links between top-of-rack and aggregation switches.",
-        },
-        Param {
-            name: "core",
-            kind: Kind::Layer,
-            default: None,
-            doc: "Links between aggregation and core switches.",
-        },
-        Param {
-            name: "framing",
-            kind: Kind::Choice(&["ethernet", "ip"]),
-            default: Some("ethernet"),
-            doc: "Bytes on the line beside the packet: 38 per packet, or none.",
-        },
+        params::HOST,
+        params::AGGREGATION,
+        params::CORE,
+        params::FRAMING,
     ],
 };
 

@@ -1,0 +1,35 @@
+//! Parameters that several markers have: they mean the same in each.
+
+use crate::registry::{Kind, Param};
+
+/// Markers with one threshold on the queue.
+pub(super) const K: Param = Param {
+    name: "k",
+    kind: Kind::Length,
+    default: None,
+    doc: "The threshold K, in packets or in bytes of IP packets.",
+};
+
+/// Markers with a threshold.
+pub(super) const ABOVE_K: Param = Param {
+    name: "not-ect",
+    kind: Kind::Choice(&["ignore", "drop"]),
+    default: Some("ignore"),
+    doc: "Packets above K that are not ECN-capable pass, or are dropped (RFC 8257 §5).",
+};
+
+/// Markers that choose packets.
+pub(super) const SIGNAL: Param = Param {
+    name: "signal",
+    kind: Kind::Choice(&["mark", "drop"]),
+    default: Some("mark"),
+    doc: "What is done to the packets that it chooses.",
+};
+
+/// With [`SIGNAL`].
+pub(super) const CHOSEN: Param = Param {
+    name: "not-ect",
+    kind: Kind::Choice(&["ignore", "drop"]),
+    default: Some("ignore"),
+    doc: "Chosen packets that are not ECN-capable pass, or are dropped.",
+};
