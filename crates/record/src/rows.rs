@@ -82,6 +82,11 @@ table! {
     error: Option<String>, "", "Why the connection failed.";
 }
 
+impl FlowRow {
+    /// The `role` of a connection over which queries are answered.
+    pub const ANSWERS: &'static str = "answers";
+}
+
 table! {
     /// One query: a request to each of some servers at once, and their answers. The table is there only when
     /// there are askers.
@@ -107,11 +112,8 @@ table! {
     /// A sender at one moment.
     ProbeRow, "probes":
     time_ps: u64, "ps", "When.";
-    flow: u32, "", "Number of the flow.";
-    group: String, "", "Traffic group of the flow.";
-    cwnd_bytes: u64, "bytes", "Congestion window.";
-    ssthresh_bytes: Option<u64>, "bytes", "Slow-start threshold; null before the first reaction.";
-    srtt_ns: Option<u64>, "ns", "Smoothed round-trip time.";
+    ..flow;
+    ..window;
     rto_ns: u64, "ns", "Retransmission timeout.";
     in_flight_bytes: u64, "bytes", "Bytes sent and not yet acknowledged or lost.";
     dctcp_alpha_q20: Option<u64>, "2^-20", "DCTCP's estimate of the marked fraction; 1048576 is one.";
@@ -122,24 +124,13 @@ table! {
 table! {
     /// One output queue over its run, after the warm-up.
     QueueRow, "queues":
-    queue: u32, "", "Number of the queue in its run.";
-    name: String, "", "The queue's node and the next node.";
+    ..queue;
     at_switch: bool, "", "Whether it stands at a switch, else at a host.";
-    rate_bps: u64, "bit/s", "Rate of the line.";
-    observed_ps: u64, "ps", "How long it was observed.";
-    packets: u64, "packets", "Packets serialised.";
-    bytes: u64, "bytes", "IP bytes serialised.";
-    marks: u64, "packets", "Packets marked here.";
-    drops: u64, "packets", "Packets dropped here for want of memory.";
-    aqm_drops: u64, "packets", "Packets dropped here by the marker.";
+    ..line;
+    ..served;
     lost: u64, "packets", "Packets lost at random before they met the queue.";
     cut: u64, "packets", "Packets lost because the link failed: queued, on the line, in flight, or come while it was dead.";
-    max_bytes: u64, "bytes", "The longest it was, in bytes.";
-    mean_packets: Option<f64>, "packets", "Mean length over time.";
-    p50_packets: Option<u32>, "packets", "Median length over time.";
-    p99_packets: Option<u32>, "packets", "99th percentile of the length over time.";
-    p999_packets: Option<u32>, "packets", "99.9th percentile of the length over time.";
-    max_packets: Option<u32>, "packets", "The longest it was, in packets.";
+    ..length;
     arrivals: u64, "packets", "Packets that arrived, dropped ones included.";
     seen_mean_packets: Option<f64>, "packets", "Mean length that arriving packets found.";
     seen_p1_packets: Option<u32>, "packets", "1st percentile of the length that arrivals found.";
@@ -152,21 +143,11 @@ table! {
     /// One class of one output queue over its run, after the warm-up. The table is there only when switches
     /// have classes.
     ClassRow, "queue_classes":
-    queue: u32, "", "Number of the queue in its run.";
-    name: String, "", "The queue's node and the next node.";
+    ..queue;
     number: u32, "", "Place of the class in the list of the switch, from zero.";
     class: String, "", "The class.";
-    packets: u64, "packets", "Packets serialised.";
-    bytes: u64, "bytes", "IP bytes serialised.";
-    marks: u64, "packets", "Packets marked here.";
-    drops: u64, "packets", "Packets dropped here for want of memory.";
-    aqm_drops: u64, "packets", "Packets dropped here by the marker.";
-    max_bytes: u64, "bytes", "The longest it was, in bytes.";
-    mean_packets: Option<f64>, "packets", "Mean length over time.";
-    p50_packets: Option<u32>, "packets", "Median length over time.";
-    p99_packets: Option<u32>, "packets", "99th percentile of the length over time.";
-    p999_packets: Option<u32>, "packets", "99.9th percentile of the length over time.";
-    max_packets: Option<u32>, "packets", "The longest it was, in packets.";
+    ..served;
+    ..length;
 }
 
 table! {
@@ -183,8 +164,7 @@ table! {
 table! {
     /// One length of one queue: the histogram behind the statistics of [`QueueRow`].
     LevelRow, "queue_levels":
-    queue: u32, "", "Number of the queue in its run.";
-    name: String, "", "The queue's node and the next node.";
+    ..queue;
     packets: u32, "packets", "A length that occurred.";
     time_ps: u64, "ps", "How long the queue had this length.";
     arrivals: u64, "packets", "Arriving packets that found it at this length.";
@@ -194,8 +174,7 @@ table! {
     /// A queueing delay that a sender computed, beside the true one.
     DelayRow, "delays":
     time_ps: u64, "ps", "When the ACK came that told of it.";
-    flow: u32, "", "Number of the flow.";
-    group: String, "", "Traffic group of the flow.";
+    ..flow;
     computed_ns: u64, "ns", "What the sender made of host stamps.";
     actual_ns: u64, "ns", "Mean time in queues of switches of the full segments that the ACK covers.";
 }
@@ -204,8 +183,7 @@ table! {
     /// A queue at one moment.
     QueueSampleRow, "queue_samples":
     time_ps: u64, "ps", "When.";
-    queue: u32, "", "Number of the queue in its run.";
-    name: String, "", "The queue's node and the next node.";
+    ..queue;
     packets: u32, "packets", "Length in packets.";
     bytes: u64, "bytes", "Length in bytes.";
 }
@@ -215,8 +193,7 @@ table! {
     LinkRow, "links":
     link: u32, "", "Number of the queue that feeds it.";
     name: String, "", "The sending node and the receiving node.";
-    rate_bps: u64, "bit/s", "Rate of the line.";
-    observed_ps: u64, "ps", "How long it was observed.";
+    ..line;
     busy_ps: u64, "ps", "How long it was sending, framing included.";
     packets: u64, "packets", "Packets sent.";
     bytes: u64, "bytes", "IP bytes sent.";

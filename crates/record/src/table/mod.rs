@@ -4,6 +4,7 @@
 //! the schema in the file and the documentation follow from it.
 
 mod cell;
+mod shared;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,11 +43,25 @@ pub trait Row: Sized {
     fn from_arrays(find: &dyn Fn(&str) -> Option<ArrayRef>) -> Result<Vec<Self>, &'static str>;
 }
 
-/// Declares a row type: `field: type, "unit", "description";`.
+/// Declares a row type: `field: type, "unit", "description";`, and `..group;` where columns that several
+/// tables have ([`shared`]) are to stand.
 macro_rules! table {
-    (
+    ($(#[$meta:meta])* $name:ident, $table:literal: $($columns:tt)+) => {
+        crate::table::table! { {$(#[$meta])* $name, $table} {} $($columns)+ }
+    };
+    ($head:tt {$($done:tt)*}
+        $($field:ident: $ty:ty, $unit:literal, $doc:literal;)* ..$group:ident; $($rest:tt)*
+    ) => {
+        crate::table::columns! {
+            $group $head {$($done)* $($field: $ty, $unit, $doc;)*} $($rest)*
+        }
+    };
+    ({$($head:tt)*} {$($done:tt)*} $($rest:tt)*) => {
+        crate::table::table! { = $($head)*, $($done)* $($rest)* }
+    };
+    (=
         $(#[$meta:meta])*
-        $name:ident, $table:literal:
+        $name:ident, $table:literal,
         $($field:ident: $ty:ty, $unit:literal, $doc:literal;)+
     ) => {
         $(#[$meta])*
@@ -87,6 +102,7 @@ macro_rules! table {
         }
     };
 }
+pub(crate) use shared::columns;
 pub(crate) use table;
 
 /// Column of the number of the run.

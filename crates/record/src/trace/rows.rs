@@ -31,8 +31,7 @@ table! {
     /// One packet, of any flow, at one port on the way of a traced flow.
     TraceHopRow, "trace_hops":
     time_ps: u64, "ps", "When it came to the port.";
-    queue: u32, "", "Number of the queue in its run.";
-    name: String, "", "The queue's node and the next node.";
+    ..queue;
     flow: u32, "", "Flow of the packet.";
     from_sender: bool, "", "It comes from the sender of the flow (else it is an ACK).";
     packet: Option<u64>, "", "Number of the packet, for packets of traced flows.";
@@ -54,9 +53,7 @@ table! {
     events: Option<String>, "", "What it did about losses and marks: cut, fast-retransmit, rto, undo, loss-probe, established, recovered.";
     state: String, "", "State of the connection.";
     phase: String, "", "handshake, slow-start, avoidance, recovery or timeout.";
-    cwnd_bytes: u64, "bytes", "Congestion window.";
-    ssthresh_bytes: Option<u64>, "bytes", "Slow-start threshold; null before the first reaction.";
-    srtt_ns: Option<u64>, "ns", "Smoothed round-trip time.";
+    ..window;
     rttvar_ns: u64, "ns", "Its mean deviation.";
     rto_ns: u64, "ns", "Retransmission timeout, backoff included.";
     in_flight_bytes: u64, "bytes", "Bytes in flight (RFC 6675 pipe).";

@@ -1,0 +1,57 @@
+//! Columns that several tables have, so that they mean the same in each: `..queue;` in the declaration of a
+//! table puts the columns of the group `queue` there.
+
+/// Adds the columns of a group to those that a table has so far.
+macro_rules! columns {
+    // Which queue of its run.
+    (queue $head:tt {$($done:tt)*} $($rest:tt)*) => {
+        crate::table::table! { $head {$($done)*
+            queue: u32, "", "Number of the queue in its run.";
+            name: String, "", "The queue's node and the next node.";
+        } $($rest)* }
+    };
+    // What went through a queue, and what became of it there.
+    (served $head:tt {$($done:tt)*} $($rest:tt)*) => {
+        crate::table::table! { $head {$($done)*
+            packets: u64, "packets", "Packets serialised.";
+            bytes: u64, "bytes", "IP bytes serialised.";
+            marks: u64, "packets", "Packets marked here.";
+            drops: u64, "packets", "Packets dropped here for want of memory.";
+            aqm_drops: u64, "packets", "Packets dropped here by the marker.";
+        } $($rest)* }
+    };
+    // How long a queue was.
+    (length $head:tt {$($done:tt)*} $($rest:tt)*) => {
+        crate::table::table! { $head {$($done)*
+            max_bytes: u64, "bytes", "The longest it was, in bytes.";
+            mean_packets: Option<f64>, "packets", "Mean length over time.";
+            p50_packets: Option<u32>, "packets", "Median length over time.";
+            p99_packets: Option<u32>, "packets", "99th percentile of the length over time.";
+            p999_packets: Option<u32>, "packets", "99.9th percentile of the length over time.";
+            max_packets: Option<u32>, "packets", "The longest it was, in packets.";
+        } $($rest)* }
+    };
+    // The line behind a queue.
+    (line $head:tt {$($done:tt)*} $($rest:tt)*) => {
+        crate::table::table! { $head {$($done)*
+            rate_bps: u64, "bit/s", "Rate of the line.";
+            observed_ps: u64, "ps", "How long it was observed.";
+        } $($rest)* }
+    };
+    // Which flow of its run.
+    (flow $head:tt {$($done:tt)*} $($rest:tt)*) => {
+        crate::table::table! { $head {$($done)*
+            flow: u32, "", "Number of the flow.";
+            group: String, "", "Traffic group of the flow.";
+        } $($rest)* }
+    };
+    // What bounds a sender.
+    (window $head:tt {$($done:tt)*} $($rest:tt)*) => {
+        crate::table::table! { $head {$($done)*
+            cwnd_bytes: u64, "bytes", "Congestion window.";
+            ssthresh_bytes: Option<u64>, "bytes", "Slow-start threshold; null before the first reaction.";
+            srtt_ns: Option<u64>, "ns", "Smoothed round-trip time.";
+        } $($rest)* }
+    };
+}
+pub(crate) use columns;
