@@ -1,38 +1,21 @@
 //! Over seeds: every metric of every scheme at every point, with its interval.
 
-use lowtide_record::{Point, RunKey};
+use lowtide_record::RunKey;
 use serde::Serialize;
 
 use crate::facts::{GroupFacts, RunFacts};
 use crate::interval::OverSeeds;
 use crate::queries::QueryFacts;
 use crate::queues::{MemoryFacts, QueueClassFacts, QueueFacts};
+use crate::subject::Subject;
 use crate::times::ClassFacts;
 
 /// One metric of one scheme at one point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SummaryRow {
-    /// The scheme.
-    pub scheme: String,
-    /// The point of the sweep.
-    pub point: Point,
-    /// The traffic group it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// The range of flow sizes that it is about, as `10 kB-100 kB`, or the class of a queue; absent for all
-    /// of a group or a queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub class: Option<String>,
-    /// The queue it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<String>,
-    /// The memory it is about, as `switch0.0`. Without group, queue and memory it is about the whole run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<String>,
-    /// Its name, as the path inside a run: `fct_ms.mean`.
-    pub metric: &'static str,
-    /// Its unit; empty for a plain count.
-    pub unit: &'static str,
+    /// What it is about.
+    #[serde(flatten)]
+    pub about: Subject,
     /// Seeds that were run.
     pub seeds: usize,
     /// Seeds that gave a value.
@@ -65,13 +48,6 @@ pub(crate) struct Metric<F> {
     /// Which way is worse.
     pub(crate) worse: Worse,
     read: fn(&F) -> Option<f64>,
-}
-
-impl SummaryRow {
-    /// Whether it is about all flows of `group`, and this metric.
-    pub fn is_of(&self, group: &str, metric: &str) -> bool {
-        self.group.as_deref() == Some(group) && self.class.is_none() && self.metric == metric
-    }
 }
 
 impl<F> Metric<F> {
@@ -214,25 +190,18 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
         let Some(first) = seeds.first() else { continue };
         for name in first.groups.iter().map(|g| g.name.as_str()) {
             let of = |run: &RunFacts| run.group(name).cloned();
-            rows.extend(
-                over_seeds(seeds, GROUP, of)
-                    .map(|row| SummaryRow { group: Some(name.to_owned()), ..row }),
-            );
+            let of_group = |row| about(row, |a| a.group = Some(name.to_owned()));
+            rows.extend(over_seeds(seeds, GROUP, of).map(of_group));
             for class in class_names(seeds, name) {
                 let of = |run: &RunFacts| run.group(name)?.class(&class).cloned();
-                rows.extend(over_seeds(seeds, CLASS, of).map(|row| SummaryRow {
-                    group: Some(name.to_owned()),
-                    class: Some(class.clone()),
-                    ..row
-                }));
+                let of_class = |row| about(of_group(row), |a| a.class = Some(class.clone()));
+                rows.extend(over_seeds(seeds, CLASS, of).map(of_class));
             }
         }
         for name in first.queries.iter().map(|q| q.name.as_str()) {
             let of = |run: &RunFacts| run.queries(name).cloned();
-            rows.extend(
-                over_seeds(seeds, QUERY, of)
-                    .map(|row| SummaryRow { group: Some(name.to_owned()), ..row }),
-            );
+            let of_group = |row| about(row, |a| a.group = Some(name.to_owned()));
+            rows.extend(over_seeds(seeds, QUERY, of).map(of_group));
         }
         for (i, queue) in first.queues.iter().enumerate() {
             let name = &queue.name;
@@ -240,27 +209,31 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
             let find = |run: &'_ RunFacts| {
                 run.queues.get(i).filter(|q| q.name == *name).or_else(|| run.queue(name)).cloned()
             };
-            let of_queue = |row| SummaryRow { queue: Some(name.clone()), ..row };
-            let all = over_seeds(seeds, QUEUE, find).filter(|r| !rare.contains(&r.metric));
+            let of_queue = |row| about(row, |a| a.queue = Some(name.clone()));
+            let all = over_seeds(seeds, QUEUE, find).filter(|r| !rare.contains(&r.about.metric));
             rows.extend(all.map(of_queue));
             for class in queue.classes.iter().map(|c| &c.name) {
                 let of = |run: &RunFacts| find(run)?.class(class).cloned();
-                let of_class = |row| SummaryRow { class: Some(class.clone()), ..of_queue(row) };
+                let of_class = |row| about(of_queue(row), |a| a.class = Some(class.clone()));
                 rows.extend(over_seeds(seeds, QUEUE_CLASS, of).map(of_class));
             }
         }
         for name in first.memories.iter().map(|m| &m.name) {
             let of = |run: &RunFacts| run.memory(name).cloned();
-            rows.extend(
-                over_seeds(seeds, MEMORY, of)
-                    .map(|row| SummaryRow { memory: Some(name.clone()), ..row }),
-            );
+            let of_memory = |row| about(row, |a| a.memory = Some(name.clone()));
+            rows.extend(over_seeds(seeds, MEMORY, of).map(of_memory));
         }
         if failures {
             rows.extend(over_seeds(seeds, RUN, |run| Some(run.clone())));
         }
     }
     rows
+}
+
+/// The row with more said of what it is about.
+fn about(mut row: SummaryRow, more: impl FnOnce(&mut Subject)) -> SummaryRow {
+    more(&mut row.about);
+    row
 }
 
 /// The classes of sizes that any run has flows of, in their order.
@@ -285,14 +258,7 @@ fn over_seeds<F>(
             let values: Vec<_> = facts.iter().map(|f| f.as_ref().and_then(metric.read)).collect();
             let over = OverSeeds::new(&values);
             SummaryRow {
-                scheme: key.scheme,
-                point: key.point,
-                group: None,
-                class: None,
-                queue: None,
-                memory: None,
-                metric: metric.name,
-                unit: metric.unit,
+                about: Subject::of(&key, metric.name, metric.unit),
                 seeds: over.seeds,
                 values: over.values,
                 mean: over.mean,

@@ -50,7 +50,7 @@ fn what_queries_and_memories_came_to_is_in_the_summary_the_report_and_the_tables
     assert!(queries.qct_ms.mean.is_some() && queries.timeout_fraction.is_some());
     assert!(queries.deadline_fraction.is_some());
     let mean = |metric: &str| {
-        let found = done.results.summary.iter().find(|r| r.is_of("queries", metric));
+        let found = done.results.summary.iter().find(|r| r.about.is_of("queries", metric));
         found.unwrap_or_else(|| panic!("{metric}")).mean
     };
     assert_eq!(mean("qct_ms.mean"), queries.qct_ms.mean);
@@ -116,9 +116,7 @@ fn classes_and_packets_that_links_took_with_them_are_counted() {
     let of_queues: u64 = run.queues.iter().map(|q| q.cut).sum();
     assert!(of_queues > 0 && of_queues <= run.cut, "hosts' own ports have links too");
     let row = |metric: &str| {
-        let of_run = |r: &&lowtide_lab::SummaryRow| {
-            r.group.is_none() && r.queue.is_none() && r.memory.is_none() && r.metric == metric
-        };
+        let of_run = |r: &&lowtide_lab::SummaryRow| r.about.is_of_run(metric);
         done.results.summary.iter().find(of_run).and_then(|r| r.mean)
     };
     assert_eq!((row("cut"), row("unrouted")), (Some(run.cut as f64), Some(run.unrouted as f64)));

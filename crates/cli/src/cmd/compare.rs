@@ -122,12 +122,12 @@ fn results(
 fn show(a: &Finished, b: &Finished, found: &Comparison, out: Output) -> Result<(), Failure> {
     out.text(&format!("A {}\nB {}", a.dir.display(), b.dir.display()))?;
     let rows = found.rows.iter().map(|r| {
-        let of = r.group.as_ref().or(r.queue.as_ref()).map_or("", String::as_str);
+        let of = r.about.group.as_ref().or(r.about.queue.as_ref()).map_or("", String::as_str);
         vec![
-            r.scheme.clone(),
-            if r.point.is_empty() { "–".to_owned() } else { r.point.to_string() },
-            r.class.as_ref().map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
-            r.metric.to_owned(),
+            r.about.scheme.clone(),
+            if r.about.point.is_empty() { "–".to_owned() } else { r.about.point.to_string() },
+            r.about.class.as_ref().map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
+            r.about.metric.to_owned(),
             number(r.a),
             number(r.b),
             difference(r),
@@ -185,7 +185,8 @@ fn digits(value: f64) -> String {
 
 fn difference(row: &Compared) -> String {
     let Some(mean) = row.difference else { return "–".to_owned() };
-    let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
+    let unit =
+        if row.about.unit.is_empty() { String::new() } else { format!(" {}", row.about.unit) };
     match row.ci95 {
         Some([low, high]) => {
             format!("{} ± {}{unit}", digits(mean), digits((high - low) / 2.0))

@@ -172,7 +172,7 @@ fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
 /// flows have a size,
 /// goodput where they have none.
 fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
-    let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.group.as_deref()).collect();
+    let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.about.group.as_deref()).collect();
     groups.dedup();
     groups.sort_unstable();
     groups.dedup();
@@ -185,7 +185,9 @@ fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failur
                     .iter()
                     .map(|scheme| {
                         rows.iter().find(|r| {
-                            r.is_of(group, metric) && r.scheme == *scheme && r.point.0 == *point
+                            r.about.is_of(group, metric)
+                                && r.about.scheme == *scheme
+                                && r.about.point.0 == *point
                         })
                     })
                     .collect();
@@ -204,24 +206,22 @@ fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failur
 
 /// The switch queue that is longest in the mean, at each point.
 fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
-    let mean = |r: &&SummaryRow| r.metric == "mean_packets" && r.mean.is_some();
+    let mean = |r: &&SummaryRow| r.about.metric == "mean_packets" && r.mean.is_some();
     let longest = rows
         .iter()
-        .filter(|r| r.queue.is_some() && r.class.is_none())
+        .filter(|r| r.about.queue.is_some() && r.about.class.is_none())
         .filter(mean)
         .max_by(|a, b| a.mean.unwrap_or_default().total_cmp(&b.mean.unwrap_or_default()));
-    let Some(queue) = longest.and_then(|r| r.queue.as_deref()) else { return Ok(()) };
+    let Some(queue) = longest.and_then(|r| r.about.queue.as_deref()) else { return Ok(()) };
     let mut cells = Vec::new();
     for point in &plan.points {
         for metric in ["mean_packets", "p99_packets", "drops"] {
             let mut line = vec![queue.to_string(), values(point), name(metric).to_string()];
             for scheme in &plan.schemes {
                 let row = rows.iter().find(|r| {
-                    r.queue.as_deref() == Some(queue)
-                        && r.class.is_none()
-                        && r.scheme == *scheme
-                        && r.point.0 == *point
-                        && r.metric == metric
+                    r.about.is_of_queue(queue, metric)
+                        && r.about.scheme == *scheme
+                        && r.about.point.0 == *point
                 });
                 line.push(row.map_or_else(|| "–".to_string(), value));
             }

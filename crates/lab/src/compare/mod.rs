@@ -8,7 +8,6 @@
 
 mod pair;
 
-use lowtide_record::Point;
 use serde::Serialize;
 
 use crate::error::LabError;
@@ -16,6 +15,7 @@ use crate::facts::RunFacts;
 use crate::interval::OverSeeds;
 use crate::queries::QueryFacts;
 use crate::results::Results;
+use crate::subject::Subject;
 use crate::summary::{CLASS, GROUP, Metric, QUERY, QUEUE, Worse, group_metrics};
 use crate::times::ClassFacts;
 
@@ -66,23 +66,9 @@ pub struct Comparison {
 /// One metric of one scheme at one point, on both sides.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Compared {
-    /// The scheme, as A calls it.
-    pub scheme: String,
-    /// The point of the sweep.
-    pub point: Point,
-    /// The traffic group it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<String>,
-    /// The range of flow sizes that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub class: Option<String>,
-    /// The queue it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<String>,
-    /// Its name in `summary.json`.
-    pub metric: &'static str,
-    /// Its unit; empty for a plain count.
-    pub unit: &'static str,
+    /// What it is about; the scheme as A calls it.
+    #[serde(flatten)]
+    pub about: Subject,
     /// Pairs of seeds.
     pub pairs: usize,
     /// Mean of A over the paired seeds; null unless every pair has both values.
@@ -147,30 +133,31 @@ pub fn compare(a: &Results, b: &Results, wanted: &Wanted) -> Result<Comparison, 
             let name = &group.name;
             for metric in chosen(GROUP, &wanted.metrics, &USUAL_GROUP) {
                 let value = |run: &RunFacts| metric.of(run.group(name)?);
-                let row = row(pairs, metric, wanted, &value);
-                rows.extend(row.map(|r| Compared { group: Some(name.clone()), ..r }));
+                let of_group = |a: &mut Subject| a.group = Some(name.clone());
+                rows.extend(row(pairs, metric, wanted, &value, of_group));
             }
             for class in group.classes.iter().map(ClassFacts::name) {
                 for metric in chosen(CLASS, &wanted.metrics, &USUAL_CLASS) {
                     let value = |run: &RunFacts| metric.of(run.group(name)?.class(&class)?);
-                    let row = row(pairs, metric, wanted, &value);
-                    let (group, class) = (Some(name.clone()), Some(class.clone()));
-                    rows.extend(row.map(|r| Compared { group, class, ..r }));
+                    let of_class = |a: &mut Subject| {
+                        (a.group, a.class) = (Some(name.clone()), Some(class.clone()));
+                    };
+                    rows.extend(row(pairs, metric, wanted, &value, of_class));
                 }
             }
         }
         for QueryFacts { name, .. } in &first.queries {
             for metric in chosen(QUERY, &wanted.metrics, &USUAL_QUERY) {
                 let value = |run: &RunFacts| metric.of(run.queries(name)?);
-                let row = row(pairs, metric, wanted, &value);
-                rows.extend(row.map(|r| Compared { group: Some(name.clone()), ..r }));
+                let of_group = |a: &mut Subject| a.group = Some(name.clone());
+                rows.extend(row(pairs, metric, wanted, &value, of_group));
             }
         }
         for name in queues.iter().filter(|name| first.queue(name).is_some()) {
             for metric in chosen(QUEUE, &wanted.metrics, &USUAL_QUEUE) {
                 let value = |run: &RunFacts| metric.of(run.queue(name)?);
-                let row = row(pairs, metric, wanted, &value);
-                rows.extend(row.map(|r| Compared { queue: Some(name.clone()), ..r }));
+                let of_queue = |a: &mut Subject| a.queue = Some(name.clone());
+                rows.extend(row(pairs, metric, wanted, &value, of_queue));
             }
         }
     }
@@ -227,13 +214,14 @@ fn queues(runs: &[RunFacts], wanted: &Wanted) -> Result<Vec<String>, LabError> {
     Ok(longest.map(|(_, name)| name.clone()).into_iter().collect())
 }
 
-/// One metric over the pairs of one scheme and point; `None` where neither side has it at all and nobody
+/// One metric over the pairs of one scheme and point, and what `more` says of it; `None` where neither side has it at all and nobody
 /// asked for it.
 fn row<F>(
     pairs: &[(&RunFacts, &RunFacts)],
     metric: &Metric<F>,
     wanted: &Wanted,
     value: &dyn Fn(&RunFacts) -> Option<f64>,
+    more: impl FnOnce(&mut Subject),
 ) -> Option<Compared> {
     let (a, b): (Vec<_>, Vec<_>) = pairs.iter().map(|(a, b)| (value(a), value(b))).unzip();
     let asked = wanted.metrics.iter().any(|n| *n == metric.name);
@@ -252,15 +240,11 @@ fn row<F>(
         over.ci95.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
     let relative = |[low, high]: [f64; 2]| scale.map(|s| [low / s, high / s]);
     let (verdict, reason) = judge(&over, interval, interval.and_then(relative), wanted.same);
-    let (key, _) = pairs.first()?;
+    let (first, _) = pairs.first()?;
+    let mut about = Subject::of(&first.key, metric.name, metric.unit);
+    more(&mut about);
     Some(Compared {
-        scheme: key.key.scheme.clone(),
-        point: key.key.point.clone(),
-        group: None,
-        class: None,
-        queue: None,
-        metric: metric.name,
-        unit: metric.unit,
+        about,
         pairs: pairs.len(),
         a: mean_a,
         b: mean_b,

@@ -1,4 +1,4 @@
-use lowtide_record::RunKey;
+use lowtide_record::{Point, RunKey};
 
 use super::*;
 use crate::queues::{QueueFacts, Seen};

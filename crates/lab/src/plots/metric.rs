@@ -85,8 +85,12 @@ pub(crate) fn figures(source: Source<'_>) -> Vec<Figure> {
 }
 
 fn of_group(source: Source<'_>, measure: &Measure) -> Vec<Figure> {
-    let rows: Vec<&SummaryRow> =
-        source.results.summary.iter().filter(|r| r.is_of(&measure.group, measure.metric)).collect();
+    let rows: Vec<&SummaryRow> = source
+        .results
+        .summary
+        .iter()
+        .filter(|r| r.about.is_of(&measure.group, measure.metric))
+        .collect();
     let (points, schemes) = (&source.manifest.points, &source.manifest.schemes);
     if points.len() * schemes.len() < 2 {
         return Vec::new();
@@ -231,7 +235,7 @@ fn beside(schemes: &[String], rows: &[&SummaryRow], y: Axis) -> Panel {
             look: Look::Dots,
             points: rows
                 .iter()
-                .filter(|r| r.scheme == *scheme)
+                .filter(|r| r.about.scheme == *scheme)
                 .filter_map(|r| Some(Dot { x: i as f64, y: r.mean?, interval: r.ci95 }))
                 .collect(),
         })

@@ -87,11 +87,12 @@ impl Sweep {
         slice: &Point,
         rows: &[&SummaryRow],
     ) -> Series {
-        let of =
-            rows.iter().filter(|r| r.scheme == scheme && without(&r.point, &self.key) == *slice);
+        let of = rows
+            .iter()
+            .filter(|r| r.about.scheme == scheme && without(&r.about.point, &self.key) == *slice);
         let mut points: Vec<Dot> = of
             .filter_map(|r| {
-                let value = r.point.get(&self.key)?;
+                let value = r.about.point.get(&self.key)?;
                 let x = self.values.iter().find(|(_, name)| name == value)?.0;
                 Some(Dot { x, y: r.mean?, interval: r.ci95 })
             })

@@ -121,7 +121,7 @@ fn tables(source: Source<'_>) -> Vec<Grid> {
         .map(|m| Grid {
             title: format!("{} of group {}{}", m.title, m.group, m.in_unit()),
             head: head(source),
-            rows: by_point(source, |r| r.is_of(&m.group, m.metric)),
+            rows: by_point(source, |r| r.about.is_of(&m.group, m.metric)),
         })
         .collect();
     out.extend(classes(source));
@@ -141,7 +141,7 @@ fn classes(source: Source<'_>) -> Vec<Grid> {
     ];
     let mut kinds: Vec<(&str, &str)> = Vec::new();
     for row in &source.results.summary {
-        if let (Some(group), Some(class)) = (&row.group, &row.class)
+        if let (Some(group), Some(class)) = (&row.about.group, &row.about.class)
             && !kinds.contains(&(group, class))
         {
             kinds.push((group, class));
@@ -155,9 +155,9 @@ fn classes(source: Source<'_>) -> Vec<Grid> {
             let rows = of_group.iter().flat_map(|(_, class)| {
                 METRICS.iter().map(move |(metric, name)| {
                     let of = |r: &SummaryRow| {
-                        r.group.as_deref() == Some(group)
-                            && r.class.as_deref() == Some(class)
-                            && r.metric == *metric
+                        r.about.group.as_deref() == Some(group)
+                            && r.about.class.as_deref() == Some(class)
+                            && r.about.metric == *metric
                     };
                     at_point(source, format!("{class}, {name}"), &of)
                 })
@@ -180,7 +180,9 @@ fn queries(source: Source<'_>) -> Vec<Grid> {
     let groups = source.at_point().next().map_or(&[][..], |run| &run.queries);
     let table = |group: &QueryFacts| {
         let rows = METRICS.iter().map(|(metric, name)| {
-            at_point(source, (*name).to_owned(), &|r: &SummaryRow| r.is_of(&group.name, metric))
+            at_point(source, (*name).to_owned(), &|r: &SummaryRow| {
+                r.about.is_of(&group.name, metric)
+            })
         });
         grid(source, &format!("Queries of group {}", group.name), rows.collect())
     };
@@ -203,7 +205,9 @@ fn at_point(source: Source<'_>, name: String, wanted: &dyn Fn(&SummaryRow) -> bo
     let point = source.point();
     let cells = source.manifest.schemes.iter().map(|scheme| {
         let summary = &source.results.summary;
-        let found = summary.iter().find(|r| r.scheme == *scheme && r.point == point && wanted(r));
+        let found = summary
+            .iter()
+            .find(|r| r.about.scheme == *scheme && r.about.point == point && wanted(r));
         found.map_or_else(dash, cell)
     });
     std::iter::once(name).chain(cells).collect()
@@ -219,7 +223,7 @@ fn head(source: Source<'_>) -> Vec<String> {
 fn by_point(source: Source<'_>, wanted: impl Fn(&SummaryRow) -> bool) -> Vec<Vec<String>> {
     let rows: Vec<&SummaryRow> = source.results.summary.iter().filter(|r| wanted(r)).collect();
     let of = |point: &Point, scheme: &String| {
-        let found = rows.iter().find(|r| r.point == *point && r.scheme == *scheme);
+        let found = rows.iter().find(|r| r.about.point == *point && r.about.scheme == *scheme);
         found.map_or_else(dash, |r| cell(r))
     };
     let points = source.manifest.points.iter();
@@ -254,7 +258,10 @@ fn cell(row: &SummaryRow) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lowtide_record::RunKey;
+
     use super::*;
+    use crate::subject::Subject;
 
     #[test]
     fn a_csv_file_survives_inside_an_address() {
@@ -266,15 +273,10 @@ mod tests {
 
     #[test]
     fn a_cell_says_what_is_known() {
+        let (scheme, point) = ("dctcp".to_owned(), Point::default());
+        let key = RunKey { run: 0, scheme, point, seed: 1 };
         let row = |mean, ci95, seed_independent| SummaryRow {
-            scheme: "dctcp".into(),
-            point: Point::default(),
-            group: None,
-            class: None,
-            queue: None,
-            memory: None,
-            metric: "fct_ms.mean",
-            unit: "ms",
+            about: Subject::of(&key, "fct_ms.mean", "ms"),
             seeds: 3,
             values: 3,
             mean,

@@ -42,15 +42,11 @@ fn longest(source: Source<'_>, queue: &str) -> Grid {
     ];
     // Counts that no queue has are not in the summary.
     let some = |metric: &str| {
-        let of = |r: &&SummaryRow| {
-            r.queue.as_deref() == Some(queue) && r.class.is_none() && r.metric == metric
-        };
+        let of = |r: &&SummaryRow| r.about.is_of_queue(queue, metric);
         source.results.summary.iter().any(|r| of(&r))
     };
     let rows = METRICS.iter().filter(|(metric, _)| some(metric)).map(|(metric, name)| {
-        let of = |r: &SummaryRow| {
-            r.queue.as_deref() == Some(queue) && r.class.is_none() && r.metric == *metric
-        };
+        let of = |r: &SummaryRow| r.about.is_of_queue(queue, metric);
         at_point(source, (*name).to_owned(), &of)
     });
     grid(source, &format!("Queue at {queue}, packets over time"), rows.collect())
@@ -72,9 +68,9 @@ fn classes(source: Source<'_>, queue: &str) -> Option<Grid> {
         .flat_map(|class| METRICS.iter().map(move |metric| (&class.name, metric)))
         .map(|(class, (metric, name))| {
             let of = |r: &SummaryRow| {
-                r.queue.as_deref() == Some(queue)
-                    && r.class.as_ref() == Some(class)
-                    && r.metric == *metric
+                r.about.queue.as_deref() == Some(queue)
+                    && r.about.class.as_ref() == Some(class)
+                    && r.about.metric == *metric
             };
             at_point(source, format!("{class}, {name}"), &of)
         })
@@ -152,7 +148,9 @@ fn memories(source: Source<'_>) -> Option<Grid> {
     peaks.truncate(MOST);
     let first = source.at_point().next()?;
     let row = |(name, _): &(&str, u64)| {
-        let of = |r: &SummaryRow| r.memory.as_deref() == Some(name) && r.metric == "peak_bytes";
+        let of = |r: &SummaryRow| {
+            r.about.memory.as_deref() == Some(name) && r.about.metric == "peak_bytes"
+        };
         let size = first.memory(name).map_or(0, |m| m.size_bytes);
         at_point(source, format!("{name}, of {size} B"), &of)
     };
@@ -172,9 +170,7 @@ fn memories(source: Source<'_>) -> Option<Grid> {
 fn failures(source: Source<'_>) -> Option<Grid> {
     const METRICS: [(&str, &str); 2] =
         [("cut", "lost with their link"), ("unrouted", "dropped because there was no way")];
-    let of = |r: &SummaryRow, metric: &str| {
-        r.group.is_none() && r.queue.is_none() && r.memory.is_none() && r.metric == metric
-    };
+    let of = |r: &SummaryRow, metric: &str| r.about.is_of_run(metric);
     let some = METRICS.iter().any(|(m, _)| source.results.summary.iter().any(|r| of(r, m)));
     let rows = METRICS.iter().map(|(metric, name)| {
         at_point(source, (*name).to_owned(), &|r: &SummaryRow| of(r, metric))
