@@ -96,7 +96,12 @@ fn a_connection_of_a_query_can_be_named_and_explained() {
         assert_eq!((one.flow, one.group.as_str()), (asked.flow, "queries"));
         assert_eq!((&one.src, &one.dst), (&asked.src, &asked.dst), "the server sends");
         assert!(!one.shares.is_empty());
+        let head = format!("connection {} (answers to queries, ", asked.flow);
+        assert!(one.text(0).starts_with(&head), "{}", one.text(0));
     }
+    let choice = Choice { flow: "queries".to_owned(), ..Choice::default() };
+    let many = explain(temp.path(), &choice).unwrap_err().to_string();
+    assert!(many.contains("connections, over which its queries are answered"), "{many}");
     let choice = Choice { flow: "queries.99999".to_owned(), ..Choice::default() };
     let refused = explain(temp.path(), &choice).unwrap_err().to_string();
     assert!(refused.contains("there is no flow 99999 in `queries`"), "{refused}");

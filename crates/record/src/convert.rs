@@ -181,7 +181,7 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
     FlowRow {
         flow: f.id,
         group: group_name(setup, f.group),
-        role: if f.answers { "answers" } else { "flow" }.to_owned(),
+        role: if f.answers { FlowRow::ANSWERS } else { "flow" }.to_owned(),
         src: host_name(setup, f.src),
         dst: host_name(setup, f.dst),
         sport: f.src_port,

@@ -69,8 +69,14 @@ impl Choice {
         let numbers = lowtide_scenario::resolve_flows(&self.flow, &groups)
             .map_err(|(message, help)| LabError::Choice { message, help })?;
         if numbers.len() != 1 {
-            let help = format!("name one of them, `{}.0` or `{}`", self.flow, numbers.start);
-            let message = format!("`{}` names {} flows", self.flow, numbers.len());
+            let (group, first) = (&self.flow, numbers.start);
+            let answers = flows.get(first as usize).is_some_and(|f| f.role == FlowRow::ANSWERS);
+            let kind =
+                if answers { "connections, over which its queries are answered" } else { "flows" };
+            let message = format!("`{group}` has {} {kind}", numbers.len());
+            let help = format!(
+                "name one by its place or its number: the first is `{group}.0`, or `{first}`"
+            );
             return Err(LabError::Choice { message, help: Some(help) });
         }
         let found = flows.into_iter().nth(numbers.start as usize);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use lowtide_record::{RunKey, TraceSenderRow};
+use lowtide_record::{FlowRow, RunKey, TraceSenderRow};
 use serde::Serialize;
 
 use super::chain::{Cause, chain};
@@ -22,6 +22,8 @@ pub struct Explanation {
     pub flow: u32,
     /// Its traffic group.
     pub group: String,
+    /// `flow`; or `answers` for a connection over which queries are answered.
+    pub role: String,
     /// Sending host.
     pub src: String,
     /// Receiving host.
@@ -156,6 +158,7 @@ impl Explanation {
             key: traced.key.clone(),
             flow: flow.flow,
             group: flow.group.clone(),
+            role: flow.role.clone(),
             src: flow.src.clone(),
             dst: flow.dst.clone(),
             size_bytes: flow.size_bytes,
@@ -183,12 +186,18 @@ impl Explanation {
     }
 
     fn write(&self, out: &mut String, most: usize) -> std::fmt::Result {
+        let answers = self.role == FlowRow::ANSWERS;
+        let (kind, of) = if answers { ("connection", "answers to ") } else { ("flow", "") };
         writeln!(
             out,
-            "flow {} ({}, {} to {}), {}",
+            "{kind} {} ({of}{}, {} to {}), {}",
             self.flow, self.group, self.src, self.dst, self.key
         )?;
-        let size = self.size_bytes.map_or_else(|| "without an end".into(), |b| format!("{b} B"));
+        let size = match self.size_bytes {
+            Some(bytes) => format!("{bytes} B"),
+            None if answers => "open from query to query".to_owned(),
+            None => "without an end".to_owned(),
+        };
         let what = if self.status == "complete" { "" } else { ", explained up to its last data" };
         writeln!(
             out,
