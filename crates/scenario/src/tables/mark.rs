@@ -1,7 +1,8 @@
 //! A marker (AQM): the tables `mark`, wherever they stand.
 
-use lowtide_net::aqm::phantom::GAMMA;
+use lowtide_net::aqm::{self, phantom::GAMMA};
 use lowtide_net::profiles::{self, SwitchProfile};
+use lowtide_net::registry::Entry;
 use lowtide_net::{CoDelSpec, Count, MarkSpec, NotEct, PiSpec, RedSpec, Signal};
 use lowtide_units::{Bytes, Duration, Parts};
 
@@ -115,16 +116,6 @@ pub(super) static KEYS: &[Key] = &[
     ),
 ];
 
-/// Which keys each marker has.
-static OF: [(&str, &[&str]); 6] = [
-    ("step", &["k", "not-ect"]),
-    ("step-dequeue", &["k", "not-ect"]),
-    ("phantom", &["k", "gamma", "not-ect"]),
-    ("red", &["min", "max", "max-p", "weight", "gentle", "mean-packet", "signal", "not-ect"]),
-    ("codel", &["target", "interval", "signal", "not-ect"]),
-    ("pi", &["a", "b", "q-ref", "period", "signal", "not-ect"]),
-];
-
 /// Reads the table of a marker; also where its threshold is written.
 pub(super) fn read(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
     let kind = r.text("kind").unwrap_or_default();
@@ -146,15 +137,16 @@ pub(super) fn read(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
 
 /// Complains of keys that another marker has.
 fn foreign(r: &mut Reader<'_, '_, '_>, kind: &str) {
-    let own = OF.iter().find(|(name, _)| *name == kind).map_or(&[][..], |(_, keys)| keys);
-    for key in KEYS.iter().map(|key| key.name).filter(|name| *name != "kind" && !own.contains(name))
-    {
+    let has = |marker: &Entry, key: &str| marker.params.iter().any(|p| p.name == key);
+    let own = aqm::find(kind).filter(|marker| !marker.params.is_empty());
+    let keys = KEYS.iter().map(|key| key.name).filter(|key| *key != "kind");
+    for key in keys.filter(|key| own.is_none_or(|own| !has(own, key))) {
         if !r.has(key) {
             continue;
         }
         let kinds: Vec<&str> =
-            OF.iter().filter(|(_, keys)| keys.contains(&key)).map(|(name, _)| *name).collect();
-        let (message, help) = match (kinds.as_slice(), own.is_empty()) {
+            aqm::REGISTRY.iter().filter(|m| has(m, key)).map(|m| m.name).collect();
+        let (message, help) = match (kinds.as_slice(), own.is_none()) {
             (["phantom"], _) => (
                 format!("`{key}` belongs to a phantom queue"),
                 "write `kind = \"phantom\"`, or take it out".to_owned(),
@@ -163,10 +155,14 @@ fn foreign(r: &mut Reader<'_, '_, '_>, kind: &str) {
                 format!("`{key}` belongs to `{one}`"),
                 format!("write `kind = \"{one}\"`, or take it out"),
             ),
-            (_, true) => (
-                format!("`{key}` has no effect without a marker"),
-                format!("write `kind = \"{}\"` beside it, or take it out", kinds[0]),
-            ),
+            (_, true) => {
+                let kinds: Vec<String> =
+                    kinds.iter().map(|k| format!("`kind = \"{k}\"`")).collect();
+                (
+                    format!("`{key}` has no effect without a marker"),
+                    format!("take it out, or write {}", kinds.join(" or ")),
+                )
+            }
             _ => (
                 format!("`{key}` has no effect on `{kind}`"),
                 format!("it belongs to {}; take it out", kinds.join(", ")),
@@ -281,16 +277,8 @@ pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
     };
     match *mark {
         MarkSpec::None => out.text("kind", "droptail"),
-        MarkSpec::Step { k, not_ect } => {
-            out.text("kind", "step");
-            out.text("k", show(k));
-            write_not_ect(out, not_ect);
-        }
-        MarkSpec::StepDequeue { k, not_ect } => {
-            out.text("kind", "step-dequeue");
-            out.text("k", show(k));
-            write_not_ect(out, not_ect);
-        }
+        MarkSpec::Step { k, not_ect } => write_step(out, "step", k, not_ect),
+        MarkSpec::StepDequeue { k, not_ect } => write_step(out, "step-dequeue", k, not_ect),
         MarkSpec::Phantom { k, gamma, not_ect } => {
             out.text("kind", "phantom");
             out.text("k", k);
@@ -324,6 +312,12 @@ pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
     }
 }
 
+fn write_step(out: &mut Text, kind: &str, k: Count, not_ect: NotEct) {
+    out.text("kind", kind);
+    out.text("k", show(k));
+    write_not_ect(out, not_ect);
+}
+
 fn write_not_ect(out: &mut Text, not_ect: NotEct) {
     out.text("not-ect", if not_ect == NotEct::Drop { "drop" } else { "ignore" });
 }
@@ -350,4 +344,21 @@ pub(super) fn unmarkable(file: &mut File<'_, '_, '_>, switch: &SwitchPort, mark:
 fn marking() -> Vec<&'static str> {
     let marks = |p: &&SwitchProfile| p.ecn;
     profiles::PROFILES.iter().filter(marks).map(|p| p.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_parameter_of_a_marker_is_a_key_and_each_key_belongs_to_a_marker() {
+        let params = || aqm::REGISTRY.iter().flat_map(|marker| marker.params);
+        let keys = || KEYS.iter().map(|key| key.name).filter(|name| *name != "kind");
+        for param in params() {
+            assert!(keys().any(|key| key == param.name), "{}", param.name);
+        }
+        for key in keys() {
+            assert!(params().any(|param| param.name == key), "{key}");
+        }
+    }
 }
