@@ -1,52 +1,18 @@
-//! The functions of the table.
+//! The functions of the table, but for those that carry bytes ([`crate::stream`]).
 //!
 //! Each is called with the `userdata` that `Interface::over` made and with pointers that are valid as
 //! those of the C call of its name; every `unsafe` below rests on that.
 
 use libc::{
-    c_int, c_long, c_uint, c_ulong, c_void, epoll_event, iovec, linger, msghdr, nfds_t, pollfd,
-    size_t, sockaddr, socklen_t, ssize_t, timeval,
+    c_int, c_long, c_uint, c_ulong, c_void, epoll_event, linger, nfds_t, pollfd, size_t, sockaddr,
+    socklen_t, ssize_t, timeval,
 };
 use lowtide_packetdrill::stack::{CallError, Errno, SocketValue};
 
 use crate::host::{Host, Inner};
-use crate::memory::{
-    copy_out, gather, pieces, read_address, read_bytes, scatter, write_address, write_bytes,
-};
-use crate::names::{self, message_flags};
-
-/// The most pieces of one scattered buffer (IOV_MAX).
-const MOST_PIECES: usize = 1024;
-
-type Outcome<T> = Result<T, CallError>;
-
-/// Runs `call` over the host; -1 and `errno` when it fails.
-///
-/// # Safety
-/// `userdata` comes from `Interface::over` and was not freed.
-unsafe fn with(userdata: *mut c_void, call: impl FnOnce(&mut Inner) -> Outcome<isize>) -> isize {
-    // SAFETY: it points to the host that `Interface::over` boxed; only `free` ends it.
-    let host = unsafe { &*userdata.cast::<Host>() };
-    let outcome = call(&mut host.lock());
-    let errno = match outcome {
-        Ok(value) => return value,
-        Err(CallError::Errno(errno)) => errno,
-        // Time does not move while a call runs, so it would wait for ever.
-        Err(CallError::WouldBlock) => Errno::EOPNOTSUPP,
-    };
-    // SAFETY: the C library gives every thread its own errno.
-    unsafe { *libc::__errno_location() = errno.number() };
-    -1
-}
-
-/// As [`with`], for calls that give an `int`.
-///
-/// # Safety
-/// As [`with`].
-unsafe fn with_int(userdata: *mut c_void, call: impl FnOnce(&mut Inner) -> Outcome<i32>) -> c_int {
-    // SAFETY: the same condition.
-    unsafe { with(userdata, |host| call(host).map(|n| n as isize)) as c_int }
-}
+use crate::memory::{copy_out, read_address, read_bytes, write_address, write_bytes};
+use crate::names;
+use crate::over::{Outcome, with_int};
 
 pub(crate) unsafe extern "C" fn free(userdata: *mut c_void) {
     // SAFETY: it was boxed by `Interface::over`, and packetdrill frees it once.
@@ -123,176 +89,6 @@ pub(crate) unsafe extern "C" fn connect(
     };
     // SAFETY: see the module.
     unsafe { with_int(userdata, call) }
-}
-
-/// Reads into pieces of memory.
-///
-/// # Safety
-/// As [`with`]; every piece is writable for its length.
-unsafe fn read_into(userdata: *mut c_void, fd: c_int, to: &[iovec], flags: c_int) -> ssize_t {
-    let call = |host: &mut Inner| {
-        let flags = message_flags(flags)?;
-        let room = to.iter().fold(0_usize, |sum, piece| sum.saturating_add(piece.iov_len));
-        let bytes = match host.stack.read(fd, room, flags.peek) {
-            Err(CallError::WouldBlock) if flags.no_wait => return Err(Errno::EAGAIN.into()),
-            other => other?,
-        };
-        // SAFETY: the caller states that the pieces are writable; no more than `room` was read.
-        unsafe { scatter(to, &bytes) };
-        Ok(bytes.len() as isize)
-    };
-    // SAFETY: the caller states it.
-    unsafe { with(userdata, call) }
-}
-
-/// Writes bytes.
-///
-/// # Safety
-/// As [`with`].
-unsafe fn write_from(userdata: *mut c_void, fd: c_int, bytes: &[u8], flags: c_int) -> ssize_t {
-    let call = |host: &mut Inner| {
-        let flags = message_flags(flags)?;
-        match host.stack.write(fd, bytes) {
-            Err(CallError::WouldBlock) if flags.no_wait => Err(Errno::EAGAIN.into()),
-            other => other.map(|n| n as isize),
-        }
-    };
-    // SAFETY: the caller states it.
-    unsafe { with(userdata, call) }
-}
-
-const fn piece(base: *mut c_void, len: size_t) -> iovec {
-    iovec { iov_base: base, iov_len: len }
-}
-
-pub(crate) unsafe extern "C" fn read(
-    userdata: *mut c_void,
-    fd: c_int,
-    to: *mut c_void,
-    len: size_t,
-) -> ssize_t {
-    // SAFETY: see the module.
-    unsafe { read_into(userdata, fd, &[piece(to, len)], 0) }
-}
-
-pub(crate) unsafe extern "C" fn readv(
-    userdata: *mut c_void,
-    fd: c_int,
-    to: *const iovec,
-    count: c_int,
-) -> ssize_t {
-    // SAFETY: see the module.
-    unsafe {
-        let to = pieces(to, (count.max(0) as usize).min(MOST_PIECES));
-        read_into(userdata, fd, &to, 0)
-    }
-}
-
-pub(crate) unsafe extern "C" fn recv(
-    userdata: *mut c_void,
-    fd: c_int,
-    to: *mut c_void,
-    len: size_t,
-    flags: c_int,
-) -> ssize_t {
-    // SAFETY: see the module.
-    unsafe { read_into(userdata, fd, &[piece(to, len)], flags) }
-}
-
-/// A stream does not say from whom: the address stays empty, as on Linux.
-pub(crate) unsafe extern "C" fn recvfrom(
-    userdata: *mut c_void,
-    fd: c_int,
-    to: *mut c_void,
-    len: size_t,
-    flags: c_int,
-    _address: *mut sockaddr,
-    address_len: *mut socklen_t,
-) -> ssize_t {
-    if !address_len.is_null() {
-        // SAFETY: not null; see the module.
-        unsafe { address_len.write(0) };
-    }
-    // SAFETY: see the module.
-    unsafe { read_into(userdata, fd, &[piece(to, len)], flags) }
-}
-
-/// Without control messages.
-pub(crate) unsafe extern "C" fn recvmsg(
-    userdata: *mut c_void,
-    fd: c_int,
-    message: *mut msghdr,
-    flags: c_int,
-) -> ssize_t {
-    // SAFETY: see the module; the header is valid for reading and writing.
-    unsafe {
-        let to = pieces((*message).msg_iov, (*message).msg_iovlen.min(MOST_PIECES));
-        (*message).msg_controllen = 0;
-        (*message).msg_flags = 0;
-        read_into(userdata, fd, &to, flags)
-    }
-}
-
-pub(crate) unsafe extern "C" fn write(
-    userdata: *mut c_void,
-    fd: c_int,
-    from: *const c_void,
-    len: size_t,
-) -> ssize_t {
-    // SAFETY: see the module.
-    unsafe { write_from(userdata, fd, &read_bytes(from, len), 0) }
-}
-
-pub(crate) unsafe extern "C" fn writev(
-    userdata: *mut c_void,
-    fd: c_int,
-    from: *const iovec,
-    count: c_int,
-) -> ssize_t {
-    // SAFETY: see the module.
-    unsafe {
-        let bytes = gather(&pieces(from, (count.max(0) as usize).min(MOST_PIECES)));
-        write_from(userdata, fd, &bytes, 0)
-    }
-}
-
-pub(crate) unsafe extern "C" fn send(
-    userdata: *mut c_void,
-    fd: c_int,
-    from: *const c_void,
-    len: size_t,
-    flags: c_int,
-) -> ssize_t {
-    // SAFETY: see the module.
-    unsafe { write_from(userdata, fd, &read_bytes(from, len), flags) }
-}
-
-/// A connected stream ignores the address.
-pub(crate) unsafe extern "C" fn sendto(
-    userdata: *mut c_void,
-    fd: c_int,
-    from: *const c_void,
-    len: size_t,
-    flags: c_int,
-    _address: *const sockaddr,
-    _address_len: socklen_t,
-) -> ssize_t {
-    // SAFETY: see the module.
-    unsafe { write_from(userdata, fd, &read_bytes(from, len), flags) }
-}
-
-/// Without control messages.
-pub(crate) unsafe extern "C" fn sendmsg(
-    userdata: *mut c_void,
-    fd: c_int,
-    message: *const msghdr,
-    flags: c_int,
-) -> ssize_t {
-    // SAFETY: see the module.
-    unsafe {
-        let bytes = gather(&pieces((*message).msg_iov, (*message).msg_iovlen.min(MOST_PIECES)));
-        write_from(userdata, fd, &bytes, flags)
-    }
 }
 
 pub(crate) unsafe extern "C" fn fcntl(

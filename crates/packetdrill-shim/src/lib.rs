@@ -15,6 +15,8 @@ mod calls;
 mod host;
 mod memory;
 mod names;
+mod over;
+mod stream;
 pub mod table;
 
 use std::ffi::{CStr, c_char};

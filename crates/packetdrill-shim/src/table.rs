@@ -7,6 +7,7 @@ use libc::{
 
 use crate::calls;
 use crate::host::Host;
+use crate::stream;
 
 /// `struct packetdrill_interface`: what each function is handed first, then 32 functions in fixed
 /// order. Each takes the arguments of the C call of its name, and gives -1 with `errno` on failure.
@@ -99,16 +100,16 @@ impl Interface {
             listen: calls::listen,
             accept: calls::accept,
             connect: calls::connect,
-            read: calls::read,
-            readv: calls::readv,
-            recv: calls::recv,
-            recvfrom: calls::recvfrom,
-            recvmsg: calls::recvmsg,
-            write: calls::write,
-            writev: calls::writev,
-            send: calls::send,
-            sendto: calls::sendto,
-            sendmsg: calls::sendmsg,
+            read: stream::read,
+            readv: stream::readv,
+            recv: stream::recv,
+            recvfrom: stream::recvfrom,
+            recvmsg: stream::recvmsg,
+            write: stream::write,
+            writev: stream::writev,
+            send: stream::send,
+            sendto: stream::sendto,
+            sendmsg: stream::sendmsg,
             fcntl: calls::fcntl,
             ioctl: calls::ioctl,
             close: calls::close,
