@@ -63,6 +63,19 @@ fn watched_with(o: Origin, config: &Config) -> Script {
     Script::established(o, &Config { cc: "witness", ..config.clone() })
 }
 
+/// A sender of so many bytes after its first window, the ACK of its first segment 10 ms later, and the two
+/// segments that this let go.
+fn begun(o: Origin, bytes: u32) -> Script {
+    let mut t = watched(o);
+    t.run(&format!(
+        "send {bytes}
+         > . 1:1001(1000) ack 1 * 10
+         +10ms < . 1:1(0) ack 1001
+         > . 10001:11001(1000) ack 1 * 2"
+    ));
+    t
+}
+
 /// The newest sample.
 fn seen() -> AckSample {
     SEEN.with_borrow(|seen| *seen.last().expect("an ACK was told of"))
@@ -71,13 +84,7 @@ fn seen() -> AckSample {
 #[test]
 fn the_delivery_rate_is_what_was_delivered_since_the_segment_left_over_the_time_that_took() {
     everywhere(|o| {
-        let mut t = watched(o);
-        t.run(
-            "send 20000
-             > . 1:1001(1000) ack 1 * 10
-             +10ms < . 1:1(0) ack 1001
-             > . 10001:11001(1000) ack 1 * 2",
-        );
+        let mut t = begun(o, 20_000);
         // All that is in flight in 4 ms: 11 kB since the last two left.
         t.run("+4ms < . 1:1(0) ack 12001\n> . 12001:13001(1000) ack 1 * 8");
         assert_eq!(seen().delivery_rate().map(Rate::as_bps), Some(22_000_000));
@@ -90,13 +97,7 @@ fn the_delivery_rate_is_what_was_delivered_since_the_segment_left_over_the_time_
 #[test]
 fn the_sender_is_limited_by_the_application_when_it_has_nothing_more_to_send() {
     everywhere(|o| {
-        let mut t = watched(o);
-        t.run(
-            "send 12000
-             > . 1:1001(1000) ack 1 * 10
-             +10ms < . 1:1(0) ack 1001
-             > . 10001:11001(1000) ack 1 * 2",
-        );
+        let mut t = begun(o, 12_000);
         assert!(!seen().app_limited);
         t.run("< . 1:1(0) ack 2001");
         assert!(seen().app_limited);
@@ -106,13 +107,9 @@ fn the_sender_is_limited_by_the_application_when_it_has_nothing_more_to_send() {
 #[test]
 fn an_ack_that_delivers_nothing_moves_no_clock_of_the_delivery_rate() {
     everywhere(|o| {
-        let mut t = watched(o);
+        let mut t = begun(o, 20_000);
         t.run(
-            "send 20000
-             > . 1:1001(1000) ack 1 * 10
-             +10ms < . 1:1(0) ack 1001
-             > . 10001:11001(1000) ack 1 * 2
-             +1ms < . 1:1(0) ack 1001
+            "+1ms < . 1:1(0) ack 1001
              > . 12001:13001(1000) ack 1
              +3ms < . 1:1(0) ack 13001
              > . 13001:14001(1000) ack 1 * 7",
