@@ -6,7 +6,7 @@
 //! 16.8 us, one digit more is a millisecond, and so on. The first non-empty bucket, from the lowest
 //! digit up, holds what is next; when it is not of the lowest digit it is dealt out again among lower
 //! ones. So a key moves at most once per digit, a timer of milliseconds two or three times, and none
-//! is compared with another.
+//! is compared with another here.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,6 +24,8 @@ const BUCKETS: usize = 1 << DIGIT;
 const LEVELS: usize = (u64::BITS - QUARTER).div_ceil(DIGIT) as usize;
 /// A bucket keeps its memory up to so many keys when it is dealt out.
 const KEEP: usize = 1 << 10;
+/// With so many keys soon, no further quarter is opened.
+const ENOUGH: usize = 32;
 
 type Key = Reverse<u128>;
 
@@ -71,20 +73,34 @@ impl Later {
     }
 
     /// Moves on to the next quarter in which there is something, and all of it into `soon`, which must
-    /// be empty. Nothing happens when nothing is held.
+    /// be empty; where that is little, the quarters behind it too, while they are within the last
+    /// digit: few events are best kept in one heap. Nothing happens when nothing is held.
     #[inline(never)]
     pub(crate) fn advance(&mut self, soon: &mut BinaryHeap<Key>) {
         debug_assert!(soon.is_empty(), "what is soon comes before what is later");
-        let Some((index, digit)) = self.next_bucket() else { return };
+        while soon.len() < ENOUGH {
+            match self.next_bucket() {
+                Some((0, digit)) => {
+                    let level = &mut self.levels[0];
+                    level.occupied &= !(1 << digit);
+                    self.reached = self.reached - self.reached % BUCKETS as u64 + digit as u64;
+                    soon.extend(level.buckets[digit].drain(..));
+                }
+                Some((index, digit)) if soon.is_empty() => self.deal_out(index, digit, soon),
+                _ => {
+                    // The rest differs in higher digits: the last one is used up.
+                    self.reached |= BUCKETS as u64 - 1;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Moves on to the first quarter in a bucket that is not of the lowest digit, and the bucket's keys
+    /// to lower ones.
+    fn deal_out(&mut self, index: usize, digit: usize, soon: &mut BinaryHeap<Key>) {
         let level = &mut self.levels[index];
         level.occupied &= !(1 << digit);
-        if index == 0 {
-            self.reached = self.reached - self.reached % BUCKETS as u64 + digit as u64;
-            // The bucket becomes the heap, and the memory of the old heap the bucket.
-            let keys = mem::take(&mut level.buckets[digit]);
-            level.buckets[digit] = mem::replace(soon, BinaryHeap::from(keys)).into_vec();
-            return;
-        }
         let mut keys = mem::take(&mut level.buckets[digit]);
         self.reached = keys.iter().map(|key| Self::quarter(*key)).min().unwrap_or(self.reached);
         let of_this_quarter = keys.drain(..).filter_map(|key| self.put(key));

@@ -22,9 +22,9 @@ use crate::{Entity, Seed};
 ///
 /// Events cannot be taken back: an entity whose deadline moved lets the old event pass.
 ///
-/// The next quarter of a microsecond is a binary heap of 16-byte keys. What is later lies unsorted
-/// in [`Later`] until its quarter comes, so that the heap stays small enough for the nearest cache
-/// however many timers wait behind it.
+/// What is soon is a binary heap of 16-byte keys. What is later lies unsorted in [`Later`] until its
+/// quarter of a microsecond comes, so that the heap stays small enough for the nearest cache however
+/// many timers wait behind it.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// What comes in the quarter that [`Later`] has reached, or before.
