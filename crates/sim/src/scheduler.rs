@@ -22,7 +22,7 @@ use crate::{Entity, Seed};
 ///
 /// Events cannot be taken back: an entity whose deadline moved lets the old event pass.
 ///
-/// What is soon is a binary heap of 16-byte keys. What is later lies unsorted in [`Later`] until its
+/// What is soon is a binary heap of 16-byte keys. What is later lies apart and unsorted until its
 /// quarter of a microsecond comes, so that the heap stays small enough for the nearest cache however
 /// many timers wait behind it.
 #[derive(Clone, Debug)]
