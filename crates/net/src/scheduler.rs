@@ -63,6 +63,9 @@ pub(crate) struct Arrived {
 pub(crate) struct Fifo {
     /// Length zero or a power of two.
     ring: Vec<Place>,
+    /// The position at the start of the ring: an empty ring begins anew there, so that a port that is
+    /// seldom busy touches few lines of the cache.
+    base: u64,
     /// The next to arrive at the far end.
     head: u64,
     /// The packet on the line, if before `tail`. Also the number of departures so far.
@@ -78,7 +81,7 @@ pub(crate) struct Fifo {
 impl Fifo {
     #[inline]
     fn place(&self, position: u64) -> &Place {
-        &self.ring[position as usize & (self.ring.len() - 1)]
+        &self.ring[(position - self.base) as usize & (self.ring.len() - 1)]
     }
     /// Packets that have not departed, the one on the line included.
     #[inline]
@@ -140,10 +143,13 @@ impl Fifo {
         arrival: Instant,
     ) -> bool {
         let used = self.tail - self.head.min(self.line);
+        if used == 0 {
+            self.base = self.tail;
+        }
         if used as usize == self.ring.len() {
             self.grow();
         }
-        let at = self.tail as usize & (self.ring.len() - 1);
+        let at = (self.tail - self.base) as usize & (self.ring.len() - 1);
         self.ring[at] = Place { departure, arrival, packet, size };
         self.free_at = departure;
         self.bytes += u64::from(size);
@@ -170,10 +176,11 @@ impl Fifo {
             size: 0,
         };
         let mut ring = vec![empty; (self.ring.len() * 2).max(16)];
-        for position in self.head.min(self.line)..self.tail {
-            let at = position as usize & (ring.len() - 1);
-            ring[at] = *self.place(position);
+        let base = self.head.min(self.line);
+        for (position, place) in (base..self.tail).zip(&mut ring) {
+            *place = *self.place(position);
         }
+        self.base = base;
         self.ring = ring;
     }
 }

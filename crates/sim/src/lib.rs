@@ -10,6 +10,7 @@
 mod digest;
 mod draw;
 mod entity;
+mod later;
 mod rng;
 mod scheduler;
 mod seed;

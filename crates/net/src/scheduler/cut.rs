@@ -17,7 +17,7 @@ impl Fifo {
         let mask = self.ring.len().wrapping_sub(1);
         let mut lost = Vec::new();
         for position in self.head..self.tail {
-            let place = &mut self.ring[position as usize & mask];
+            let place = &mut self.ring[(position - self.base) as usize & mask];
             if place.departure + delay <= now || place.packet == PacketId::GONE {
                 continue;
             }
