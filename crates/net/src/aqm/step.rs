@@ -7,6 +7,7 @@
 
 use super::{Aqm, Arriving, Verdict};
 use crate::registry::{Entry, Kind, Param};
+use crate::scheduler::Limit;
 use crate::{Count, NotEct};
 use lowtide_units::Instant;
 
@@ -34,21 +35,21 @@ pub static ENTRY: Entry = Entry {
 /// The threshold and what happens to packets that cannot be marked.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    k: Count,
+    k: Limit,
     not_ect: NotEct,
 }
 
 impl Step {
     /// Marks above `k`.
     pub const fn new(k: Count, not_ect: NotEct) -> Self {
-        Self { k, not_ect }
+        Self { k: Limit::new(k), not_ect }
     }
 }
 
 impl Aqm for Step {
     #[inline]
     fn on_enqueue(&mut self, _: Instant, packet: &Arriving) -> Verdict {
-        if packet.found.exceeds(self.k) {
+        if self.k.is_exceeded(packet.found) {
             self.not_ect.verdict(packet.ecn)
         } else {
             Verdict::Forward

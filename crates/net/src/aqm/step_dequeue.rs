@@ -14,6 +14,7 @@ use lowtide_units::Instant;
 
 use super::{Aqm, Leaving, Verdict};
 use crate::registry::{Entry, Kind, Param};
+use crate::scheduler::Limit;
 use crate::{Count, NotEct};
 
 /// Registration.
@@ -40,20 +41,20 @@ pub static ENTRY: Entry = Entry {
 /// The threshold and what happens to packets that cannot be marked.
 #[derive(Clone, Copy, Debug)]
 pub struct StepDequeue {
-    k: Count,
+    k: Limit,
     not_ect: NotEct,
 }
 
 impl StepDequeue {
     /// Marks above `k`.
     pub const fn new(k: Count, not_ect: NotEct) -> Self {
-        Self { k, not_ect }
+        Self { k: Limit::new(k), not_ect }
     }
 }
 
 impl Aqm for StepDequeue {
     fn on_dequeue(&mut self, _: Instant, packet: &Leaving) -> Verdict {
-        if packet.left.exceeds(self.k) {
+        if self.k.is_exceeded(packet.left) {
             self.not_ect.verdict(packet.ecn)
         } else {
             Verdict::Forward
