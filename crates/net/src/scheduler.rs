@@ -14,7 +14,6 @@ use lowtide_units::{Duration, Instant};
 
 pub(crate) use self::classes::Turns;
 
-use crate::Count;
 use crate::packet::PacketId;
 
 /// A length of queue in both units.
@@ -24,44 +23,6 @@ pub struct Occupancy {
     pub packets: u32,
     /// IP bytes.
     pub bytes: u64,
-}
-
-/// A [`Count`] in eight bytes: the unit is in the highest bit, which no length needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit(u64);
-
-impl Limit {
-    const BYTES: u64 = 1 << 63;
-
-    pub(crate) const fn new(count: Count) -> Self {
-        match count {
-            Count::Packets(n) if n < Self::BYTES => Self(n),
-            Count::Packets(_) => Self(Self::BYTES - 1),
-            Count::Bytes(n) => Self(n.as_u64() | Self::BYTES),
-        }
-    }
-    /// The length of `queue` in the unit of the limit, and the limit. `size` is added to the bytes.
-    #[inline]
-    const fn compare(self, queue: Occupancy, size: u32) -> (u64, u64) {
-        if self.0 & Self::BYTES == 0 {
-            (queue.packets as u64, self.0)
-        } else {
-            (queue.bytes + size as u64, self.0 & !Self::BYTES)
-        }
-    }
-    /// Whether `queue` is longer.
-    #[inline]
-    pub(crate) const fn is_exceeded(self, queue: Occupancy) -> bool {
-        let (length, limit) = self.compare(queue, 0);
-        length > limit
-    }
-    /// Whether a packet of `size` bytes fits behind `queue`.
-    #[inline]
-    pub(crate) const fn fits(self, queue: Occupancy, size: u32) -> bool {
-        let (length, limit) = self.compare(queue, size);
-        let in_bytes = self.0 & Self::BYTES != 0;
-        length < limit || in_bytes && length == limit
-    }
 }
 
 /// One packet between its place in the queue and the far end of the line.
@@ -80,6 +41,12 @@ pub(crate) struct Arrived {
     pub(crate) departure: Instant,
     /// When the next packet arrives, if one is under way.
     pub(crate) next: Option<Instant>,
+}
+
+/// When packets arrive that are under way, where that is not a matter of the line.
+#[derive(Clone, Debug, Default)]
+struct Late {
+    arrivals: VecDeque<Instant>,
 }
 
 /// First in, first out: one ring of packets from their place in the queue to the far end of the
@@ -103,8 +70,7 @@ pub(crate) struct Fifo {
     /// Where the next packet goes.
     tail: u32,
     delay: Duration,
-    /// When those under way arrive, where that is not a matter of the line.
-    late: Option<Box<VecDeque<Instant>>>,
+    late: Option<Box<Late>>,
     /// When the line has sent all there is.
     pub(crate) free_at: Instant,
     /// IP bytes that have not departed.
@@ -187,7 +153,7 @@ impl Fifo {
         }
         match &self.late {
             None => Some(self.place(self.head).departure + self.delay),
-            Some(late) => late.front().copied(),
+            Some(late) => late.arrivals.front().copied(),
         }
     }
     /// How many have left so far.
@@ -220,7 +186,7 @@ impl Fifo {
         let at = self.tail as usize & (self.ring.len() - 1);
         self.ring[at] = Place { departure, packet, size };
         if let Some(late) = &mut self.late {
-            late.push_back(arrival);
+            late.arrivals.push_back(arrival);
         }
         self.free_at = departure;
         self.bytes += u64::from(size);
@@ -236,7 +202,7 @@ impl Fifo {
         let Place { packet, departure, .. } = *self.place(self.head);
         self.head += 1;
         if let Some(late) = &mut self.late {
-            late.pop_front();
+            late.arrivals.pop_front();
         }
         Some(Arrived { packet, departure, next: self.arrives_at() })
     }
@@ -251,7 +217,8 @@ impl Fifo {
             *place = *self.place(position);
         }
         self.before += u64::from(first);
-        (self.head, self.line, self.tail) = (self.head - first, self.line - first, self.tail - first);
+        (self.head, self.line, self.tail) =
+            (self.head - first, self.line - first, self.tail - first);
         self.ring = ring;
     }
 }
@@ -270,7 +237,7 @@ mod tests {
     fn filled(turn: usize) -> (Fifo, Vec<PacketId>) {
         let mut pool = Pool::default();
         let ids: Vec<PacketId> = (0..100).map(|_| pool.put(&any())).collect();
-        let mut fifo = Fifo::new(Duration::from_ps(7), turn % 2 == 0);
+        let mut fifo = Fifo::new(Duration::from_ps(7), turn.is_multiple_of(2));
         for &id in &ids[..turn] {
             assert!(fifo.push(id, 1, at(0), at(7)));
             fifo.depart(1);
@@ -314,6 +281,33 @@ mod tests {
             all_arrive(&mut fifo, &ids);
             all_depart(&mut fifo);
             assert_eq!(fifo.departures(), turn as u64 + 100);
+        }
+    }
+
+    #[test]
+    fn positions_that_grow_high_are_counted_anew() {
+        let (mut fifo, ids) = filled(3);
+        let far = Fifo::HIGH - 50;
+        (fifo.head, fifo.line, fifo.tail) = (fifo.head + far, fifo.line + far, fifo.tail + far);
+        // Each place follows its position round the ring.
+        let turn = far as usize % fifo.ring.len();
+        fifo.ring.rotate_right(turn);
+        for i in 100..200 {
+            assert!(!fifo.push(ids[0], i, at(i as usize), at(i as usize + 7)));
+        }
+        assert!(fifo.tail < 1_000);
+        for i in 0..200 {
+            assert_eq!(fifo.next_departure(at(200)), Some((at(i), i as u32)));
+            fifo.depart(i as u32);
+        }
+        assert_eq!(fifo.departures(), u64::from(far) + 203);
+        all_arrive_first(&mut fifo, &ids);
+    }
+
+    fn all_arrive_first(fifo: &mut Fifo, ids: &[PacketId]) {
+        for (i, &id) in ids.iter().enumerate() {
+            let arrived = fifo.arrive().map(|a| (a.packet, a.departure, a.next));
+            assert_eq!(arrived, Some((id, at(i), Some(at(i + 8)))));
         }
     }
 

@@ -205,7 +205,9 @@ impl Scheduler {
         let block = self.reached >> BLOCK_BITS;
         self.within = (block + BUCKETS / BLOCK) << BLOCK_BITS;
         self.later = Later::new(bits + BLOCK_BITS, block);
-        keys.into_iter().for_each(|key| self.put(key));
+        for key in keys {
+            self.put(key);
+        }
         if self.soon.is_empty() && self.crowd.is_empty() {
             self.advance();
         }

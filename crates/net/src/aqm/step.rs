@@ -6,8 +6,8 @@
 //! thresholds at K on the instantaneous queue (as the paper's did) do this.
 
 use super::{Aqm, Arriving, Verdict};
+use crate::limit::Limit;
 use crate::registry::{Entry, Kind, Param};
-use crate::scheduler::Limit;
 use crate::{Count, NotEct};
 use lowtide_units::Instant;
 

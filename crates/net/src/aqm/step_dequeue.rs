@@ -13,8 +13,8 @@
 use lowtide_units::Instant;
 
 use super::{Aqm, Leaving, Verdict};
+use crate::limit::Limit;
 use crate::registry::{Entry, Kind, Param};
-use crate::scheduler::Limit;
 use crate::{Count, NotEct};
 
 /// Registration.

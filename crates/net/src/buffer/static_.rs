@@ -2,8 +2,8 @@
 
 use super::{Buffer, Room};
 use crate::Count;
+use crate::limit::Limit;
 use crate::registry::{Entry, Kind, Param};
-use crate::scheduler::Limit;
 
 /// Registration.
 pub static ENTRY: Entry = Entry {

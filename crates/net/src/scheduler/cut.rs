@@ -31,7 +31,7 @@ impl Fifo {
         if begun < self.tail {
             self.tail = begun;
             if let Some(late) = &mut self.late {
-                late.truncate(begun.saturating_sub(self.head) as usize);
+                late.arrivals.truncate(begun.saturating_sub(self.head) as usize);
             }
             self.free_at = self.place(self.line).departure;
         }
