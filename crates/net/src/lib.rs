@@ -37,6 +37,7 @@ pub mod buffer;
 mod check;
 mod error;
 mod failure;
+mod limit;
 mod line;
 mod loss;
 mod memory;

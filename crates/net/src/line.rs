@@ -1,4 +1,4 @@
-//! The line behind a port: how long a packet is on it, how long it travels.
+//! The line behind a port: how long a packet is on it.
 
 use lowtide_units::{Bytes, Duration, Rate};
 
@@ -10,37 +10,43 @@ const BYTE_PS_AT_1_BPS: u64 = 8_000_000_000_000;
 /// One direction of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
-    rate: Rate,
-    /// Picoseconds per byte, or zero where that is not a whole number.
-    byte_ps: u64,
-    overhead: u64,
-    pub(crate) delay: Duration,
+    /// Picoseconds per byte; where that is not a whole number, the rate in bits per second and [`UNEVEN`].
+    pace: u64,
+    overhead: u32,
 }
 
+/// The pace of a line is its rate.
+const UNEVEN: u64 = 1 << 63;
+
 impl Line {
-    pub(crate) fn new(rate: Rate, framing: Framing, delay: Duration) -> Self {
-        let whole = BYTE_PS_AT_1_BPS.is_multiple_of(rate.as_bps());
-        let byte_ps = if whole { BYTE_PS_AT_1_BPS / rate.as_bps() } else { 0 };
-        Self { rate, byte_ps, overhead: framing.overhead(), delay }
+    pub(crate) fn new(rate: Rate, framing: Framing) -> Self {
+        let bps = rate.as_bps();
+        let whole = BYTE_PS_AT_1_BPS.is_multiple_of(bps);
+        let pace = if whole { BYTE_PS_AT_1_BPS / bps } else { bps | UNEVEN };
+        Self { pace, overhead: framing.overhead() as u32 }
     }
-    pub(crate) const fn rate(&self) -> Rate {
-        self.rate
+    pub(crate) fn rate(&self) -> Rate {
+        let bps = match self.pace & UNEVEN {
+            0 => BYTE_PS_AT_1_BPS / self.pace,
+            _ => self.pace & !UNEVEN,
+        };
+        Rate::from_bps(bps).unwrap_or(Rate::from_gbps(1))
     }
     /// Bytes of framing per packet.
     pub(crate) const fn overhead(&self) -> u64 {
-        self.overhead
+        self.overhead as u64
     }
     /// The time on the line of a packet of `size` IP bytes: [`Rate::serialization`] of it and its
     /// framing, without the wide division.
     #[inline]
     pub(crate) fn serialization(&self, size: u32) -> Duration {
-        let bytes = u64::from(size) + self.overhead;
-        if self.byte_ps != 0 {
-            return Duration::from_ps(bytes.saturating_mul(self.byte_ps));
+        let bytes = u64::from(size) + self.overhead();
+        if self.pace & UNEVEN == 0 {
+            return Duration::from_ps(bytes.saturating_mul(self.pace));
         }
         match bytes.checked_mul(BYTE_PS_AT_1_BPS) {
-            Some(bits) => Duration::from_ps(bits.div_ceil(self.rate.as_bps())),
-            None => self.rate.serialization(Bytes::new(bytes)),
+            Some(bits) => Duration::from_ps(bits.div_ceil(self.pace & !UNEVEN)),
+            None => self.rate().serialization(Bytes::new(bytes)),
         }
     }
 }
@@ -55,7 +61,8 @@ mod tests {
         for bps in odd {
             let rate = Rate::from_bps(bps).unwrap();
             for framing in [Framing::Ethernet, Framing::Ip] {
-                let line = Line::new(rate, framing, Duration::ZERO);
+                let line = Line::new(rate, framing);
+                assert_eq!(line.rate(), rate);
                 for size in [0, 1, 40, 1_500, 9_000, 65_535, 2_400_000, u32::MAX] {
                     let bytes = Bytes::new(u64::from(size) + framing.overhead());
                     assert_eq!(line.serialization(size), rate.serialization(bytes), "{size} {bps}");
@@ -66,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_full_frame_at_ten_gigabit() {
-        let line = Line::new(Rate::from_gbps(10), Framing::Ethernet, Duration::ZERO);
+        let line = Line::new(Rate::from_gbps(10), Framing::Ethernet);
         assert_eq!(line.serialization(1_500), Duration::from_ps(1_230_400));
     }
 }

@@ -132,6 +132,7 @@ impl Network {
                 let setting = Setting {
                     framing: link.framing,
                     far: far(to),
+                    late: host_jitter > Duration::ZERO && matches!(to, NodeId::Host(_)),
                     classes: classes.map(Vec::as_slice),
                     memory: groups.of_port[number as usize],
                     fails: *fails,
@@ -255,7 +256,7 @@ impl Network {
         let this = &self.ports[port as usize];
         match this.far() {
             Far::Host(host) => {
-                let came = departure + this.line().delay;
+                let came = departure + this.delay();
                 let waited = Duration::from_ns(u64::from(self.pool.head(id).waited));
                 let watched = self.watch.as_mut().map_or(0, |watch| watch.leaves(id));
                 Some(Delivery { host, packet: self.pool.take(id), came, waited, watched })
@@ -328,7 +329,7 @@ impl Network {
         if marked {
             self.pool.set_ce(id);
         }
-        let mut arrival = departure + this.line().delay;
+        let mut arrival = departure + this.delay();
         if let Far::Host(host) = this.far()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
         {

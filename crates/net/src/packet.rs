@@ -67,6 +67,7 @@ impl PacketId {
 
 /// What a port looks at: apart from the rest, so that a hop touches one cache line of it.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct Head {
     pub(crate) identity: u64,
     pub(crate) dst: HostId,

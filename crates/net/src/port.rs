@@ -10,7 +10,7 @@ mod cut;
 mod staged;
 
 use lowtide_sim::{Digest, Seed};
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 
 use self::bound::Bound;
 pub(crate) use self::staged::Begun;
@@ -62,12 +62,11 @@ pub(crate) enum Refusal {
     Lost,
 }
 
-/// In order of use and on a line of the cache of its own.
+/// In order of use: four lines of the cache, of which a packet that enters touches three and one that arrives
+/// at the far end one.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    fifo: Fifo,
-    line: Line,
     far: Far,
     count_in_service: bool,
     /// A departure takes more than counting it: the warm-up is not over, or CE is bound at dequeue.
@@ -76,12 +75,17 @@ pub(crate) struct Port {
     plain: bool,
     /// No more is to be done with a packet that arrives at the far end.
     plain_far: bool,
+    /// The line loses packets, or may fail.
+    lossy: bool,
+    /// A packet that arrives at the far end touches nothing behind the first cursors of this.
+    fifo: Fifo,
+    line: Line,
     aqm: Marker,
+    digest: Digest,
     buffer: Admission,
+    counters: Counters,
     /// Most lines lose nothing.
     loss: Option<Box<Loss>>,
-    digest: Digest,
-    counters: Counters,
     /// Most ports have nothing of it.
     special: Option<Box<Special>>,
 }
@@ -102,6 +106,8 @@ struct Special {
 pub(crate) struct Setting<'a> {
     pub(crate) framing: Framing,
     pub(crate) far: Far,
+    /// Packets may reach the far end later than the line says.
+    pub(crate) late: bool,
     pub(crate) classes: Option<&'a [ClassSpec]>,
     /// The number of the memory that it shares.
     pub(crate) memory: Option<u32>,
@@ -125,7 +131,8 @@ impl Setting<'_> {
 
 impl Port {
     pub(crate) fn new(spec: &LineSpec, setting: &Setting<'_>) -> Self {
-        let line = Line::new(spec.rate, setting.framing, spec.delay);
+        let line = Line::new(spec.rate, setting.framing);
+        let fifo = Fifo::new(spec.delay, setting.late);
         let loss = Loss::new(spec.loss, setting.fails, setting.run_seed, setting.number);
         let spec = &spec.port;
         let staged = (setting.classes.is_some() || spec.mark.is_bound_late())
@@ -137,18 +144,19 @@ impl Port {
         let plain_far = special.bound.is_none() && special.staged.is_none();
         let plain = plain_far && special.seat.is_none();
         Self {
-            fifo: Fifo::default(),
-            line,
             far: setting.far,
             count_in_service: spec.count_in_service,
             careful: true,
             plain,
             plain_far,
+            lossy: loss.is_some(),
+            fifo,
+            line,
             aqm: Marker::new(&spec.mark, &line, setting.seed(0)),
-            buffer: Admission::new(&spec.buffer),
-            loss,
             digest: Digest::new(),
+            buffer: Admission::new(&spec.buffer),
             counters: Counters::new(setting.warmup),
+            loss,
             special: (!plain).then(|| Box::new(special)),
         }
     }
@@ -175,6 +183,11 @@ impl Port {
     }
     pub(crate) const fn line(&self) -> &Line {
         &self.line
+    }
+    /// How long a packet is under way when it has left.
+    #[inline]
+    pub(crate) const fn delay(&self) -> Duration {
+        self.fifo.delay()
     }
     pub(crate) const fn departures(&self) -> u64 {
         self.fifo.departures()
@@ -238,7 +251,7 @@ impl Port {
     #[expect(clippy::inline_always, reason = "every hop, called from one place")]
     #[inline(always)]
     pub(crate) fn enter(&mut self, now: Instant, head: &Head, free: u64) -> Entered {
-        if self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
+        if self.lossy && self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
             return self.lose(now, head);
         }
         let found = self.queue(now);
@@ -335,5 +348,20 @@ impl Port {
     /// Its part in a shared memory.
     pub(crate) fn seat(&mut self) -> Option<&mut Seat> {
         self.special.as_deref_mut()?.seat.as_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Speed at a thousand hosts hangs on how many lines of the cache a hop touches.
+    #[test]
+    fn a_port_is_four_lines_of_the_cache() {
+        assert_eq!((size_of::<Port>(), align_of::<Port>()), (256, 64));
+        assert_eq!(std::mem::offset_of!(Port, fifo) + Fifo::WITHIN_FIRST_LINE, 64);
+        assert_eq!(std::mem::offset_of!(Port, buffer), 128);
+        assert_eq!(std::mem::offset_of!(Port, counters) + 48, 192);
+        assert_eq!(size_of::<Head>(), 32);
     }
 }

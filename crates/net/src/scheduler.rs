@@ -8,11 +8,12 @@
 mod classes;
 mod cut;
 
-use lowtide_units::Instant;
+use std::collections::VecDeque;
+
+use lowtide_units::{Duration, Instant};
 
 pub(crate) use self::classes::Turns;
 
-use crate::Count;
 use crate::packet::PacketId;
 
 /// A length of queue in both units.
@@ -24,22 +25,10 @@ pub struct Occupancy {
     pub bytes: u64,
 }
 
-impl Occupancy {
-    /// Whether it is longer than `k`.
-    #[inline]
-    pub const fn exceeds(&self, k: Count) -> bool {
-        match k {
-            Count::Packets(k) => self.packets as u64 > k,
-            Count::Bytes(k) => self.bytes > k.as_u64(),
-        }
-    }
-}
-
 /// One packet between its place in the queue and the far end of the line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Place {
     departure: Instant,
-    arrival: Instant,
     packet: PacketId,
     size: u32,
 }
@@ -54,41 +43,76 @@ pub(crate) struct Arrived {
     pub(crate) next: Option<Instant>,
 }
 
+/// When packets arrive that are under way, where that is not a matter of the line.
+#[derive(Clone, Debug, Default)]
+struct Late {
+    arrivals: VecDeque<Instant>,
+}
+
 /// First in, first out: one ring of packets from their place in the queue to the far end of the
 /// line, with a cursor for departures and one for arrivals at the far end.
 ///
 /// The cursors move apart: arrivals are events, departures are noticed when someone asks for the
-/// queue, so either may be ahead. Positions count up for ever; neither cursor passes `tail`.
-#[derive(Clone, Debug, Default)]
+/// queue, so either may be ahead. Neither passes `tail`. Positions count up from where the ring last was
+/// empty: an empty ring begins anew at its start, so that a port that is seldom busy touches few lines
+/// of the cache.
+///
+/// A packet arrives `delay` after it departed. Where that is not so, arrivals stand in a list of their own.
+#[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Fifo {
     /// Length zero or a power of two.
-    ring: Vec<Place>,
+    ring: Box<[Place]>,
     /// The next to arrive at the far end.
-    head: u64,
-    /// The packet on the line, if before `tail`. Also the number of departures so far.
-    line: u64,
+    head: u32,
+    /// The packet on the line, if before `tail`.
+    line: u32,
     /// Where the next packet goes.
-    tail: u64,
-    /// IP bytes that have not departed.
-    bytes: u64,
+    tail: u32,
+    delay: Duration,
+    late: Option<Box<Late>>,
     /// When the line has sent all there is.
     pub(crate) free_at: Instant,
+    /// IP bytes that have not departed.
+    bytes: u64,
+    /// Departures before position zero.
+    before: u64,
 }
 
 impl Fifo {
+    /// Positions above this are counted anew.
+    const HIGH: u32 = u32::MAX / 2;
+    /// Bytes that a packet touches which arrives at the far end.
+    #[cfg(test)]
+    pub(crate) const WITHIN_FIRST_LINE: usize = std::mem::offset_of!(Self, free_at);
+
+    /// Nothing on a line of that delay; `late` if packets may arrive later than that.
+    pub(crate) fn new(delay: Duration, late: bool) -> Self {
+        Self {
+            ring: Box::default(),
+            head: 0,
+            line: 0,
+            tail: 0,
+            delay,
+            late: late.then(Box::default),
+            free_at: Instant::ZERO,
+            bytes: 0,
+            before: 0,
+        }
+    }
     #[inline]
-    fn place(&self, position: u64) -> &Place {
+    fn place(&self, position: u32) -> &Place {
         &self.ring[position as usize & (self.ring.len() - 1)]
     }
     /// Packets that have not departed, the one on the line included.
     #[inline]
-    pub(crate) fn in_system(&self) -> usize {
+    pub(crate) const fn in_system(&self) -> usize {
         (self.tail - self.line) as usize
     }
     /// The length of the queue, with the packet on the line or without.
     #[inline]
     pub(crate) fn occupancy(&self, with_line: bool) -> Occupancy {
-        let packets = (self.tail - self.line) as u32;
+        let packets = self.tail - self.line;
         if with_line || packets == 0 {
             Occupancy { packets, bytes: self.bytes }
         } else {
@@ -124,13 +148,25 @@ impl Fifo {
     /// When the next packet arrives at the far end.
     #[inline]
     pub(crate) fn arrives_at(&self) -> Option<Instant> {
-        (self.head < self.tail).then(|| self.place(self.head).arrival)
+        if self.head == self.tail {
+            return None;
+        }
+        match &self.late {
+            None => Some(self.place(self.head).departure + self.delay),
+            Some(late) => late.arrivals.front().copied(),
+        }
     }
     /// How many have left so far.
     pub(crate) const fn departures(&self) -> u64 {
-        self.line
+        self.before + self.line as u64
     }
-    /// Adds a packet at the end; true when it is the only one between here and the far end.
+    /// How long a packet is under way when it has left.
+    #[inline]
+    pub(crate) const fn delay(&self) -> Duration {
+        self.delay
+    }
+    /// Adds a packet at the end; true when it is the only one between here and the far end. `arrival` is
+    /// the departure and the delay, where it was not said that packets may be late.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -140,11 +176,18 @@ impl Fifo {
         arrival: Instant,
     ) -> bool {
         let used = self.tail - self.head.min(self.line);
-        if used as usize == self.ring.len() {
+        if used == 0 {
+            self.before += u64::from(self.line);
+            (self.head, self.line, self.tail) = (0, 0, 0);
+        }
+        if used as usize == self.ring.len() || self.tail > Self::HIGH {
             self.grow();
         }
         let at = self.tail as usize & (self.ring.len() - 1);
-        self.ring[at] = Place { departure, arrival, packet, size };
+        self.ring[at] = Place { departure, packet, size };
+        if let Some(late) = &mut self.late {
+            late.arrivals.push_back(arrival);
+        }
         self.free_at = departure;
         self.bytes += u64::from(size);
         self.tail += 1;
@@ -158,22 +201,24 @@ impl Fifo {
         }
         let Place { packet, departure, .. } = *self.place(self.head);
         self.head += 1;
-        let next = (self.head < self.tail).then(|| self.place(self.head).arrival);
-        Some(Arrived { packet, departure, next })
+        if let Some(late) = &mut self.late {
+            late.arrivals.pop_front();
+        }
+        Some(Arrived { packet, departure, next: self.arrives_at() })
     }
+    /// Makes the ring longer if it is full, and counts positions anew.
     #[cold]
     fn grow(&mut self) {
-        let empty = Place {
-            departure: Instant::ZERO,
-            arrival: Instant::ZERO,
-            packet: PacketId::default(),
-            size: 0,
-        };
-        let mut ring = vec![empty; (self.ring.len() * 2).max(16)];
-        for position in self.head.min(self.line)..self.tail {
-            let at = position as usize & (ring.len() - 1);
-            ring[at] = *self.place(position);
+        let first = self.head.min(self.line);
+        let used = (self.tail - first) as usize;
+        let length = if used == self.ring.len() { (used * 2).max(8) } else { self.ring.len() };
+        let mut ring = vec![Place::default(); length].into_boxed_slice();
+        for (position, place) in (first..self.tail).zip(&mut ring) {
+            *place = *self.place(position);
         }
+        self.before += u64::from(first);
+        (self.head, self.line, self.tail) =
+            (self.head - first, self.line - first, self.tail - first);
         self.ring = ring;
     }
 }
@@ -192,9 +237,9 @@ mod tests {
     fn filled(turn: usize) -> (Fifo, Vec<PacketId>) {
         let mut pool = Pool::default();
         let ids: Vec<PacketId> = (0..100).map(|_| pool.put(&any())).collect();
-        let mut fifo = Fifo::default();
+        let mut fifo = Fifo::new(Duration::from_ps(7), turn.is_multiple_of(2));
         for &id in &ids[..turn] {
-            assert!(fifo.push(id, 1, at(0), at(0)));
+            assert!(fifo.push(id, 1, at(0), at(7)));
             fifo.depart(1);
             assert_eq!(fifo.arrive(), Some(Arrived { packet: id, departure: at(0), next: None }));
         }
@@ -240,11 +285,38 @@ mod tests {
     }
 
     #[test]
+    fn positions_that_grow_high_are_counted_anew() {
+        let (mut fifo, ids) = filled(3);
+        let far = Fifo::HIGH - 50;
+        (fifo.head, fifo.line, fifo.tail) = (fifo.head + far, fifo.line + far, fifo.tail + far);
+        // Each place follows its position round the ring.
+        let turn = far as usize % fifo.ring.len();
+        fifo.ring.rotate_right(turn);
+        for i in 100..200 {
+            assert!(!fifo.push(ids[0], i, at(i as usize), at(i as usize + 7)));
+        }
+        assert!(fifo.tail < 1_000);
+        for i in 0..200 {
+            assert_eq!(fifo.next_departure(at(200)), Some((at(i), i as u32)));
+            fifo.depart(i as u32);
+        }
+        assert_eq!(fifo.departures(), u64::from(far) + 203);
+        all_arrive_first(&mut fifo, &ids);
+    }
+
+    fn all_arrive_first(fifo: &mut Fifo, ids: &[PacketId]) {
+        for (i, &id) in ids.iter().enumerate() {
+            let arrived = fifo.arrive().map(|a| (a.packet, a.departure, a.next));
+            assert_eq!(arrived, Some((id, at(i), Some(at(i + 8)))));
+        }
+    }
+
+    #[test]
     fn a_departure_not_yet_noticed_keeps_its_place() {
         let (mut fifo, ids) = filled(0);
         all_arrive(&mut fifo, &ids);
         for i in 100..200 {
-            assert_eq!(fifo.push(ids[0], i, at(i as usize), at(i as usize)), i == 100);
+            assert_eq!(fifo.push(ids[0], i, at(i as usize), at(i as usize + 7)), i == 100);
         }
         for i in 0..200 {
             assert_eq!(fifo.next_departure(at(200)), Some((at(i), i as u32)));

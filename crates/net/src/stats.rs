@@ -111,44 +111,43 @@ struct Bin {
 /// The histogram is kept by packets in the system, from which both ways of counting and the busy time
 /// follow, so that the path of a packet pays for one of them only.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Counters {
-    /// Counting: the warm-up is over.
-    on: bool,
-    warmup: Instant,
-    /// Up to here time is accounted for; never before the end of the warm-up.
+    /// Up to here time is accounted for; [`Instant::FAR_FUTURE`] until the warm-up is over.
     since: Instant,
-    bins: Vec<Bin>,
+    bins: Box<[Bin]>,
     packets: u64,
     bytes: u64,
+    max_bytes: u64,
+    // From here on what most packets leave alone.
     marks: u64,
     drops: u64,
     aqm_drops: u64,
     lost: u64,
     cut: u64,
-    max_bytes: u64,
+    warmup: Instant,
 }
 
 impl Counters {
     pub(crate) fn new(warmup: Instant) -> Self {
         Self {
-            on: false,
-            warmup,
-            since: warmup,
-            bins: Vec::new(),
+            since: Instant::FAR_FUTURE,
+            bins: Box::default(),
             packets: 0,
             bytes: 0,
+            max_bytes: 0,
             marks: 0,
             drops: 0,
             aqm_drops: 0,
             lost: 0,
             cut: 0,
-            max_bytes: 0,
+            warmup,
         }
     }
     /// True when the warm-up is over.
     #[inline]
-    pub(crate) const fn counting(&self) -> bool {
-        self.on
+    pub(crate) fn counting(&self) -> bool {
+        self.since < Instant::FAR_FUTURE
     }
     /// When the warm-up ends.
     pub(crate) const fn warmup(&self) -> Instant {
@@ -156,7 +155,7 @@ impl Counters {
     }
     /// The warm-up is over, and at its end the queue was this.
     pub(crate) fn start(&mut self, queue: Occupancy) {
-        self.on = true;
+        self.since = self.warmup;
         self.max_bytes = queue.bytes;
     }
     /// The system held `in_system` packets from the last change until `at`.
@@ -178,7 +177,7 @@ impl Counters {
     /// A packet arrives at `at` and finds `in_system`.
     #[inline]
     pub(crate) fn arrival(&mut self, at: Instant, in_system: usize) {
-        if self.on {
+        if self.counting() {
             self.pass(at, in_system);
             self.bins[in_system].arrivals += 1;
         }
@@ -190,35 +189,37 @@ impl Counters {
     }
     #[cold]
     fn grow(&mut self, in_system: usize) {
-        self.bins.resize((in_system + 1).next_power_of_two(), Bin::default());
+        let mut bins = vec![Bin::default(); (in_system + 1).next_power_of_two()];
+        for (new, old) in bins.iter_mut().zip(&self.bins) {
+            *new = *old;
+        }
+        self.bins = bins.into_boxed_slice();
     }
     /// It was lost at random.
     pub(crate) fn lost(&mut self) {
-        self.lost += u64::from(self.on);
+        self.lost += u64::from(self.counting());
     }
     /// Its link has failed.
     pub(crate) fn cut(&mut self) {
-        self.cut += u64::from(self.on);
+        self.cut += u64::from(self.counting());
     }
     /// It found no memory.
     pub(crate) fn full(&mut self) {
-        self.drops += u64::from(self.on);
+        self.drops += u64::from(self.counting());
     }
     /// The marker judged it.
     #[inline]
     pub(crate) fn judged(&mut self, verdict: Verdict) {
-        if self.on {
-            match verdict {
-                Verdict::Forward => {}
-                Verdict::Mark => self.marks += 1,
-                Verdict::Drop => self.aqm_drops += 1,
-            }
+        match verdict {
+            Verdict::Forward => {}
+            Verdict::Mark => self.marks += u64::from(self.counting()),
+            Verdict::Drop => self.aqm_drops += u64::from(self.counting()),
         }
     }
     /// It takes its place; the queue will have `queue_bytes`.
     #[inline]
     pub(crate) fn queued(&mut self, queue_bytes: u64) {
-        if self.on {
+        if self.counting() {
             self.max_bytes = self.max_bytes.max(queue_bytes);
         }
     }
@@ -226,7 +227,7 @@ impl Counters {
     pub(crate) fn report(&self, with_line: bool) -> PortStats {
         let mut levels: Vec<Level> = Vec::new();
         let mut busy = Duration::ZERO;
-        for (in_system, bin) in (0_u32..).zip(&self.bins) {
+        for (in_system, bin) in (0_u32..).zip(&*self.bins) {
             let time = Duration::from_ps(bin.ps);
             if in_system > 0 {
                 busy += time;

@@ -10,9 +10,12 @@
 mod digest;
 mod draw;
 mod entity;
+mod later;
+mod rhythm;
 mod rng;
 mod scheduler;
 mod seed;
+mod wheel;
 mod world;
 
 pub use digest::Digest;

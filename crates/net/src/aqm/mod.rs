@@ -126,7 +126,7 @@ pub(crate) enum Marker {
     Step(step::Step),
     Phantom(Box<phantom::Phantom>),
     Red(Box<red::Red>),
-    StepDequeue(step_dequeue::StepDequeue),
+    StepDequeue(Box<step_dequeue::StepDequeue>),
     CoDel(Box<codel::CoDel>),
     Pi(Box<pi::Pi>),
 }
@@ -137,7 +137,7 @@ impl Marker {
             MarkSpec::None => Self::DropTail(droptail::DropTail),
             MarkSpec::Step { k, not_ect } => Self::Step(step::Step::new(k, not_ect)),
             MarkSpec::StepDequeue { k, not_ect } => {
-                Self::StepDequeue(step_dequeue::StepDequeue::new(k, not_ect))
+                Self::StepDequeue(Box::new(step_dequeue::StepDequeue::new(k, not_ect)))
             }
             MarkSpec::Phantom { k, gamma, not_ect } => {
                 let (rate, overhead) = (line.rate(), line.overhead());

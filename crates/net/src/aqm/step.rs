@@ -9,6 +9,7 @@ use lowtide_units::Instant;
 use lowtide_wire::Ecn;
 
 use super::{Aqm, Arriving, Verdict, params};
+use crate::limit::Limit;
 use crate::registry::Entry;
 use crate::{Count, NotEct, Occupancy};
 
@@ -23,20 +24,20 @@ pub static ENTRY: Entry = Entry {
 /// The threshold and what happens to packets that cannot be marked.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    k: Count,
+    k: Limit,
     not_ect: NotEct,
 }
 
 impl Step {
     /// Marks above `k`.
     pub const fn new(k: Count, not_ect: NotEct) -> Self {
-        Self { k, not_ect }
+        Self { k: Limit::new(k), not_ect }
     }
 
     /// What becomes of a packet of this codepoint beside this queue.
     #[inline]
     pub(super) fn judge(&self, queue: &Occupancy, ecn: Ecn) -> Verdict {
-        if queue.exceeds(self.k) { self.not_ect.verdict(ecn) } else { Verdict::Forward }
+        if self.k.is_exceeded(*queue) { self.not_ect.verdict(ecn) } else { Verdict::Forward }
     }
 }
 

@@ -44,7 +44,7 @@ pub trait Buffer {
 /// Any registered rule. An enum, since this is on the path of every packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Admission {
-    Dynamic(dynamic::Dynamic),
+    Dynamic(Box<dynamic::Dynamic>),
     Static(static_::Static),
     Unlimited(unlimited::Unlimited),
 }
@@ -54,7 +54,7 @@ impl Admission {
         match *spec {
             BufferSpec::Static(size) => Self::Static(static_::Static::new(size)),
             BufferSpec::Dynamic { alpha, reserved } => {
-                Self::Dynamic(dynamic::Dynamic::new(alpha, reserved.as_u64()))
+                Self::Dynamic(Box::new(dynamic::Dynamic::new(alpha, reserved.as_u64())))
             }
             BufferSpec::Unlimited => Self::Unlimited(unlimited::Unlimited),
         }

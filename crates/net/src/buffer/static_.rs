@@ -2,6 +2,7 @@
 
 use super::{Buffer, Room};
 use crate::Count;
+use crate::limit::Limit;
 use crate::registry::{Entry, Kind, Param};
 
 /// Registration.
@@ -20,23 +21,20 @@ pub static ENTRY: Entry = Entry {
 /// The share.
 #[derive(Clone, Copy, Debug)]
 pub struct Static {
-    size: Count,
+    size: Limit,
 }
 
 impl Static {
     /// Room for `size`.
     pub const fn new(size: Count) -> Self {
-        Self { size }
+        Self { size: Limit::new(size) }
     }
 }
 
 impl Buffer for Static {
     #[inline]
     fn admits(&self, room: &Room) -> bool {
-        match self.size {
-            Count::Packets(most) => u64::from(room.found.packets) < most,
-            Count::Bytes(most) => room.found.bytes + u64::from(room.size) <= most.as_u64(),
-        }
+        self.size.fits(room.found, room.size)
     }
 }
 

@@ -146,7 +146,7 @@ impl Network {
         let this = &mut self.ports[port as usize];
         let begun = this.begin(at, &mut self.pool, self.watch.as_deref_mut());
         let Some(Begun { packet, size, waited, departure }) = begun else { return };
-        let mut arrival = departure + this.line().delay;
+        let mut arrival = departure + this.delay();
         if let Far::Host(host) = this.far()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
         {

@@ -22,7 +22,7 @@ impl Port {
         if let Some(loss) = &mut self.loss {
             loss.set_down(true);
         }
-        let mut gone = self.fifo.cut(now, self.line.delay);
+        let mut gone = self.fifo.cut(now);
         if let Some(special) = self.special.as_deref_mut() {
             if let Some(bound) = &mut special.bound {
                 bound.cut(self.fifo.under_way());

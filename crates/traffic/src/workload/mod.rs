@@ -7,6 +7,7 @@ pub mod flow_list;
 pub mod incast;
 pub mod on_off;
 pub mod partition_aggregate;
+pub mod permutation;
 pub mod poisson;
 pub mod rate_limited;
 pub mod requests;
@@ -26,6 +27,7 @@ pub static REGISTRY: &[&Entry] = &[
     &incast::ENTRY,
     &on_off::ENTRY,
     &partition_aggregate::ENTRY,
+    &permutation::ENTRY,
     &poisson::ENTRY,
     &rate_limited::ENTRY,
     &requests::ENTRY,

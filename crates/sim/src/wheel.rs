@@ -1,0 +1,139 @@
+//! Events of the next few microseconds, by ticks of time.
+//!
+//! A ring of buckets, one per tick, each the head of a list in a common pool; two layers of bits find the
+//! next one that is not empty. The length of a tick is chosen by [`crate::Scheduler`] so that most
+//! buckets hold one event. Keys of one tick come out together and unsorted.
+
+/// Buckets of the ring: one bit each in 64 words, one bit per word in a 65th.
+pub(crate) const BUCKETS: u64 = 1 << 12;
+/// No node follows.
+const END: u32 = u32::MAX;
+
+/// A key in the pool.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    key: u128,
+    next: u32,
+}
+
+/// The ring.
+#[derive(Clone, Debug)]
+pub(crate) struct Wheel {
+    heads: Box<[u32; BUCKETS as usize]>,
+    occupied: [u64; 64],
+    words: u64,
+    nodes: Vec<Node>,
+    /// The first of the free nodes.
+    free: u32,
+}
+
+impl Default for Wheel {
+    fn default() -> Self {
+        Self {
+            heads: Box::new([END; BUCKETS as usize]),
+            occupied: [0; 64],
+            words: 0,
+            nodes: Vec::new(),
+            free: END,
+        }
+    }
+}
+
+impl Wheel {
+    /// Adds a key at `tick`, which is less than [`BUCKETS`] ahead of the earliest one held.
+    #[inline]
+    pub(crate) fn put(&mut self, tick: u64, key: u128) {
+        let bucket = (tick % BUCKETS) as usize;
+        let next = self.heads[bucket];
+        let at = self.free;
+        if let Some(node) = self.nodes.get_mut(at as usize) {
+            self.free = node.next;
+            *node = Node { key, next };
+            self.heads[bucket] = at;
+        } else {
+            self.heads[bucket] = self.nodes.len() as u32;
+            self.nodes.push(Node { key, next });
+        }
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        self.words |= 1 << (bucket / 64);
+    }
+
+    /// The next tick from `tick` on that holds something; it must be within [`BUCKETS`].
+    #[inline]
+    pub(crate) fn next(&self, tick: u64) -> Option<u64> {
+        if self.words == 0 {
+            return None;
+        }
+        let bucket = tick % BUCKETS;
+        let (word, bit) = (bucket / 64, bucket % 64);
+        let here = self.occupied[word as usize] >> bit;
+        if here != 0 {
+            return Some(tick + u64::from(here.trailing_zeros()));
+        }
+        // The words behind this one, and round the ring to its own lower bits.
+        let turned = self.words.rotate_right(word as u32 + 1);
+        let ahead = u64::from(turned.trailing_zeros()) + 1;
+        let bits = self.occupied[((word + ahead) % 64) as usize];
+        Some(tick - bit + ahead * 64 + u64::from(bits.trailing_zeros()))
+    }
+
+    /// Takes all keys at `tick` out, and adds them to `out`.
+    #[inline]
+    pub(crate) fn take(&mut self, tick: u64, out: &mut Vec<u128>) {
+        let bucket = (tick % BUCKETS) as usize;
+        let mut at = std::mem::replace(&mut self.heads[bucket], END);
+        let word = &mut self.occupied[bucket / 64];
+        *word &= !(1 << (bucket % 64));
+        if *word == 0 {
+            self.words &= !(1 << (bucket / 64));
+        }
+        while let Some(node) = self.nodes.get_mut(at as usize) {
+            out.push(node.key);
+            let next = std::mem::replace(&mut node.next, self.free);
+            self.free = at;
+            at = next;
+        }
+    }
+
+    /// The keys at `tick`, for whoever looks without taking.
+    pub(crate) fn keys(&self, tick: u64) -> impl Iterator<Item = u128> {
+        let node = |at: u32| self.nodes.get(at as usize);
+        std::iter::successors(node(self.heads[(tick % BUCKETS) as usize]), move |n| node(n.next))
+            .map(|node| node.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_is_next_anywhere_in_the_ring() {
+        for start in [0, 63, 64, 4_000, 4_095, 4_096, 1 << 40] {
+            for ahead in [0, 1, 62, 63, 64, 65, 127, 2_000, 4_031, 4_032, 4_095] {
+                let mut wheel = Wheel::default();
+                assert_eq!(wheel.next(start), None);
+                wheel.put(start + ahead, 7);
+                assert_eq!(wheel.next(start), Some(start + ahead), "{start} {ahead}");
+                let mut out = Vec::new();
+                wheel.take(start + ahead, &mut out);
+                assert_eq!((out, wheel.next(start)), (vec![7], None));
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_are_used_again() {
+        let mut wheel = Wheel::default();
+        let mut out = Vec::new();
+        for tick in 0..10_000 {
+            (0..5).for_each(|i| wheel.put(tick, i));
+            assert_eq!(wheel.keys(tick).count(), 5);
+            wheel.take(tick, &mut out);
+            out.sort_unstable();
+            assert_eq!(out, [0, 1, 2, 3, 4]);
+            out.clear();
+        }
+        assert_eq!(wheel.nodes.len(), 5);
+    }
+}

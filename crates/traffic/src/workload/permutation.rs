@@ -1,0 +1,115 @@
+//! Every source sends to one destination, and no two send to the same.
+//!
+//! ## What it does
+//! One flow per host of `from`, to a host of `to` drawn without replacement, all with the same start: every
+//! line of a fabric without oversubscription could be full, and whatever is lost is lost to the choice of
+//! ways. Where both lists are the same hosts no host sends to itself. The draw is a uniform shuffle in
+//! which each host that drew itself changes places with another, which favours no pair by more than a
+//! few times one part in the number of hosts.
+
+use lowtide_units::Instant;
+
+use super::{Args, Ends, Entry, Refusal, Site, Traffic};
+use crate::deal::{SIZE, START, to_itself};
+use crate::{Flow, Source};
+
+/// Registration.
+pub static ENTRY: Entry = Entry {
+    name: "permutation",
+    summary: "every source sends to another destination of its own",
+    ends: Ends::FromTo,
+    params: &[SIZE, START],
+    traffic,
+};
+
+fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
+    let drawn = draw(args, site)?;
+    let (size, start) = (args.size("size"), Instant::ZERO + args.time("start"));
+    let flow =
+        |(&src, dst)| Flow { group: args.group, src, dst, size, start, source: Source::AtOnce };
+    Ok(Traffic { flows: args.sources.iter().zip(drawn).map(flow).collect(), askers: Vec::new() })
+}
+
+/// The destinations in the order of the sources.
+fn draw(args: &Args, site: &Site) -> Result<Vec<u32>, Refusal> {
+    let (sources, mut to) = (&args.sources, args.destinations.clone());
+    if to.len() < sources.len() {
+        let message = format!(
+            "[traffic.{}] has {} sources and only {} destinations",
+            args.name,
+            sources.len(),
+            to.len()
+        );
+        return Err(Refusal::at("to", message, "name at least as many hosts in `to`"));
+    }
+    let mut rng = args.rng(site, 0, "permutation");
+    for i in (1..to.len()).rev() {
+        to.swap(i, rng.below(i as u64 + 1) as usize);
+    }
+    // Neither of the two that change places may then have itself.
+    for (i, &source) in sources.iter().enumerate() {
+        if to.get(i) != Some(&source) {
+            continue;
+        }
+        let turn = rng.below(to.len() as u64) as usize;
+        let fits = |j: &usize| to[*j] != source && sources.get(*j) != Some(&source);
+        let other = (0..to.len()).map(|k| (turn + k) % to.len()).find(fits);
+        to.swap(i, other.ok_or_else(|| to_itself(args))?);
+    }
+    Ok(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{made, refused, site};
+    use crate::workload::ParamValue;
+
+    fn args(sources: &[u32], destinations: &[u32]) -> Args {
+        Args {
+            sources: sources.to_vec(),
+            destinations: destinations.to_vec(),
+            values: vec![("size", ParamValue::Size(None))],
+            ..Args::default()
+        }
+    }
+
+    #[test]
+    fn each_host_sends_and_receives_once_and_never_from_itself() {
+        let hosts: Vec<u32> = (0..128).collect();
+        for seed in 0..200 {
+            let flows = ENTRY.make(&args(&hosts, &hosts), &site(256, seed)).unwrap().flows;
+            assert!(flows.iter().map(|f| f.src).eq(0..128));
+            assert!(flows.iter().all(|f| f.src != f.dst));
+            let mut to: Vec<u32> = flows.iter().map(|f| f.dst).collect();
+            to.sort_unstable();
+            assert_eq!(to, hosts, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn the_seed_decides_who_sends_to_whom() {
+        let hosts: Vec<u32> = (0..16).collect();
+        let pairs = |seed| {
+            let flows = ENTRY.make(&args(&hosts, &hosts), &site(16, seed)).unwrap().flows;
+            flows.iter().map(|f| f.dst).collect::<Vec<u32>>()
+        };
+        assert_eq!(pairs(1), pairs(1));
+        assert_ne!(pairs(1), pairs(2));
+    }
+
+    #[test]
+    fn two_hosts_send_to_each_other_and_spare_destinations_stay_idle() {
+        let flows = made(&ENTRY, &args(&[3, 4], &[3, 4])).flows;
+        assert_eq!(flows.iter().map(|f| (f.src, f.dst)).collect::<Vec<_>>(), [(3, 4), (4, 3)]);
+        let flows = made(&ENTRY, &args(&[0, 1], &[5, 6, 7])).flows;
+        assert!(flows[0].dst != flows[1].dst && flows.iter().all(|f| f.dst >= 5));
+    }
+
+    #[test]
+    fn too_few_destinations_and_a_host_alone_are_refused() {
+        for (sources, destinations) in [(&[0, 1][..], &[2][..]), (&[4], &[4])] {
+            assert_eq!(refused(&ENTRY, &args(sources, destinations)).key, Some("to"));
+        }
+    }
+}
