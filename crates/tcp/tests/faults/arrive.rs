@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use lowtide_tcp::{Accepted, Arrival, ConnId, FourTuple};
-use lowtide_wire::{Addresses, Ecn, packet};
+use lowtide_tcp::{Accepted, Arrival, ConnId, FourTuple, RstAccept, State};
+use lowtide_wire::{Addresses, Ecn, Flags, packet};
 
 use crate::pump::brief;
 use crate::world::{Packet, World};
@@ -46,6 +46,9 @@ impl World {
                     self.ends[end].watch.arrived(&seg, true);
                 }
                 self.inspect(end);
+                if seg.flags.contains(Flags::RST) {
+                    self.note_reset(end, packet);
+                }
                 self.keep(end, &accepted, &packet.bytes[payload], seg.segments());
                 self.pump(end);
             }
@@ -76,6 +79,16 @@ impl World {
             let pair = self.pair_of(ports(side, &tuple)).expect("an answer to somebody");
             self.emit(pair, side, &reply, &[], 1);
         }
+    }
+
+    /// `end` took a RST: whether it closed by one that an earlier connection of its ports had left on
+    /// the way, as it may by RFC 793.
+    fn note_reset(&mut self, end: usize, packet: &Packet) {
+        let e = &mut self.ends[end];
+        let conn = self.hosts[e.side].conn(e.id).expect("it took a segment");
+        let any = e.plan.config.rst_accept == RstAccept::InWindow;
+        let old = packet.genuine && packet.pair < e.pair;
+        e.old_reset = conn.state() == State::Closed && !e.is_over() && any && old;
     }
 
     fn keep(&mut self, end: usize, accepted: &Accepted, payload: &[u8], segments: u32) {

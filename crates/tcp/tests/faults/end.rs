@@ -32,6 +32,8 @@ pub(crate) struct End {
     pub(crate) established: bool,
     pub(crate) peer_closed: bool,
     pub(crate) reason: Option<CloseReason>,
+    /// It closed when a RST of an earlier connection between its ports came, and its rule is RFC 793's.
+    pub(crate) old_reset: bool,
     /// It is over without the connection knowing.
     pub(crate) vanished: bool,
     pub(crate) released: bool,
@@ -67,6 +69,7 @@ impl End {
             established: false,
             peer_closed: false,
             reason: None,
+            old_reset: false,
             vanished: false,
             released: false,
             write_at: now,
@@ -82,6 +85,11 @@ impl End {
     /// Reached the end, for better or worse.
     pub(crate) fn is_over(&self) -> bool {
         self.reason.is_some()
+    }
+
+    /// An earlier connection between its ports ended it.
+    pub(crate) fn reset_by_predecessor(&self) -> bool {
+        self.old_reset && matches!(self.reason, Some(CloseReason::Reset | CloseReason::Refused))
     }
 
     pub(crate) fn on_event(&mut self, now: Instant, event: Event) {

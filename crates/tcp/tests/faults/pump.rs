@@ -117,7 +117,7 @@ impl World {
             self.last_acks[pair][side] = Some(seg.ack);
         }
         for seg in &played {
-            self.transmit(side, seg, payload, segments, true);
+            self.transmit(pair, side, seg, payload, segments, true);
         }
         let chance = match self.case.hostile {
             Hostile::No => 0,
@@ -133,12 +133,13 @@ impl World {
                 _ => forge::blind(d, seg),
             };
             let payload = forge::payload(d, &forged, payload);
-            self.transmit(side, &forged, &payload, 1, false);
+            self.transmit(pair, side, &forged, &payload, 1, false);
         }
     }
 
     fn transmit(
         &mut self,
+        pair: usize,
         side: usize,
         seg: &Segment,
         payload: &[u8],
@@ -160,7 +161,7 @@ impl World {
         for delivery in link.carry(self.now, &bytes, &mut self.tally) {
             let original = delivery.corrupted.then(|| bytes.clone());
             let packet =
-                Packet { to: 1 - side, bytes: delivery.bytes, original, segments, genuine };
+                Packet { to: 1 - side, bytes: delivery.bytes, original, segments, genuine, pair };
             self.add(delivery.at, Job::Arrive(Box::new(packet)));
         }
     }
@@ -260,7 +261,7 @@ impl World {
         self.tally.timestamp_wraps += u64::from(e.watch.stamps_wrapped);
         self.tally.bytes_read += e.inbox.read_upto();
         self.tally.hoards += u64::from(e.plan.reads == Reads::Hoard);
-        self.tally.outcome(e.reason.expect("it is over"));
+        self.tally.outcome(e.reason.expect("it is over"), e.reset_by_predecessor());
         host.release(self.now, e.id);
         e.released = true;
         e.timeout = None;

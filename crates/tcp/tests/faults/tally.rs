@@ -70,7 +70,8 @@ impl Tally {
         middle.map_or(0, |(length, _)| *length)
     }
 
-    pub(crate) fn outcome(&mut self, reason: CloseReason) {
-        *self.outcomes.entry(reason.name()).or_default() += 1;
+    pub(crate) fn outcome(&mut self, reason: CloseReason, by_predecessor: bool) {
+        let name = if by_predecessor { "reset by a predecessor" } else { reason.name() };
+        *self.outcomes.entry(name).or_default() += 1;
     }
 }

@@ -21,12 +21,14 @@ impl World {
                 self.tally.simultaneous += 1;
             }
             if self.case.calm {
-                // A SYN may meet a TIME-WAIT that outlasts it.
-                let waited = self.case.pairs[pair].sequel
+                // A SYN may meet a TIME-WAIT that outlasts it; a RST of the connection before may meet
+                // one that takes all that are in its window (RFC 793), which RFC 5961 §3 repairs.
+                let spoilt = self.case.pairs[pair].sequel
                     && self.ends.iter().any(|e| {
-                        e.pair == pair && e.side == 0 && e.reason == Some(CloseReason::TimedOut)
+                        let waited = e.side == 0 && e.reason == Some(CloseReason::TimedOut);
+                        e.pair == pair && (waited || e.reset_by_predecessor())
                     });
-                for side in 0..if waited { 0 } else { 2 } {
+                for side in 0..if spoilt { 0 } else { 2 } {
                     let well = self.ends.iter().any(|e| {
                         e.pair == pair
                             && e.side == side

@@ -39,6 +39,8 @@ pub(crate) struct Packet {
     /// Wire segments that it stands for.
     pub(crate) segments: u16,
     pub(crate) genuine: bool,
+    /// The connection that sent it, or had begun last when a host answered a stranger.
+    pub(crate) pair: usize,
 }
 
 pub(crate) struct World {

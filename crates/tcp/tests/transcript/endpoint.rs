@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use lowtide_tcp::{
-    Arrival, CloseReason, Config, ConnId, Endpoint, Event, ListenError, OpenError, State,
+    Arrival, CloseReason, Config, ConnId, Endpoint, Event, ListenError, OpenError, RstAccept,
+    SegmentError, State, TimeWaitReset,
 };
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
@@ -223,6 +224,43 @@ fn rfc6191_a_newer_timestamp_ends_time_wait_as_well() {
             let arrival = host.arrives(80, &syn);
             assert_eq!(matches!(arrival, Arrival::Opened(_)), opened, "{stamp}: {arrival:?}");
         }
+    });
+}
+
+/// Two copies of one RST: the first ends TIME-WAIT (RFC 1337 §3), the second meets the next connection of
+/// the same ports, which begins below it because the earlier one outran the clock of its ISN. By RFC 793
+/// any place in the window will do; RFC 5961 §3.2 wants RCV.NXT itself.
+#[test]
+fn rfc5961_3_an_old_reset_does_not_end_the_next_connection_of_the_same_ports() {
+    everywhere(|o| {
+        for rst_accept in [RstAccept::InWindow, RstAccept::Exact] {
+            let config = Config { rst_accept, time_wait_reset: TimeWaitReset::End, ..plain() };
+            let mut host = Host::with(o, 8, config);
+            host.time_wait();
+            assert_eq!(host.arrives(80, "R 2:2(0)"), Arrival::TimeWait);
+            assert_eq!(host.endpoint.time_waits(host.now), 0);
+            // What follows is relative to the new connection: the old RST lies 40 kB into its window.
+            host.origin.irs = o.irs.add(2_u64.wrapping_sub(40_000));
+            let id = host.opens();
+            let arrival = host.arrives(80, "R 40000:40000(0)");
+            if rst_accept == RstAccept::InWindow {
+                assert!(matches!(arrival, Arrival::Taken(..)), "{arrival:?}");
+                assert_eq!(host.event(id), Some(Event::Closed(CloseReason::Refused)));
+                continue;
+            }
+            assert_eq!(arrival, Arrival::Refused(id, SegmentError::BadReset));
+            assert_eq!(host.sends(id), ". 1:1(0) ack 1");
+            assert_eq!(host.event(id), None);
+            // The peer has sent its last ACK meanwhile, and it counts.
+            assert!(matches!(host.arrives(80, ". 1:1(0) ack 1"), Arrival::Taken(..)));
+            assert_eq!(host.event(id), Some(Event::Established));
+        }
+        // Where TIME-WAIT does not heed the RST, no connection begins that it could hit.
+        let mut host = Host::with(o, 8, plain());
+        host.time_wait();
+        assert_eq!(host.arrives(80, "R 2:2(0)"), Arrival::TimeWait);
+        host.origin.irs = o.irs.add(2_u64.wrapping_sub(40_000));
+        assert_eq!(host.arrives(80, "S 0:0(0) <mss 1460>"), Arrival::TimeWait);
     });
 }
 

@@ -1,0 +1,7 @@
+//! The command as a user sees it, and the workspace: one binary, so that it is linked once.
+
+mod layers;
+mod matrix;
+mod modules;
+mod packetdrill;
+mod questions;

@@ -1,0 +1,51 @@
+//! Every file below `tests/` is part of a test: a file that no `mod` names would be left out in silence.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn files(dir: &Path, out: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries {
+        let path = entry.expect("a directory that can be read").path();
+        if path.is_dir() {
+            files(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+}
+
+/// The files that may name a module which lives at `path`.
+fn parents(path: &Path) -> [PathBuf; 3] {
+    let dir = path.parent().expect("it lies in a directory");
+    [dir.join("main.rs"), dir.join("mod.rs"), dir.with_extension("rs")]
+}
+
+fn is_named(path: &Path) -> bool {
+    let stem = path.file_stem().expect("a file has a name").to_string_lossy();
+    let line = format!("mod {stem};");
+    let mut texts = parents(path).into_iter().filter_map(|parent| fs::read_to_string(parent).ok());
+    texts.any(|text| text.lines().any(|l| l.trim_start_matches("pub(crate) ") == line))
+}
+
+#[test]
+fn every_file_of_the_tests_is_compiled() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut seen = 0;
+    for group in ["crates", "examples"] {
+        for package in fs::read_dir(root.join(group)).expect("the workspace") {
+            let tests = package.expect("a package").path().join("tests");
+            let mut found = Vec::new();
+            files(&tests, &mut found);
+            // Cargo finds those by itself, and the roots of directories.
+            found.retain(|f| {
+                f.parent() != Some(&tests) && !f.ends_with("main.rs") && !f.ends_with("mod.rs")
+            });
+            seen += found.len();
+            for file in found {
+                assert!(is_named(&file), "{} is in no test: add its `mod`", file.display());
+            }
+        }
+    }
+    assert!(seen > 100, "{seen} files");
+}

@@ -1,0 +1,162 @@
+//! Small runs put together by hand.
+
+use lowtide_host::{Disturbance, End, HostSetup, Outcome, ProbePlan, Setup, run};
+use lowtide_net::topology::HostLine;
+use lowtide_net::topology::dumbbell::{Dumbbell, dumbbell};
+use lowtide_net::topology::star::{Star, star};
+use lowtide_net::{BufferSpec, Count, Framing, MarkSpec, NotEct, PortSpec};
+use lowtide_tcp::{Config, scheme};
+use lowtide_traffic::{Asker, Asks, Flow, Source};
+use lowtide_units::{Bytes, Duration, Instant, Rate};
+
+/// A port with `buffer` packets that marks above `k`.
+pub(crate) fn port(buffer: u64, k: u64) -> PortSpec {
+    PortSpec {
+        buffer: BufferSpec::Static(Count::Packets(buffer)),
+        mark: MarkSpec::Step { k: Count::Packets(k), not_ect: NotEct::Ignore },
+        count_in_service: false,
+        classes: None,
+    }
+}
+
+/// The `rfc` profile with a scheme, timers and buffers fit for microseconds.
+pub(crate) fn config(name: &str) -> Config {
+    let mut config = Config::default();
+    let bundle = scheme::find_scheme(name).expect("a known scheme");
+    scheme::apply(bundle, &mut config).expect("it fits the profile");
+    config.rto_min = Duration::from_ms(10);
+    config.delack_timer = Duration::from_ms(5);
+    config.nagle = false;
+    config
+}
+
+/// `senders` hosts and one receiver on a switch at 1 Gbit/s, 20 us per link.
+pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup {
+    let line = |i: u32| HostLine {
+        name: format!("h{i}"),
+        rate: Rate::from_gbps(1),
+        delay: Duration::from_us(20),
+    };
+    Setup {
+        seed: 1,
+        end: End { at: Duration::from_secs(10), when_done: true },
+        warmup: Duration::ZERO,
+        network: star(&Star {
+            hosts: (0..=senders).map(line).collect(),
+            framing: Framing::Ethernet,
+            port,
+        }),
+        hosts: (0..=senders)
+            .map(|_| HostSetup { config: config.clone(), ..HostSetup::default() })
+            .collect(),
+        host_groups: vec!["all".into()],
+        flows: Vec::new(),
+        askers: Vec::new(),
+        traffic_groups: vec!["flows".into()],
+        packet_classes: Vec::new(),
+        disturbance: Disturbance::default(),
+        probes: ProbePlan::default(),
+    }
+}
+
+/// `n` flows without end from left to right over one line of 10 Gbit/s that takes `delay` and marks above
+/// `k` packets, each begun within `jitter`, seen from 50 ms to 150 ms. Hosts add 20 us each way.
+pub(crate) fn long_flows(
+    n: u32,
+    config: &Config,
+    delay: Duration,
+    k: u64,
+    jitter: Duration,
+) -> Setup {
+    let line = |side: &str, i: u32| HostLine {
+        name: format!("{side}{i}"),
+        rate: Rate::from_gbps(10),
+        delay: Duration::from_us(10),
+    };
+    Setup {
+        seed: 1,
+        end: End { at: Duration::from_ms(150), when_done: false },
+        warmup: Duration::from_ms(50),
+        network: dumbbell(&Dumbbell {
+            left: (0..n).map(|i| line("left", i)).collect(),
+            right: (0..n).map(|i| line("right", i)).collect(),
+            bottleneck_rate: Rate::from_gbps(10),
+            bottleneck_delay: delay,
+            framing: Framing::Ethernet,
+            port: port(1000, k),
+            bottleneck_port: port(1000, k),
+        }),
+        hosts: (0..2 * n)
+            .map(|_| HostSetup { config: config.clone(), ..HostSetup::default() })
+            .collect(),
+        host_groups: vec!["all".into()],
+        flows: (0..n)
+            .map(|i| Flow {
+                group: 0,
+                src: i,
+                dst: n + i,
+                size: None,
+                start: Instant::ZERO,
+                source: Source::AtOnce,
+            })
+            .collect(),
+        askers: Vec::new(),
+        traffic_groups: vec!["long".into()],
+        packet_classes: Vec::new(),
+        disturbance: Disturbance {
+            start_jitter: jitter,
+            host_jitter: Duration::from_us(1),
+            ports: true,
+            ties: true,
+            salts: true,
+        },
+        probes: ProbePlan::default(),
+    }
+}
+
+/// A flow from `src` to the last host.
+pub(crate) fn flow(setup: &Setup, src: u32, size: u64, start: Duration) -> Flow {
+    let dst = setup.hosts.len() as u32 - 1;
+    Flow {
+        group: 0,
+        src,
+        dst,
+        size: Some(Bytes::new(size)),
+        start: Instant::ZERO + start,
+        source: Source::AtOnce,
+    }
+}
+
+/// The last host asks all others, again and again, over connections that stay open: requests of 200 B,
+/// answers of `answer` bytes.
+pub(crate) fn asker(setup: &Setup, queries: u32, answer: u64) -> Asker {
+    let client = setup.hosts.len() as u32 - 1;
+    Asker {
+        group: 0,
+        client,
+        start: Instant::ZERO,
+        servers: (0..client).collect(),
+        fan_out: client,
+        request: Bytes::new(200),
+        answers: vec![Bytes::new(answer)],
+        asks: Asks::Closed { queries, pause: Duration::ZERO },
+        jitter: Duration::ZERO,
+        deadline: None,
+        standing: true,
+    }
+}
+
+/// One packet of `ip_bytes` over two links of the star, store and forward.
+pub(crate) fn crossing(ip_bytes: u64) -> Duration {
+    (on_line(ip_bytes) + Duration::from_us(20)) * 2
+}
+
+/// The time that such a packet takes on a line of the star.
+pub(crate) fn on_line(ip_bytes: u64) -> Duration {
+    Rate::from_gbps(1).serialization(Bytes::new(ip_bytes + 38))
+}
+
+/// Runs it to its end.
+pub(crate) fn outcome(setup: &Setup) -> Outcome {
+    run(setup, &mut |_| false).expect("a run that can start")
+}

@@ -1,0 +1,15 @@
+//! Small runs put together by hand: one binary, so that it is linked once.
+
+mod accecn;
+mod common;
+mod dctcp_queue;
+mod dx_control;
+mod dx_delay;
+mod failures;
+mod neighbours;
+mod nic;
+mod queries;
+mod sources;
+mod stack;
+mod traces;
+mod transfers;

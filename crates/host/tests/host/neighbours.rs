@@ -1,0 +1,141 @@
+//! TDCTCP, Vegas and HULL's host on one bottleneck: the mechanisms that their papers rest on. Whether
+//! they reach the papers' figures is for the experiments to say.
+
+use crate::common::{config, outcome, port, star_setup};
+use lowtide_host::{Disturbance, End, Outcome, Setup};
+use lowtide_tcp::{Config, switches};
+use lowtide_traffic::{Flow, Source};
+use lowtide_units::{Duration, Instant};
+
+fn set(config: &mut Config, name: &str, value: &str) {
+    switches::set_text(config, name, value).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// `n` flows without an end into one port of 1 Gbit/s that marks above `k`; each begins `apart` later.
+fn long_flows(n: u32, config: &Config, k: u64, apart: Duration, ms: u64) -> Outcome {
+    let setup = star_setup(n, config, port(1000, k));
+    let flow = |i: u32| Flow {
+        group: 0,
+        src: i,
+        dst: n,
+        size: None,
+        start: Instant::ZERO + apart * u64::from(i),
+        source: Source::AtOnce,
+    };
+    outcome(&Setup {
+        flows: (0..n).map(flow).collect(),
+        end: End { at: Duration::from_ms(ms), when_done: false },
+        warmup: Duration::from_ms(ms / 4),
+        disturbance: Disturbance {
+            start_jitter: Duration::from_us(200),
+            host_jitter: Duration::from_us(1),
+            ports: true,
+            ties: true,
+            salts: true,
+        },
+        ..setup
+    })
+}
+
+/// Mean length of the port to the receiver, in 1/1000 packets.
+fn mean_queue(o: &Outcome) -> u64 {
+    let queue = o.queues.iter().filter(|q| q.at_switch).max_by_key(|q| q.bytes).expect("a queue");
+    let (sum, time) = queue.levels.iter().fold((0, 0), |(sum, time), l| {
+        let ps = u128::from(l.time.as_ps());
+        (sum + ps * u128::from(l.packets), time + ps)
+    });
+    (sum * 1000 / time.max(1)) as u64
+}
+
+/// Jain's index of what the flows delivered, in 1/1000 (TDCTCP §V).
+fn fairness(o: &Outcome) -> u64 {
+    let shares = || o.flows.iter().map(|f| u128::from(f.delivered_after_warmup));
+    let (sum, squares): (u128, u128) = (shares().sum(), shares().map(|x| x * x).sum());
+    (1000 * sum * sum / (squares * o.flows.len() as u128)) as u64
+}
+
+/// The share of the line that carries payload after the warm-up, in 1/1000 of what fits.
+fn goodput(o: &Outcome, ms: u64) -> u64 {
+    let delivered: u64 = o.flows.iter().map(|f| f.delivered_after_warmup).sum();
+    // 1448 of 1538 B at 1 Gbit/s for three quarters of the time.
+    delivered * 1538 * 1000 / (1448 * (125_000 * ms * 3 / 4))
+}
+
+/// Ten flows whose windows are one or two segments: each window of one waits for the receiver's timer.
+fn narrow(scheme: &str) -> Outcome {
+    outcome_of(&narrow_config(scheme))
+}
+
+fn outcome_of(c: &Config) -> Outcome {
+    long_flows(10, c, 16, Duration::ZERO, 1000)
+}
+
+fn narrow_config(scheme: &str) -> Config {
+    let mut c = config(scheme);
+    set(&mut c, "window-floor", "1");
+    set(&mut c, "delack-timer", "40 ms");
+    set(&mut c, "rto-min", "200 ms");
+    if scheme == "tdctcp" {
+        set(&mut c, "tdctcp.clock-granularity", "1 ms");
+    }
+    c
+}
+
+/// TDCTCP fig. 4, fig. 9, fig. 13: with the timer that adapts and alpha that is forgotten no flow is
+/// left behind, at the price of a queue that is a little longer.
+#[test]
+fn tdctcp_waits_less_for_timers_and_is_fair_where_dctcp_is_not() {
+    let (d, t) = (narrow("dctcp"), narrow("tdctcp"));
+    assert!(fairness(&t) > 980, "{}", fairness(&t));
+    assert!(fairness(&d) < 900, "{}", fairness(&d));
+    let spread = |o: &Outcome| {
+        let waits = || o.flows.iter().map(|f| f.delack_time.as_us());
+        waits().max().expect("flows") - waits().min().expect("flows")
+    };
+    assert!(spread(&t) * 3 < spread(&d), "{} and {} us", spread(&t), spread(&d));
+    let longer = mean_queue(&t).saturating_sub(mean_queue(&d));
+    assert!((1..4000).contains(&longer), "{longer}/1000 packets longer");
+    assert!(goodput(&t, 1000) > 990 && goodput(&d, 1000) > 990);
+}
+
+/// The rule that takes an ACK for released by the receiver's timer, against the truth.
+#[test]
+fn the_rule_finds_delayed_ack_timeouts_of_long_flows() {
+    let o = narrow("tdctcp");
+    let sum = |of: fn(&lowtide_host::FlowRecord) -> u64| o.flows.iter().map(of).sum::<u64>();
+    let (found, missed) = (sum(|f| f.delack_found), sum(|f| f.delack_missed));
+    assert!(found > 500, "{found} found");
+    assert_eq!((missed, sum(|f| f.delack_imagined)), (0, 0), "{found} found");
+    // An ACK may be on its way when the run ends.
+    assert!(sum(|f| f.delack_timeouts).abs_diff(found + missed) <= 10);
+    // A rule that is never wrong here does as the truth would.
+    let mut told = narrow_config("tdctcp");
+    set(&mut told, "tdctcp.delack-timeout", "oracle");
+    assert_eq!(outcome_of(&told).digest, o.digest);
+    let dctcp = narrow("dctcp");
+    assert!(dctcp.flows.iter().any(|f| f.delack_timeouts > 0));
+    assert!(dctcp.flows.iter().all(|f| f.delack_found + f.delack_missed == 0), "it does not guess");
+}
+
+/// DX fig. 7: each flow of Vegas keeps one to three packets queued; flows that begin behind a queue
+/// take it for part of the path and add more than that.
+#[test]
+fn vegas_queues_grow_with_each_flow_and_beyond_beta_when_the_base_rtt_is_wrong() {
+    let queue = |n: u32| {
+        let o = long_flows(n, &config("vegas"), 1000, Duration::from_ms(20), 1000);
+        assert!(goodput(&o, 1000) > 990, "{n} flows: {}", goodput(&o, 1000));
+        mean_queue(&o) / u64::from(n)
+    };
+    let (two, five, ten) = (queue(2), queue(5), queue(10));
+    assert!((1000..=3000).contains(&two), "{two}/1000 packets per flow of two");
+    assert!(two < five && five < ten, "{two} {five} {ten}");
+    assert!(ten > 3000, "{ten}/1000 packets per flow of ten");
+}
+
+#[test]
+fn hulls_pacer_costs_nothing_and_shortens_the_queue() {
+    let run = |scheme| long_flows(10, &config(scheme), 20, Duration::from_ms(20), 500);
+    let (hull, dctcp) = (run("hull"), run("dctcp"));
+    assert!(mean_queue(&hull) < mean_queue(&dctcp), "{} {}", mean_queue(&hull), mean_queue(&dctcp));
+    assert!(goodput(&hull, 500) > 990, "{}", goodput(&hull, 500));
+}

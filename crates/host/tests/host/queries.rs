@@ -1,0 +1,362 @@
+//! Queries: times to the picosecond, closed and open loops, connections that stay open and others.
+
+use std::collections::BTreeSet;
+
+use crate::common::{asker, config, crossing, flow, on_line, outcome, port, star_setup};
+use lowtide_host::{
+    Disturbance, EndReason, FlowStatus, Outcome, QueryRecord, RunError, Setup, run,
+};
+use lowtide_net::{BufferSpec, Count, PortSpec};
+use lowtide_tcp::InitialWindow;
+use lowtide_traffic::Asks;
+use lowtide_units::{Bytes, Duration, Instant, Parts};
+
+/// SYN and SYN-ACK: IP, TCP, MSS, SACK permitted with timestamps, window scale.
+const SYN: u64 = 40 + 4 + 12 + 4;
+/// IP and TCP with timestamps.
+const HEADERS: u64 = 52;
+
+fn setup(servers: u32) -> Setup {
+    star_setup(servers, &config("dctcp"), port(1_000, 500))
+}
+
+fn took(query: &QueryRecord) -> Duration {
+    query.end.expect("complete").saturating_since(query.start)
+}
+
+/// `n` servers send a megabyte together, a few times, into a port with room for 100 packets (DCTCP §4.2.1).
+fn incast(scheme: &str, n: u32, queries: u32) -> Setup {
+    let mut setup = star_setup(n, &config(scheme), port(100, 20));
+    setup.askers = vec![asker(&setup, queries, 1_000_000 / u64::from(n))];
+    setup
+}
+
+#[test]
+fn a_query_alone_takes_exactly_what_the_links_take() {
+    let mut setup = setup(1);
+    setup.askers = vec![asker(&setup, 3, 1_000)];
+    setup.askers[0].asks = Asks::Closed { queries: 3, pause: Duration::from_ms(1) };
+    let result = outcome(&setup);
+    // The connection is opened with the first query; the request carries the handshake's ACK.
+    let one = crossing(HEADERS + 200) + crossing(HEADERS + 1_000);
+    let times: Vec<Duration> = result.queries.iter().map(took).collect();
+    assert_eq!(times, [crossing(SYN) * 2 + one, one, one]);
+    assert_eq!((result.reason, result.ended), (EndReason::Done, result.queries[2].end.unwrap()));
+    // Ten segments are an initial window: they come in one train.
+    setup.askers[0].answers = vec![Bytes::new(14_480)];
+    let train = crossing(HEADERS + 200) + crossing(1_500) + on_line(1_500) * 9;
+    assert_eq!(took(&outcome(&setup).queries[2]), train);
+}
+
+#[test]
+fn a_closed_loop_asks_again_a_pause_after_the_last_answer() {
+    let pause = Duration::from_us(70);
+    let mut setup = setup(4);
+    setup.askers = vec![asker(&setup, 20, 30_000)];
+    setup.askers[0].asks = Asks::Closed { queries: 20, pause };
+    setup.askers[0].deadline = Some(Duration::from_us(1_150));
+    setup.warmup = Duration::from_ms(5);
+    let result = outcome(&setup);
+    assert_eq!(result.queries.len(), 20);
+    for (i, pair) in result.queries.windows(2).enumerate() {
+        assert_eq!(pair[1].start, pair[0].end.unwrap() + pause, "{i}");
+        assert_eq!((pair[1].number, pair[1].bytes), (i as u32 + 1, 120_000));
+    }
+    for query in &result.queries {
+        assert_eq!(query.deadline_met, Some(took(query) <= Duration::from_us(1_150)));
+        assert_eq!(query.in_warmup, query.start < Instant::ZERO + setup.warmup);
+    }
+    let met = result.queries.iter().filter(|q| q.deadline_met == Some(true)).count();
+    let early = result.queries.iter().filter(|q| q.in_warmup).count();
+    assert!((1..20).contains(&met) && (1..20).contains(&early), "{met} {early}");
+}
+
+#[test]
+fn an_incast_that_fits_takes_what_its_line_takes() {
+    for n in [5, 40] {
+        let mut setup = incast("dctcp", n, 10);
+        // Room for all: the floor of fig. 18.
+        setup.network.links.iter_mut().for_each(|l| l.from_b.port = port(2_000, 20));
+        let result = outcome(&setup);
+        // 1 MB of payload in segments of 1448 B, 8.5 ms with headers and framing.
+        let line = Duration::from_us(8_490)..Duration::from_us(9_200);
+        for query in &result.queries {
+            assert!(line.contains(&took(query)), "{n}: {}", took(query));
+            assert_eq!((query.timeouts, query.retx_bytes), (0, 0));
+        }
+        assert!(result.queues.iter().all(|q| q.drops == 0));
+    }
+}
+
+#[test]
+fn a_timeout_shows_in_the_time_of_its_query() {
+    let setup = incast("sack", 40, 10);
+    let result = outcome(&setup);
+    assert_eq!(result.queries.len(), 10);
+    let (hit, spared): (Vec<_>, Vec<_>) = result.queries.iter().partition(|q| q.timeouts > 0);
+    assert!(!hit.is_empty(), "forty windows do not fit into a hundred packets");
+    for query in hit {
+        assert!(took(query) > setup.hosts[0].config.rto_min, "{}", took(query));
+        assert!(query.retx_bytes > 0);
+    }
+    assert!(spared.iter().all(|q| took(q) < Duration::from_ms(15)));
+    // One query at a time: each timeout of a server counts once. Clients have some too, where the answer
+    // that acknowledges their request was lost as a whole.
+    let servers: u64 = result.flows.iter().map(|f| f.rto_count).sum();
+    let all: u64 = result.queries.iter().map(|q| q.timeouts).sum();
+    assert!((servers..2 * servers).contains(&all), "{all} {servers}");
+    let resent: u64 = result.flows.iter().map(|f| f.retx_bytes).sum();
+    let all: u64 = result.queries.iter().map(|q| q.retx_bytes).sum();
+    assert_eq!((all - resent) % 200, 0, "and whole requests again");
+}
+
+/// DCTCP §4.2.1: 35 servers with two packets of 1.5 KB each are more than 100 KB.
+#[test]
+fn dctcp_collapses_where_two_packets_of_each_server_fill_the_buffer_and_tcp_long_before() {
+    let hit = |scheme: &str, n: u32| {
+        let mut setup = incast(scheme, n, 40);
+        let buffer = BufferSpec::Static(Count::Bytes(Bytes::new(100_000)));
+        let links = setup.network.links.iter_mut();
+        links.for_each(|l| l.from_b.port = PortSpec { buffer, ..port(100, 20) });
+        for host in &mut setup.hosts {
+            host.config.initial_window = InitialWindow::Segments(2);
+            host.config.rto_granularity = Duration::from_ms(10);
+        }
+        let jitter = Duration::from_us(1);
+        setup.disturbance = Disturbance { host_jitter: jitter, ties: true, ..setup.disturbance };
+        let result = outcome(&setup);
+        assert!(result.queries.iter().all(|q| q.status == FlowStatus::Complete));
+        result.queries.iter().filter(|q| q.timeouts > 0).count()
+    };
+    assert_eq!((hit("dctcp", 10), hit("dctcp", 25)), (0, 0));
+    assert_eq!(hit("dctcp", 40), 40);
+    assert!(hit("sack", 10) > 4 && hit("sack", 20) > 20);
+}
+
+#[test]
+fn connections_that_stay_open_keep_their_window() {
+    let times = |standing, pause| {
+        let mut setup = setup(1);
+        setup.hosts[0].config.initial_window = InitialWindow::Segments(2);
+        setup.askers = vec![asker(&setup, 4, 60_000)];
+        setup.askers[0].standing = standing;
+        setup.askers[0].asks = Asks::Closed { queries: 4, pause };
+        let result = outcome(&setup);
+        (result.queries.iter().map(took).collect::<Vec<_>>(), result.flows.len())
+    };
+    let (kept, connections) = times(true, Duration::ZERO);
+    assert_eq!(connections, 1);
+    assert!(kept[1] + Duration::from_us(200) < kept[0] && kept[3] <= kept[1], "{kept:?}");
+    // Idle for longer than an RTO, it starts again (RFC 5681 §4.1), but with no handshake.
+    let (idle, _) = times(true, Duration::from_secs(1));
+    assert!(idle[1] > kept[1] + Duration::from_us(150) && idle[1] < idle[0], "{idle:?}");
+    // A connection of its own begins again each time.
+    let (fresh, connections) = times(false, Duration::ZERO);
+    assert_eq!((connections, fresh[0]), (4, kept[0]));
+    assert!(fresh.iter().all(|t| *t > kept[1] + Duration::from_us(200)), "{fresh:?}");
+}
+
+#[test]
+fn requests_queue_up_on_a_connection_and_are_answered_in_order() {
+    let mut setup = setup(1);
+    setup.askers = vec![asker(&setup, 0, 1)];
+    let at = |us| Instant::ZERO + Duration::from_us(us);
+    setup.askers[0].asks = Asks::At(vec![at(0), at(0), at(100), at(5_000)]);
+    setup.askers[0].answers = [500_000, 100, 50_000].map(Bytes::new).to_vec();
+    let result = outcome(&setup);
+    let queries = &result.queries;
+    assert_eq!(
+        queries.iter().map(|q| q.bytes).collect::<Vec<_>>(),
+        [500_000, 100, 50_000, 500_000]
+    );
+    assert_eq!(
+        queries.iter().map(|q| q.start).collect::<Vec<_>>(),
+        [at(0), at(0), at(100), at(5_000)]
+    );
+    let ends: Vec<Instant> = queries.iter().map(|q| q.end.expect("complete")).collect();
+    // The small one waits behind the large one, and the last byte of neither goes alone.
+    assert!(ends[0] > at(4_000) && ends[0] <= ends[1] && ends[1] < ends[2], "{ends:?}");
+    assert!(ends[1] < ends[0] + Duration::from_us(20), "{ends:?}");
+    assert_eq!(result.flows.len(), 1);
+    assert_eq!((result.flows[0].delivered, result.flows[0].size), (1_050_100, None));
+}
+
+#[test]
+fn each_request_of_its_own_connection_opens_one() {
+    let mut setup = setup(5);
+    let first = flow(&setup, 0, 10_000, Duration::ZERO);
+    setup.flows = vec![first, first];
+    setup.askers = vec![asker(&setup, 6, 2_000)];
+    (setup.askers[0].fan_out, setup.askers[0].standing) = (2, false);
+    let result = outcome(&setup);
+    let opened = &result.flows[2..];
+    assert_eq!(opened.len(), 12);
+    assert!(opened.iter().zip(2..).all(|(f, id)| f.id == id && f.answers && f.dst == 5));
+    assert!(opened.iter().all(|f| f.status == FlowStatus::Complete && f.size == Some(2_000)));
+    assert!(opened.iter().all(|f| f.src_port == 5_001 && f.segments_sent == 2));
+    assert!(result.flows[..2].iter().all(|f| !f.answers && f.delivered == 10_000));
+    let pairs: Vec<[u32; 2]> = opened.chunks(2).map(|c| [c[0].src, c[1].src]).collect();
+    assert!(pairs.iter().all(|[a, b]| a != b), "never one twice: {pairs:?}");
+    let asked: BTreeSet<u32> = pairs.iter().flatten().copied().collect();
+    assert!(asked.len() > 2, "drawn anew for each query: {pairs:?}");
+    for (query, chunk) in result.queries.iter().zip(opened.chunks(2)) {
+        assert_eq!(query.start, chunk[0].start);
+        assert_eq!(query.end, chunk.iter().filter_map(|f| f.delivered_at).max());
+    }
+}
+
+#[test]
+fn the_server_closes_after_its_answer_and_a_standing_client_after_its_last_query() {
+    for standing in [true, false] {
+        let mut setup = setup(2);
+        setup.askers = vec![asker(&setup, 3, 5_000)];
+        setup.askers[0].standing = standing;
+        setup.end.when_done = false;
+        let result = outcome(&setup);
+        assert_eq!((result.reason, result.counts.open_flows), (EndReason::Idle, 0), "{standing}");
+        assert!(result.queries.iter().all(|q| q.status == FlowStatus::Complete));
+        assert!(result.flows.iter().all(|f| f.error.is_none()));
+        assert_eq!(result.counts.rejected, 0);
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_fails_the_query_and_the_loop_goes_on() {
+    for standing in [true, false] {
+        let mut setup = setup(3);
+        setup.hosts.iter_mut().for_each(|h| h.config.syn_retries = 1);
+        setup.network.links[1].from_a.loss = Parts::from_percent(100);
+        setup.askers = vec![asker(&setup, 3, 5_000)];
+        setup.askers[0].standing = standing;
+        setup.askers[0].deadline = Some(Duration::from_secs(60));
+        setup.end.at = Duration::from_secs(100);
+        let result = outcome(&setup);
+        assert_eq!((result.reason, result.queries.len()), (EndReason::Done, 3), "{standing}");
+        for query in &result.queries {
+            assert_eq!((query.status, query.error), (FlowStatus::Failed, Some("timed out")));
+            assert_eq!((query.end, query.deadline_met), (None, Some(false)));
+        }
+        // One connection that fails, or one for each query.
+        let failed: Vec<_> =
+            result.flows.iter().filter(|f| f.status == FlowStatus::Failed).collect();
+        assert_eq!(failed.len(), if standing { 1 } else { 3 });
+        assert!(failed.iter().all(|f| f.src == 1 && f.error == Some("timed out")));
+        let timeouts: Vec<u64> = result.queries.iter().map(|q| q.timeouts).collect();
+        assert_eq!(timeouts, if standing { [1, 0, 0] } else { [1, 1, 1] });
+    }
+}
+
+fn disturbed(seed: u64) -> Setup {
+    let mut setup = incast("dctcp", 12, 4);
+    let mut open = asker(&setup, 0, 3_000);
+    open.asks = Asks::At((0..50).map(|i| Instant::ZERO + Duration::from_us(i * 400)).collect());
+    (open.client, open.fan_out, open.standing) = (0, 4, false);
+    open.servers = (1..12).collect();
+    open.jitter = Duration::from_us(500);
+    setup.askers.push(open);
+    setup.askers[0].jitter = Duration::from_ms(1);
+    setup.flows = (0..3).map(|i| flow(&setup, i, 200_000, Duration::ZERO)).collect();
+    setup.seed = seed;
+    setup.disturbance = Disturbance {
+        start_jitter: Duration::from_us(100),
+        host_jitter: Duration::from_us(1),
+        ports: true,
+        ties: true,
+        salts: true,
+    };
+    setup
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_looking_changes_nothing() {
+    let plain = outcome(&disturbed(7));
+    assert_eq!(plain, outcome(&disturbed(7)));
+    assert_ne!(plain.digest, outcome(&disturbed(8)).digest);
+    assert_eq!(plain.queries.len(), 54);
+    let mut setup = disturbed(7);
+    setup.probes.interval = Some(Duration::from_us(100));
+    setup.probes.groups = vec![0];
+    setup.probes.flows_per_group = 20;
+    (setup.probes.queues, setup.probes.delays) = (true, true);
+    setup.probes.trace = vec![0, 3, 40];
+    let seen = outcome(&setup);
+    assert_eq!(with_rows(&seen), with_rows(&plain));
+    // The side that sends the data is the one that is looked at.
+    let trace = seen.trace.expect("a trace");
+    for number in [3, 40] {
+        let row = &plain.flows.iter().find(|f| f.id == number).expect("it was opened");
+        let acked = trace.senders.iter().filter(|s| s.flow == number).map(|s| s.acked).max();
+        assert!(acked.expect("rows") >= 3_000, "{acked:?}");
+        let server = trace.segments.iter().filter(|s| s.flow == number && !s.from_client);
+        let data = server.filter(|s| s.segment.payload_len > 0);
+        let sent = data.map(|s| s.stream + u64::from(s.segment.payload_len)).max();
+        assert_eq!(sent, Some(row.delivered));
+    }
+    assert!(seen.probes.iter().any(|p| p.flow == 5 && p.acked > 100_000));
+}
+
+fn with_rows(outcome: &Outcome) -> (u64, &[QueryRecord], usize) {
+    (outcome.digest, &outcome.queries, outcome.flows.len())
+}
+
+#[test]
+fn with_jitter_requests_leave_within_it() {
+    let jitter = Duration::from_us(500);
+    let result = outcome(&disturbed(7));
+    let mut late = Vec::new();
+    for query in result.queries.iter().filter(|q| q.asker == 1) {
+        let first = 3 + 12 + 4 * query.number;
+        for flow in result.flows.iter().filter(|f| (first..first + 4).contains(&f.id)) {
+            late.push(flow.start.saturating_since(query.start));
+        }
+    }
+    assert_eq!(late.len(), 200);
+    assert!(late.iter().all(|t| *t < jitter));
+    // Uniform: of 200 draws the mean lies within five standard errors, 10 % of the whole.
+    let mean = late.iter().map(|t| t.as_secs_f64()).sum::<f64>() / 200.0;
+    assert!((mean / jitter.as_secs_f64() - 0.5).abs() < 0.1, "{mean}");
+}
+
+#[test]
+fn a_run_that_ends_first_leaves_queries_unfinished() {
+    let mut setup = incast("dctcp", 4, 1_000);
+    setup.end.at = Duration::from_ms(30);
+    setup.askers[0].deadline = Some(Duration::from_secs(1));
+    let result = outcome(&setup);
+    assert_eq!(result.reason, EndReason::Time);
+    let (last, others) = result.queries.split_last().expect("queries");
+    assert!(others.iter().all(|q| q.status == FlowStatus::Complete) && others.len() == 3);
+    assert_eq!((last.status, last.end, last.deadline_met), (FlowStatus::Unfinished, None, None));
+    assert!(result.flows.iter().all(|f| f.status == FlowStatus::Unfinished));
+    assert!(result.flows.iter().all(|f| f.delivered > 750_000));
+}
+
+#[test]
+fn impossible_askers_are_refused() {
+    let refused = |change: fn(&mut lowtide_traffic::Asker)| {
+        let mut setup = setup(3);
+        setup.askers = vec![asker(&setup, 1, 100), asker(&setup, 1, 100)];
+        change(&mut setup.askers[1]);
+        match run(&setup, &mut |_| false).expect_err("impossible") {
+            RunError::Asker { asker: 1, problem } => problem,
+            other => panic!("{other}"),
+        }
+    };
+    assert!(refused(|a| a.client = 99).contains("hosts"));
+    assert!(refused(|a| a.servers[0] = 99).contains("hosts"));
+    assert!(refused(|a| a.servers[0] = a.client).contains("among its servers"));
+    assert!(refused(|a| a.fan_out = 0).contains("at least one"));
+    assert!(refused(|a| a.fan_out = 4).contains("at most to all"));
+    assert!(refused(|a| a.request = Bytes::new(0)).contains("at least one byte"));
+    assert!(refused(|a| a.answers.clear()).contains("answer"));
+    assert!(refused(|a| a.answers.push(Bytes::new(0))).contains("answer"));
+    let falling = |a: &mut lowtide_traffic::Asker| {
+        a.asks = Asks::At(vec![Instant::from_ps(2), Instant::from_ps(1)]);
+    };
+    assert!(refused(falling).contains("fall"));
+    let many = |a: &mut lowtide_traffic::Asker| {
+        a.standing = false;
+        a.asks = Asks::Closed { queries: u32::MAX, pause: Duration::ZERO };
+    };
+    assert!(refused(many).contains("134 million"));
+}

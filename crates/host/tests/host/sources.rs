@@ -1,0 +1,85 @@
+//! Applications that do not write everything at once.
+
+use crate::common::{config, flow, outcome, port, star_setup};
+use lowtide_host::{Outcome, ProbePlan, Setup};
+use lowtide_traffic::Source;
+use lowtide_units::{Bytes, Duration, Instant, Rate};
+
+fn setup(size: u64, source: Source) -> Setup {
+    let mut setup = star_setup(1, &config("dctcp"), port(1000, 500));
+    setup.flows = vec![flow(&setup, 0, size, Duration::ZERO)];
+    setup.flows[0].source = source;
+    setup
+}
+
+fn finished(outcome: &Outcome) -> Duration {
+    outcome.flows[0].delivered_at.expect("delivered").since_start()
+}
+
+#[test]
+fn a_pause_follows_each_burst_that_was_acknowledged() {
+    let pause = Duration::from_ms(10);
+    let mut setup = setup(300_000, Source::OnOff { burst: Bytes::new(100_000), pause });
+    // An odd segment at the end of a burst would wait for the delayed ACK.
+    setup.hosts.iter_mut().for_each(|h| h.config.delack_segments = 1);
+    setup.probes = ProbePlan {
+        interval: Some(Duration::from_us(100)),
+        groups: vec![0],
+        flows_per_group: 1,
+        ..ProbePlan::default()
+    };
+    let outcome = outcome(&setup);
+    // A burst takes 0.85 ms on the line, and a few round trips of 0.11 ms in slow start.
+    let (least, most) = (Duration::from_us(22_500), Duration::from_us(25_500));
+    let took = finished(&outcome);
+    assert!((least..most).contains(&took), "{took}");
+    let idle_at = |acked: u64| {
+        let rows = outcome.probes.iter().filter(|p| p.acked == acked && p.in_flight == 0);
+        let times: Vec<Instant> = rows.map(|p| p.at).collect();
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return 0 };
+        last.saturating_since(*first).as_us()
+    };
+    for acked in [100_000, 200_000] {
+        assert!((9_700..=10_000).contains(&idle_at(acked)), "{} us", idle_at(acked));
+    }
+}
+
+#[test]
+fn a_constant_rate_keeps_its_rate_to_the_last_write() {
+    let source = Source::Rate {
+        rate: Rate::from_bps(300_000_000).unwrap(),
+        write: Bytes::new(1_000),
+        poisson: false,
+    };
+    let took = finished(&outcome(&setup(3_000_000, source)));
+    let last_write = source.lasts(Bytes::new(3_000_000));
+    assert_eq!(last_write, Duration::from_ps(79_973_333_334));
+    // After the last write its packet crosses two links of 20 us and 8.7 us each.
+    let rest = took.saturating_sub(last_write);
+    assert!((Duration::from_us(57)..Duration::from_us(75)).contains(&rest), "{rest}");
+}
+
+#[test]
+fn what_tcp_cannot_send_waits_for_it() {
+    let source =
+        Source::Rate { rate: Rate::from_gbps(4), write: Bytes::new(1_448), poisson: false };
+    let took = finished(&outcome(&setup(10_000_000, source)));
+    // Four times the line: the line decides, 1448 B of payload in 1538 B.
+    let line = 10_000_000.0 * 8.0 * 1538.0 / 1448.0 / 1e9;
+    assert!((took.as_secs_f64() / line - 1.0).abs() < 0.02, "{took} and {line}");
+}
+
+#[test]
+fn poisson_writes_have_their_mean_and_depend_on_the_seed() {
+    let rate = Rate::from_bps(100_000_000).unwrap();
+    let source = Source::Rate { rate, write: Bytes::new(500), poisson: true };
+    let mut setup = setup(5_000_000, source);
+    let took = |setup: &Setup| finished(&outcome(setup));
+    let first = took(&setup);
+    // 9999 gaps of 40 us: five standard deviations are 5 %.
+    let mean = source.lasts(Bytes::new(5_000_000)).as_secs_f64();
+    assert!((first.as_secs_f64() / mean - 1.0).abs() < 0.05, "{first} for {mean}");
+    assert_eq!(first, took(&setup));
+    setup.seed = 2;
+    assert_ne!(first, took(&setup));
+}

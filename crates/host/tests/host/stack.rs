@@ -1,0 +1,118 @@
+//! The delay of the stack, and host profiles, in whole transfers.
+
+use crate::common::{asker, config, crossing, flow, on_line, outcome, port, star_setup};
+use lowtide_host::{
+    End, NicSpec, Outcome, Setup, StackDelay, StackJitter, StackSpec, find_host_profile,
+};
+use lowtide_traffic::Flow;
+use lowtide_units::{Bytes, Duration, Instant, Rate};
+
+fn delay(constant: u64, jitter: StackJitter) -> StackDelay {
+    StackDelay { constant: Duration::from_us(constant), jitter }
+}
+
+fn with_stack(send: StackDelay, receive: StackDelay) -> Setup {
+    let mut setup = star_setup(1, &config("dctcp"), port(1_000, 500));
+    let stack = StackSpec { send, receive };
+    setup.hosts.iter_mut().for_each(|h| h.nic = NicSpec { stack, ..NicSpec::default() });
+    setup
+}
+
+#[test]
+fn a_constant_delay_adds_itself_each_way_to_the_picosecond() {
+    let mut setup = with_stack(delay(7, StackJitter::None), delay(11, StackJitter::None));
+    setup.flows = vec![flow(&setup, 0, 14_480, Duration::ZERO)];
+    let stack = Duration::from_us(18);
+    let syn = crossing(40 + 4 + 12 + 4) + stack;
+    let train = crossing(1_500) + on_line(1_500) * 9 + stack;
+    let row = &outcome(&setup).flows[0];
+    assert_eq!(row.established, Some(Instant::ZERO + syn * 2));
+    assert_eq!(row.delivered_at, Some(Instant::ZERO + syn * 2 + train));
+    // Before burst control: the bucket sees the packets when they have come through the stack.
+    setup.hosts[0].nic.bucket = Some(lowtide_host::BucketSpec {
+        rate: Rate::from_gbps(1),
+        burst: Bytes::new(1_538),
+        poll: Duration::ZERO,
+    });
+    assert_eq!(outcome(&setup).flows[0].delivered_at, row.delivered_at);
+}
+
+#[test]
+fn jitter_keeps_the_order_and_follows_the_seed() {
+    let jitter = StackJitter::Exponential(Duration::from_us(20));
+    let run = |seed| {
+        let mut setup =
+            with_stack(delay(5, jitter), delay(5, StackJitter::Uniform(Duration::from_us(9))));
+        setup.seed = seed;
+        setup.flows = vec![flow(&setup, 0, 2_000_000, Duration::ZERO)];
+        outcome(&setup)
+    };
+    let first = run(1);
+    // What overtakes would be repaired: nothing did.
+    assert_eq!((first.flows[0].retx_bytes, first.counts.rejected), (0, 0));
+    assert_eq!(first.flows[0].delivered, 2_000_000);
+    assert_eq!(first, run(1));
+    assert_ne!(first.digest, run(2).digest);
+}
+
+/// Two flows over 10 Gbit/s as `profile` sends them: throughput of the line, and the length that one of a
+/// hundred packets finds in its sender's own port, which is a burst.
+fn long(profile: &str) -> (f64, u32, Outcome) {
+    let mut setup = star_setup(2, &config("dctcp"), port(600, 65));
+    for link in &mut setup.network.links {
+        link.from_a.rate = Rate::from_gbps(10);
+        link.from_b.rate = Rate::from_gbps(10);
+        link.from_a.port = port(600, 500);
+    }
+    let profile = find_host_profile(profile).expect("a profile");
+    setup.hosts.iter_mut().for_each(|h| profile.apply(h).expect("its switches"));
+    setup.end = End { at: Duration::from_ms(60), when_done: false };
+    setup.warmup = Duration::from_ms(20);
+    setup.disturbance.start_jitter = Duration::from_us(100);
+    let endless = Flow { size: None, ..flow(&setup, 0, 1, Duration::ZERO) };
+    setup.flows = (0..2).map(|src| Flow { src, ..endless }).collect();
+    let result = outcome(&setup);
+    let delivered: u64 = result.flows.iter().map(|f| f.delivered_after_warmup).sum();
+    assert!(result.flows.iter().all(|f| f.retx_bytes == 0));
+    let rate = delivered as f64 * 8.0 / 0.04 / (10e9 * 1448.0 / 1538.0);
+    let own = result.queues.iter().find(|q| q.name.starts_with("h0->")).expect("h0's port");
+    let all: u64 = own.levels.iter().map(|l| l.arrivals).sum();
+    let mut found = 0;
+    let burst = own.levels.iter().find(|l| {
+        found += l.arrivals;
+        found * 100 >= all * 99
+    });
+    (rate, burst.expect("packets").packets, result)
+}
+
+#[test]
+fn hosts_of_2010_send_bursts_of_thirty_packets_and_ideal_ones_do_not() {
+    let (ideal_rate, ideal, _) = long("ideal");
+    let (rate, burst, _) = long("papers-2010");
+    let (linux_rate, _, linux) = long("linux");
+    println!("{ideal_rate:.3} {ideal}, {rate:.3} {burst}, {linux_rate:.3}");
+    assert!((30..=40).contains(&burst) && ideal < 5, "{burst} {ideal}");
+    // With K = 65 the line stays full in each case (DCTCP fig. 14).
+    assert!(
+        ideal_rate > 0.99 && rate > 0.99 && linux_rate > 0.99,
+        "{ideal_rate} {rate} {linux_rate}"
+    );
+    let (_, _, plain) = long("ideal");
+    assert!(linux.counts.segments * 10 < plain.counts.segments * 9, "GRO makes fewer of them");
+}
+
+#[test]
+fn queries_work_on_hosts_of_every_profile() {
+    for profile in lowtide_host::HOST_PROFILES {
+        let mut setup = star_setup(8, &config("dctcp"), port(1_000, 20));
+        setup.hosts.iter_mut().for_each(|h| profile.apply(h).expect("its switches"));
+        setup.askers = vec![asker(&setup, 5, 50_000)];
+        let result = outcome(&setup);
+        assert!(
+            result.queries.iter().all(|q| q.end.is_some() && q.timeouts == 0),
+            "{}",
+            profile.name
+        );
+        assert_eq!(result.queries.len(), 5);
+    }
+}

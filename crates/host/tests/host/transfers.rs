@@ -1,0 +1,177 @@
+//! Whole transfers over a simulated switch: times to the picosecond, loss, determinism.
+
+use crate::common::{config, crossing, flow, outcome, port, star_setup};
+use lowtide_host::{Disturbance, EndReason, FlowStatus, ProbePlan, RunError, run};
+use lowtide_units::{Duration, Instant};
+
+#[test]
+fn a_one_segment_transfer_takes_exactly_what_the_links_take() {
+    let mut setup = star_setup(1, &config("sack"), port(100, 50));
+    setup.flows = vec![flow(&setup, 0, 1000, Duration::ZERO)];
+    let result = outcome(&setup);
+    // SYN and SYN-ACK: 20 B IP, 20 B TCP, MSS, SACK permitted with timestamps, window scale.
+    let syn = 40 + 4 + 12 + 4;
+    let established = crossing(syn) * 2;
+    // The data carries the handshake's ACK.
+    let delivered = established + crossing(52 + 1000);
+    let record = &result.flows[0];
+    assert_eq!(record.established, Some(Instant::ZERO + established));
+    assert_eq!(record.delivered_at, Some(Instant::ZERO + delivered));
+    assert_eq!(record.status, FlowStatus::Complete);
+    assert_eq!(result.reason, EndReason::Done);
+}
+
+#[test]
+fn a_long_flow_fills_the_link_to_its_payload_rate() {
+    let mut setup = star_setup(1, &config("dctcp"), port(1000, 20));
+    setup.flows = vec![flow(&setup, 0, 25_000_000, Duration::ZERO)];
+    let result = outcome(&setup);
+    let time = result.flows[0].delivered_at.expect("delivered").as_secs_f64();
+    // 1448 B of payload in 1538 B of line.
+    let payload_rate = 1e9 * 1448.0 / 1538.0;
+    let goodput = 25_000_000.0 * 8.0 / time;
+    assert!((goodput / payload_rate - 1.0).abs() < 0.01, "{goodput} of {payload_rate}");
+    assert_eq!(result.flows[0].retx_bytes, 0);
+}
+
+#[test]
+fn a_shallow_buffer_loses_and_repairs() {
+    for scheme in ["sack", "ecn", "dctcp"] {
+        let mut setup = star_setup(4, &config(scheme), port(30, 1000));
+        setup.flows = (0..4).map(|i| flow(&setup, i, 3_000_000, Duration::ZERO)).collect();
+        let result = outcome(&setup);
+        let drops: u64 = result.queues.iter().map(|q| q.drops).sum();
+        assert!(drops > 0, "{scheme}: the buffer must overflow");
+        for record in &result.flows {
+            assert_eq!(record.status, FlowStatus::Complete, "{scheme}");
+            assert_eq!(record.delivered, 3_000_000);
+        }
+        let resent: u64 = result.flows.iter().map(|f| f.retx_bytes).sum();
+        assert!(resent >= drops * 1000, "{scheme}: {resent} B for {drops} drops");
+    }
+}
+
+#[test]
+fn newreno_without_sack_repairs_too() {
+    let mut c = config("sack");
+    c.sack = false;
+    let mut setup = star_setup(3, &c, port(30, 1000));
+    setup.flows = (0..3).map(|i| flow(&setup, i, 3_000_000, Duration::ZERO)).collect();
+    let result = outcome(&setup);
+    assert!(result.flows.iter().all(|f| f.delivered == 3_000_000 && f.fast_retransmits > 0));
+}
+
+fn disturbed(seed: u64) -> lowtide_host::Setup {
+    let mut setup = star_setup(3, &config("dctcp"), port(200, 20));
+    setup.flows = (0..6)
+        .map(|i| flow(&setup, i % 3, 400_000, Duration::from_us(50 * u64::from(i))))
+        .collect();
+    setup.seed = seed;
+    setup.disturbance = Disturbance {
+        start_jitter: Duration::from_us(100),
+        host_jitter: Duration::from_us(1),
+        ports: true,
+        ties: true,
+        salts: true,
+    };
+    setup
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_does_not() {
+    let first = outcome(&disturbed(7));
+    assert_eq!(first, outcome(&disturbed(7)));
+    let other = outcome(&disturbed(8));
+    assert_ne!(first.digest, other.digest);
+    assert_ne!(first.flows, other.flows);
+}
+
+/// Debug and release builds must agree, and so must every machine: this value was computed once.
+#[test]
+fn the_digest_is_the_same_everywhere() {
+    assert_eq!(
+        format!("{:016x}", outcome(&disturbed(7)).digest),
+        include_str!("digest.txt").trim()
+    );
+}
+
+#[test]
+fn without_disturbance_the_seed_changes_nothing() {
+    let mut a = disturbed(7);
+    a.disturbance = Disturbance::default();
+    let mut b = a.clone();
+    b.seed = 8;
+    let (a, b) = (outcome(&a), outcome(&b));
+    assert_eq!(a.flows, b.flows);
+}
+
+#[test]
+fn probes_see_and_do_not_touch() {
+    let plain = outcome(&disturbed(3));
+    let mut setup = disturbed(3);
+    setup.probes = ProbePlan {
+        interval: Some(Duration::from_us(100)),
+        groups: vec![0],
+        flows_per_group: 2,
+        queues: true,
+        ..ProbePlan::default()
+    };
+    let probed = outcome(&setup);
+    assert_eq!(plain.digest, probed.digest);
+    assert_eq!(plain.flows, probed.flows);
+    let sampled: std::collections::BTreeSet<u32> = probed.probes.iter().map(|p| p.flow).collect();
+    assert_eq!(sampled.into_iter().collect::<Vec<_>>(), [0, 1]);
+    assert!(probed.probes.iter().any(|p| p.alpha_q20.is_some() && p.cwnd > 0));
+    assert!(probed.queue_samples.iter().any(|q| q.packets > 0));
+}
+
+#[test]
+fn segmentation_offload_sends_bursts_of_the_same_bytes() {
+    let mut c = config("dctcp");
+    c.tso_segments = 8;
+    let mut setup = star_setup(2, &c, port(300, 20));
+    setup.flows = (0..2).map(|i| flow(&setup, i, 1_000_000, Duration::ZERO)).collect();
+    let result = outcome(&setup);
+    assert!(result.flows.iter().all(|f| f.delivered == 1_000_000 && f.retx_bytes == 0));
+    let nic =
+        result.queues.iter().find(|q| !q.at_switch && q.name.starts_with("h0")).expect("h0's port");
+    assert!(nic.levels.iter().any(|l| l.packets >= 5), "bursts queue in the host's own port");
+}
+
+#[test]
+fn an_endless_flow_is_unfinished_and_counted_after_the_warm_up() {
+    let mut setup = star_setup(1, &config("dctcp"), port(200, 20));
+    let mut endless = flow(&setup, 0, 1, Duration::ZERO);
+    endless.size = None;
+    setup.flows = vec![endless];
+    setup.end.at = Duration::from_ms(100);
+    setup.warmup = Duration::from_ms(50);
+    let result = outcome(&setup);
+    let record = &result.flows[0];
+    assert_eq!((record.status, result.reason), (FlowStatus::Unfinished, EndReason::Time));
+    let goodput = record.delivered_after_warmup as f64 * 8.0 / 0.05;
+    assert!((goodput / (1e9 * 1448.0 / 1538.0) - 1.0).abs() < 0.01, "{goodput}");
+}
+
+#[test]
+fn impossible_setups_are_refused() {
+    let mut setup = star_setup(1, &config("sack"), port(100, 50));
+    setup.flows = vec![flow(&setup, 1, 1000, Duration::ZERO)];
+    assert_eq!(run(&setup, &mut |_| false).unwrap_err(), RunError::FlowEnds { flow: 0 });
+    setup.flows.clear();
+    setup.hosts.pop();
+    assert_eq!(
+        run(&setup, &mut |_| false).unwrap_err(),
+        RunError::HostCount { network: 2, settings: 1 }
+    );
+}
+
+#[test]
+fn a_run_can_be_interrupted() {
+    let mut setup = disturbed(1);
+    setup.flows.iter_mut().for_each(|f| f.size = None);
+    setup.end.at = Duration::from_secs(100);
+    let result =
+        run(&setup, &mut |now| now > Instant::ZERO + Duration::from_ms(20)).expect("it starts");
+    assert_eq!(result.reason, EndReason::Interrupted);
+}

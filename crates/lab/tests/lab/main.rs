@@ -1,0 +1,11 @@
+//! Scenarios from the file to tables and reports: one binary, so that it is linked once.
+
+mod advice;
+mod claims;
+mod fabric;
+mod flows;
+mod matrix;
+mod session;
+mod share;
+mod slowdown;
+mod tasks;

@@ -1,0 +1,149 @@
+//! A whole experiment on disk: threads, interruption, continuation, the report, the JSON envelope.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use lowtide_lab::{Finished, LabError, Options, Progress, execute, load, report, simulate};
+use lowtide_record::RecordError;
+use lowtide_scenario::{Plan, Scenario};
+
+/// Three schemes, two sizes, two seeds: twelve short runs.
+fn plan() -> Plan {
+    let sizes = ["10 kB".to_owned(), "20 kB".to_owned()];
+    let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");
+    let small =
+        [("traffic.long.size", "400 kB"), ("traffic.short.start", "2 ms"), ("run.seeds", "2")];
+    let scenario = small.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
+    let scenario = scenario.with_sweep("traffic.short.size", &sizes).expect("a key");
+    scenario.expand().expect("a right scenario")
+}
+
+struct Run<'a> {
+    jobs: usize,
+    stop: &'a AtomicBool,
+    progress: &'a (dyn Fn(Progress<'_>) + Sync),
+}
+
+fn run(dir: &Path, plan: &Plan, how: &Run<'_>) -> Result<Finished, LabError> {
+    execute(
+        plan,
+        &Options {
+            dir: dir.to_path_buf(),
+            jobs: how.jobs,
+            afresh: false,
+            source: "schema = 1\n",
+            command: "lowtide run queue-buildup",
+            clock: &|| Duration::ZERO,
+            stop: how.stop,
+            progress: how.progress,
+        },
+    )
+}
+
+fn quiet(dir: &Path, jobs: usize) -> Result<Finished, LabError> {
+    run(dir, &plan(), &Run { jobs, stop: &AtomicBool::new(false), progress: &|_| {} })
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let one = quiet(&temp.path().join("one"), 1).unwrap();
+    let four = quiet(&temp.path().join("four"), 4).unwrap();
+    assert_eq!(one.results, four.results);
+    assert_eq!(one.results, simulate(&plan(), 2).unwrap(), "without a directory");
+    assert_eq!(one.manifest.files, four.manifest.files, "byte by byte, by their hashes");
+    assert_eq!(one.results.runs.len(), 12);
+    assert!(one.manifest.files.iter().any(|f| f.path == "report.html" && f.bytes > 10_000));
+}
+
+#[test]
+fn an_interrupted_experiment_continues_where_it_stopped() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("out");
+    let (stop, finished) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let progress = |p: Progress<'_>| {
+        if matches!(p, Progress::Finished(_)) && finished.fetch_add(1, Ordering::Relaxed) == 4 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let error = run(&dir, &plan(), &Run { jobs: 1, stop: &stop, progress: &progress }).unwrap_err();
+    assert!(matches!(error, LabError::Interrupted { finished: 5, total: 12, .. }), "{error}");
+    let error = load(&dir).unwrap_err();
+    assert!(
+        matches!(error, LabError::Record(RecordError::Interrupted { finished: 5, wanted: 12, .. })),
+        "{error}"
+    );
+    assert!(!dir.join("report.html").exists());
+
+    let seen = Mutex::new((0, 0));
+    let progress = |p: Progress<'_>| match p {
+        Progress::Planned { kept, .. } => seen.lock().unwrap().0 = kept,
+        Progress::Started(_) => seen.lock().unwrap().1 += 1,
+        _ => {}
+    };
+    let go = AtomicBool::new(false);
+    let continued = run(&dir, &plan(), &Run { jobs: 2, stop: &go, progress: &progress }).unwrap();
+    assert_eq!(seen.into_inner().unwrap(), (5, 7));
+    assert_eq!(continued.results, simulate(&plan(), 2).unwrap());
+
+    let started = AtomicUsize::new(0);
+    let count = |p: Progress<'_>| {
+        started.fetch_add(usize::from(matches!(p, Progress::Started(_))), Ordering::Relaxed);
+    };
+    let again = run(&dir, &plan(), &Run { jobs: 2, stop: &go, progress: &count }).unwrap();
+    assert_eq!((again.results, started.into_inner()), (continued.results, 0));
+}
+
+#[test]
+fn the_report_follows_from_the_tables() {
+    let temp = tempfile::tempdir().unwrap();
+    let first = quiet(temp.path(), 2).unwrap();
+    let before = fs::read_to_string(temp.path().join("report.html")).unwrap();
+    fs::remove_file(temp.path().join("report.html")).unwrap();
+    fs::remove_dir_all(temp.path().join("figures")).unwrap();
+    let second = report(temp.path()).unwrap();
+    assert_eq!(second.manifest.files, first.manifest.files);
+    let page = fs::read_to_string(temp.path().join("report.html")).unwrap();
+    assert_eq!(page, before);
+    for wanted in [first.results.digest.as_str(), "<svg", "Settings that decide", "lowtide run"] {
+        assert!(page.contains(wanted), "{wanted}");
+    }
+    // The only address with a scheme is the name of the SVG language, which nothing fetches.
+    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "it works offline");
+    assert!(!page.contains("<script"));
+}
+
+#[test]
+fn the_envelope_has_the_documented_shape() {
+    let temp = tempfile::tempdir().unwrap();
+    let done = quiet(temp.path(), 2).unwrap();
+    let value = serde_json::to_value(done.results.envelope(&done.manifest)).unwrap();
+    let keys =
+        |v: &serde_json::Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(
+        keys(&value),
+        ["schema", "version", "scenario", "scenario_hash", "digest", "runs", "summary"]
+    );
+    assert_eq!(value["schema"], "lowtide.run/1");
+    let run = &value["runs"][0];
+    assert_eq!(run["point"]["traffic.short.size"], "10 kB");
+    let short = run["groups"].as_array().unwrap().iter().find(|g| g["name"] == "short").unwrap();
+    assert_eq!((&short["flows"], &short["size_bytes"]), (&10.into(), &10_000.into()));
+    assert!(short["fct_ms"]["mean"].is_number());
+    assert!(short["fct_ms"]["p99"].is_null(), "ten flows do not hold it");
+    let row = value["summary"].as_array().unwrap().iter();
+    let row =
+        row.into_iter().find(|r| r["group"] == "short" && r["metric"] == "fct_ms.mean").unwrap();
+    assert_eq!((&row["unit"], &row["seeds"]), (&"ms".into(), &2.into()));
+    // What the documentation names is there.
+    let documented = include_str!("../../../../docs/json.md");
+    for key in keys(run).iter().chain(&keys(short)).chain(&keys(row)) {
+        assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");
+    }
+    for key in keys(&run["queues"][0]) {
+        assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");
+    }
+}

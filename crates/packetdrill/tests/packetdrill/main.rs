@@ -1,0 +1,5 @@
+//! The language, its interpreter and our scripts: one binary, so that it is linked once.
+
+mod interpreter;
+mod language;
+mod scripts;

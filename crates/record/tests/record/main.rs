@@ -1,0 +1,5 @@
+//! What is written and read back: one binary, so that it is linked once.
+
+mod common;
+mod directory;
+mod queries;

@@ -1,0 +1,135 @@
+//! The table of queries: there when somebody asked, and only then.
+
+use crate::common::{keys, manifest, outcome, runs, setup};
+use lowtide_host::{FlowStatus, QueryRecord, SegmentEvent, SegmentRow, Trace, Trigger};
+use lowtide_net::{Decision, Occupancy, Passage};
+use lowtide_record::{QUERIES, RecordError, RunDir, RunTables, TABLES, TraceTables, read_table};
+use lowtide_units::Instant;
+use lowtide_wire::Segment;
+
+/// A run in which every second seed asks: one query answered, one cut off, one lost.
+fn tables(seed: u64) -> RunTables {
+    let mut outcome = outcome(seed);
+    let answered = QueryRecord {
+        group: 0,
+        asker: 2,
+        number: 0,
+        client: 1,
+        fan_out: 40,
+        start: Instant::from_ps(1_000),
+        end: Some(Instant::from_ps(9_000)),
+        bytes: 1_000_000,
+        deadline_met: Some(true),
+        timeouts: seed,
+        retx_bytes: 1_448,
+        status: FlowStatus::Complete,
+        error: None,
+        in_warmup: true,
+    };
+    let cut = QueryRecord {
+        number: 1,
+        end: None,
+        deadline_met: None,
+        status: FlowStatus::Unfinished,
+        in_warmup: false,
+        ..answered
+    };
+    let lost = QueryRecord {
+        number: 2,
+        status: FlowStatus::Failed,
+        error: Some("timed out"),
+        deadline_met: Some(false),
+        ..cut
+    };
+    if seed.is_multiple_of(2) {
+        outcome.queries = vec![answered, cut, lost];
+    }
+    RunTables::new(&setup(seed), &outcome)
+}
+
+#[test]
+fn queries_come_back_as_they_were_and_runs_without_any_have_none() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
+    for run in runs() {
+        dir.keep(&run, &tables(run.key.seed)).unwrap();
+    }
+    let (_, kept) = dir.kept(&keys()[1], "00aa").expect("the run of seed 2");
+    assert_eq!(kept.queries, tables(2).queries);
+    dir.merge(&runs()).unwrap();
+    let mut reader = dir.reader().unwrap();
+    for key in keys() {
+        let read = reader.take(key.run).unwrap().unwrap();
+        assert_eq!(read.queries, tables(key.seed).queries, "{}", key.run);
+        assert_eq!(read.queries.is_empty(), key.seed != 2);
+    }
+    let first = &tables(2).queries[0];
+    assert_eq!((first.client.as_str(), first.group.as_str()), ("receiver0", "short"));
+    assert_eq!((first.qct_ps, tables(2).queries[1].qct_ps), (Some(8_000), None));
+
+    let table = read_table(&dir.table(QUERIES).unwrap()).unwrap();
+    for column in table.columns() {
+        let c = &column.name;
+        assert!(column.description.ends_with('.'), "{c}");
+        assert!(!c.ends_with("_ps") || column.unit == "ps", "{c}");
+        assert!(!c.ends_with("_bytes") || column.unit == "bytes", "{c}");
+    }
+    let done = dir.finish(manifest(), &[]).unwrap();
+    assert_eq!(done.files.len(), TABLES.len() + 1);
+    assert!(done.files.iter().any(|f| f.path == "queries.parquet"));
+}
+
+#[test]
+fn without_askers_there_is_no_such_table_and_the_error_says_why() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
+    for run in runs() {
+        dir.keep(&run, &tables(1)).unwrap();
+    }
+    dir.merge(&runs()).unwrap();
+    assert!(!temp.path().join("queries.parquet").exists());
+    let error = dir.table(QUERIES).unwrap_err();
+    assert!(matches!(error, RecordError::NoTable { name: QUERIES, .. }));
+    assert!(error.to_string().contains("the scenario has no queries"), "{error}");
+}
+
+#[test]
+fn the_sender_of_a_connection_of_queries_is_the_server() {
+    let at = Instant::ZERO;
+    let segment = |flow, from_client| SegmentRow {
+        at,
+        flow,
+        packet: 1,
+        from_client,
+        event: SegmentEvent::Sent,
+        trigger: Trigger::Segment,
+        cause: 0,
+        segment: Segment::default(),
+        stream: 0,
+        acked: 0,
+        retransmission: false,
+    };
+    let passage = |src_conn| Passage {
+        at,
+        port: 0,
+        packet: 0,
+        src_conn,
+        size: 1_500,
+        found: Occupancy::default(),
+        decision: Decision::Queued,
+        start: at,
+        departure: at,
+    };
+    let mut outcome = outcome(1);
+    outcome.trace = Some(Trace {
+        answers_from: 1,
+        segments: vec![segment(0, true), segment(1, true), segment(1, false)],
+        passages: vec![passage(0), passage(2), passage(3)],
+        ..Trace::default()
+    });
+    let tables = TraceTables::new(&outcome);
+    let places: Vec<&str> = tables.segments.iter().map(|s| s.place.as_str()).collect();
+    assert_eq!(places, ["sender", "receiver", "sender"]);
+    let hops: Vec<(u32, bool)> = tables.hops.iter().map(|h| (h.flow, h.from_sender)).collect();
+    assert_eq!(hops, [(0, true), (1, false), (1, true)]);
+}

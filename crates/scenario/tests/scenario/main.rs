@@ -1,0 +1,11 @@
+//! Scenario files, right and wrong: one binary, so that it is linked once.
+
+mod common;
+mod embedded;
+mod fabrics;
+mod one_sided;
+mod refused;
+mod refused_hosts;
+mod refused_network;
+mod refused_traffic;
+mod runs;

@@ -1,0 +1,113 @@
+//! What is refused of hosts besides their transport, and of their applications.
+
+use crate::common::{BASE, errors, refused};
+use lowtide_scenario::Scenario;
+
+/// The base with these lines of `[hosts.senders.TABLE]`.
+#[track_caller]
+fn host(table: &str, lines: &str, meant: &str, parts: &[&str]) {
+    let new = format!("[hosts.senders.{table}]\n{lines}\n[hosts.receivers]");
+    refused("[hosts.receivers]", &new, meant, parts);
+}
+
+#[test]
+fn clocks_that_cannot_be() {
+    host("clock", "drift = 40", "40", &["has no unit", "\"40 %\""]);
+    host("clock", "drift = \"2 %\"", "\"2 %\"", &["`\"-1 %\"` to `\"1 %\"`"]);
+    host("clock", "drift-spread = \"-1 ppm\"", "\"-1 ppm\"", &["`\"0 %\"` to `\"1 %\"`"]);
+    host("clock", "granularity = \"0 ns\"", "\"0 ns\"", &["above zero"]);
+    host("clock", "stamps = \"wire\"", "\"wire\"", &["one of hardware, driver, kernel"]);
+    host("clock", "ofset = \"1 s\"", "ofset", &["in [hosts.senders.clock]", "`offset`"]);
+    host("clock", "noise = \"normal\"", "\"normal\"", &["needs its standard deviation"]);
+    host(
+        "clock",
+        "noise = \"dma\"\nnoise-deviation = \"1 us\"",
+        "\"1 us\"",
+        &["no effect", "`noise = \"normal\"`"],
+    );
+    host("clock", "noise-deviation = \"1 us\"", "\"1 us\"", &["no effect on `noise = \"none\"`"]);
+}
+
+#[test]
+fn sources_that_lack_something_or_have_what_they_cannot_use() {
+    refused("size = \"40 MB\"", "size = \"40 MB\"\npause = \"1 s\"", "pause", &["no key `pause`"]);
+    let kind = |kind: &str| format!("kind = \"{kind}\"\nsize = \"40 MB\"\n");
+    let on_off = kind("on-off") + "burst = \"200 kB\"";
+    refused("size = \"40 MB\"", &on_off, "long", &["`pause` is missing"]);
+    let rate = kind("rate-limited") + "rate = \"4 Gbit/s\"\narrivals = \"bursts\"";
+    refused("size = \"40 MB\"", &rate, "\"bursts\"", &["one of constant, poisson"]);
+    let no_rate = kind("rate-limited") + "rate = \"0 bit/s\"";
+    refused("size = \"40 MB\"", &no_rate, "\"0 bit/s\"", &["above zero"]);
+}
+
+/// The base with a pipe on the lines of the senders.
+#[track_caller]
+fn pipe(lines: &str, meant: &str, parts: &[&str]) {
+    refused("[traffic.long]", &format!("[pipe.p]\n{lines}\n[traffic.long]"), meant, parts);
+}
+
+#[test]
+fn pipes_that_lead_nowhere_or_carry_nothing() {
+    pipe("on = \"sender\"", "\"sender\"", &["did you mean `senders`"]);
+    pipe("on = \"bottleneck\"", "\"bottleneck\"", &["a star has no bottleneck"]);
+    pipe("rate = \"1 Gbit/s\"", "p", &["`on` is missing"]);
+    pipe("on = \"senders\"\ndirection = \"left\"", "\"left\"", &["`up` and `down`"]);
+    pipe("on = \"senders\"\nloss = \"101 %\"", "\"101 %\"", &["`\"0 %\"` to `\"100 %\"`"]);
+    pipe("on = \"senders\"\nloss = 0.1", "0.1", &["has no unit"]);
+    pipe("on = \"senders\"\nbuffer = \"1 kB\"", "\"1 kB\"", &["holds no packet of 1500 B"]);
+    pipe(
+        "on = \"senders\"\nbuffer = \"20 pkt\"\n[pipe.p.mark]\nkind = \"step\"\nk = \"21 pkt\"",
+        "\"21 pkt\"",
+        &["above the buffer of 20 pkt", "lower `k` of [pipe.p.mark]"],
+    );
+    pipe(
+        "on = \"senders\"\n[pipe.q]\non = [\"receivers\", \"senders\"]\ndirection = \"up\"",
+        "[\"receivers\", \"senders\"]",
+        &["[pipe.q] is on a line that has a pipe already"],
+    );
+}
+
+#[test]
+fn markers_that_lack_something_or_have_what_they_cannot_use() {
+    let mark = |new: &str, meant: &str, parts: &[&str]| {
+        refused("kind = \"step\"\nk = \"20 pkt\"", new, meant, parts);
+    };
+    mark("kind = \"phantom\"\nk = \"2 pkt\"", "\"2 pkt\"", &["no packets to count", "3 kB"]);
+    mark("kind = \"phantom\"", "\"phantom\"", &["a `phantom` marker needs its threshold"]);
+    mark("gamma = \"95 %\"", "\"95 %\"", &["belongs to a phantom queue"]);
+    let fast = "kind = \"phantom\"\nk = \"3 kB\"\ngamma = \"120 %\"";
+    mark(fast, "\"120 %\"", &["to `\"100 %\"`"]);
+}
+
+#[test]
+fn nics_that_cannot_be() {
+    host("nic", "bucket-rate = \"1 GB/s\"", "\"1 GB/s\"", &["bits per second"]);
+    host("nic", "moderation = \"0 us\"", "\"0 us\"", &["above zero"]);
+    host("nic", "aggregate-size = \"66 kB\"", "\"66 kB\"", &["no room", "65 kB is the most"]);
+    host(
+        "nic",
+        "bucket-rate = \"1 Gbit/s\"\nbucket-poll = \"100 us\"",
+        "\"100 us\"",
+        &["12500 B of tokens come between two polls", "`bucket-burst = \"12500 B\"`"],
+    );
+}
+
+#[test]
+fn a_group_called_bottleneck_is_refused_where_a_pipe_could_mean_either() {
+    let dumbbell = BASE
+        .replace("kind = \"star\"", "kind = \"dumbbell\"")
+        .replace("[hosts.senders]", "[hosts.bottleneck]\nside = \"left\"")
+        .replace("[hosts.receivers]", "[hosts.receivers]\nside = \"right\"")
+        .replace("from = \"senders\"", "from = \"bottleneck\"");
+    let plan = Scenario::parse(&dumbbell, "t.toml").and_then(|s| s.expand());
+    assert!(plan.is_ok(), "without pipes it is a name like any other: {:?}", plan.err());
+    let found = errors(&format!("{dumbbell}[pipe.p]\non = \"bottleneck\"\n"));
+    assert_eq!(found.iter().count(), 1, "{found}");
+    let error = found.first();
+    assert_eq!(error.span.clone().map(|span| &error.text[span]), Some("bottleneck"));
+    for part in
+        ["is the line between the switches", "give the group another name", "[hosts.bottleneck]"]
+    {
+        assert!(error.to_string().contains(part), "{part:?} is not in:\n{error}");
+    }
+}

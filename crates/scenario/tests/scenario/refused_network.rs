@@ -1,0 +1,235 @@
+//! What is refused of fabrics, graphs, switches, routes and failures.
+
+use crate::common::{BASE, errors, refused};
+
+/// The base with another topology, one group of hosts that sends to itself, and `more` behind it.
+fn fabric(topology: &str, count: &str, more: &str) -> String {
+    let text = BASE.replace("kind = \"star\"\n", &format!("{topology}\n"));
+    let text = text.replace("[hosts.receivers]\ncount = 1\n", "");
+    let text = text.replace("count = 3", &format!("count = {count}"));
+    text.replace("to = \"receivers\"", "to = \"senders\"") + more
+}
+
+/// `text` gives exactly one error, which points at `meant` and has all of `parts`.
+#[track_caller]
+fn wrong(text: &str, meant: &str, parts: &[&str]) {
+    let found = errors(text);
+    assert_eq!(found.iter().count(), 1, "{found}");
+    let error = found.first();
+    let shown = error.to_string();
+    for part in parts {
+        assert!(shown.contains(part), "{part:?} is not in:\n{shown}");
+    }
+    let span = error.span.clone().unwrap_or_else(|| panic!("no place: {shown}"));
+    assert_eq!(&error.text[span], meant, "{shown}");
+}
+
+const LEAVES: &str = "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts-per-leaf = 4";
+
+#[test]
+fn a_fabric_says_how_many_hosts_it_has() {
+    let tree = "kind = \"fat-tree\"\nk = 4";
+    wrong(
+        &fabric(tree, "12", ""),
+        "12",
+        &["this fat-tree has 16 hosts", "have 12", "count = \"rest\""],
+    );
+    wrong(&fabric("kind = \"three-tier\"", "10", ""), "10", &["has 192 hosts"]);
+    let more = "[hosts.more]\ncount = \"rest\"\n";
+    wrong(&fabric(tree, "16", more), "\"rest\"", &["16 hosts, of which the other groups take 16"]);
+    wrong(&fabric(tree, "\"rest\"", more), "\"rest\"", &["only one group can take the rest"]);
+    refused(
+        "count = 3",
+        "count = \"rest\"",
+        "\"rest\"",
+        &["a star has as many hosts as its groups say"],
+    );
+    refused(
+        "count = 3",
+        "count = \"all\"",
+        "\"all\"",
+        &["`all` is not a whole number", "\"rest\""],
+    );
+}
+
+#[test]
+fn numbers_that_make_no_fabric() {
+    wrong(
+        &fabric("kind = \"fat-tree\"\nk = 3", "3", ""),
+        "3",
+        &["there is no fat-tree with k = 3", "even"],
+    );
+    wrong(&fabric("kind = \"fat-tree\"", "16", ""), "topology", &["`k` is missing in [topology]"]);
+    let wide = "kind = \"leaf-spine\"\nleaves = 1000\nspines = 1000\nhosts-per-leaf = 1";
+    wrong(
+        &fabric(wide, "\"rest\"", ""),
+        "\"leaf-spine\"",
+        &["has 1001000 links, more than 500000"],
+    );
+    let odd = "kind = \"three-tier\"\ntor-uplinks = 3";
+    wrong(&fabric(odd, "192", ""), "3", &["tor-uplinks = 3", "multiple of aggs-per-pod"]);
+    refused(
+        "kind = \"star\"",
+        "kind = \"star\"\nk = 4",
+        "4",
+        &["a star has no `k`", "`kind = \"fat-tree\"`"],
+    );
+    refused(
+        "kind = \"star\"",
+        "kind = \"star\"\nfabric-rate = \"1 Gbit/s\"",
+        "\"1 Gbit/s\"",
+        &["a star has no `fabric-rate`", "leaf-spine"],
+    );
+}
+
+#[test]
+fn sides_that_a_topology_does_not_have() {
+    let text = fabric("kind = \"multi-hop\"", "3\nside = \"left\"", "");
+    wrong(&text, "\"left\"", &["there is no `left` in this topology", "`side = \"s1\"`"]);
+    wrong(&fabric("kind = \"multi-hop\"", "3", ""), "senders", &["does not say its side", "r2"]);
+    wrong(&fabric(LEAVES, "8\nside = \"s1\"", ""), "\"s1\"", &["has no sides"]);
+}
+
+const SWITCHES: &str = "kind = \"graph\"\nswitches = [\"a\", \"b\"]";
+
+/// A graph of three senders and these links.
+fn graph(links: &str) -> String {
+    let link = |ends| format!("[[topology.links]]\nends = [{ends}]\n");
+    let links = links.lines().map(link).collect::<Vec<_>>().concat();
+    fabric(SWITCHES, "3", &links)
+}
+
+#[test]
+fn graphs_that_are_no_networks() {
+    wrong(
+        &graph("\"senders\", \"a\""),
+        "\"graph\"",
+        &["there is no way from", "connect the switches"],
+    );
+    wrong(
+        &graph("\"senders[0..2]\", \"a\"\n\"a\", \"b\""),
+        "senders",
+        &["`senders.2` has no link"],
+    );
+    let twice = "\"senders\", \"a\"\n\"a\", \"b\"\n\"senders.1\", \"b\"";
+    wrong(&graph(twice), "\"senders.1\"", &["`senders.1` has a link already"]);
+    wrong(&graph("\"senders\", \"c\""), "\"c\"", &["`c` is neither a switch nor a host group"]);
+    wrong(&graph("\"sendres\", \"a\""), "\"sendres\"", &["did you mean `senders`"]);
+    wrong(&graph("\"senders.7\", \"a\""), "\"senders.7\"", &["beyond the 3 hosts"]);
+    wrong(&graph("\"a\", \"a\""), "\"a\"", &["`a` is listed twice"]);
+    wrong(&graph("\"a\""), "[\"a\"]", &["a link has two ends, not 1"]);
+    wrong(
+        &fabric(SWITCHES, "3", ""),
+        "[\"a\", \"b\"]",
+        &["a graph needs its links", "[[topology.links]]"],
+    );
+    let bare = fabric("kind = \"graph\"", "3", "[[topology.links]]\nends = [\"senders\", \"a\"]\n");
+    assert!(errors(&bare).to_string().contains("a graph needs its `switches`"));
+    let link = "[[topology.links]]\nends = [\"senders\", \"a\"]\nspeed = \"1 Gbit/s\"\n";
+    wrong(&fabric(SWITCHES, "3", link), "speed", &["no key `speed` in [topology.links]"]);
+}
+
+#[test]
+fn failures_of_links_that_are_not_there() {
+    let cut = |lines: &str| fabric(LEAVES, "8", &format!("[failure.cut]\n{lines}\n"));
+    let down = "down = \"1 s\"";
+    let text = cut(&format!("link = \"leaf0-spin1\"\n{down}"));
+    wrong(&text, "\"leaf0-spin1\"", &["no link `leaf0-spin1`", "`leaf0-spine1`"]);
+    let text = cut(&format!("link = \"leaf0-leaf1\"\n{down}"));
+    wrong(&text, "\"leaf0-leaf1\"", &["no link between `leaf0` and `leaf1`", "`spine0`, `spine1`"]);
+    let text = cut(&format!("link = \"leaf0-spine1\"\nnth = 1\n{down}"));
+    wrong(&text, "\"leaf0-spine1\"", &["no link number 1", "there are 1, numbered 0 to 0"]);
+    let text = cut(&format!("link = \"bottleneck\"\n{down}"));
+    wrong(&text, "\"bottleneck\"", &["a leaf-spine has no link called `bottleneck`"]);
+    let text = cut(&format!("link = \"leaf0-spine1\"\n{down}\nup = \"1 s\""));
+    wrong(&text, "\"1 s\"", &["fails at 1 s cannot be back at 1 s"]);
+    wrong(&cut("link = \"leaf0-spine1\""), "cut", &["`down` is missing in [failure.cut]"]);
+    let routing = fabric(LEAVES, "8", "[routing]\nkind = \"spray\"\npolarised = true\n");
+    wrong(&routing, "true", &["`polarised` has no effect on `spray`"]);
+}
+
+/// The base with other lines in [switch], without a marker.
+#[track_caller]
+fn switch(lines: &str, meant: &str, parts: &[&str]) {
+    let old = "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
+    refused(old, lines, meant, parts);
+}
+
+#[test]
+fn memory_that_is_not_there_or_not_used() {
+    switch(
+        "buffer = \"dynamic\"",
+        "\"dynamic\"",
+        &["needs the memory that ports share", "triumph"],
+    );
+    switch("count-in-service = true", "switch", &["`buffer` is missing in [switch]", "profile"]);
+    switch("buffer = \"9 pkt\"\nalpha = 2", "2", &["`alpha` belongs to a dynamic buffer"]);
+    switch("buffer = \"9 pkt\"\nmemory = \"4 MB\"", "\"4 MB\"", &["belongs to a dynamic buffer"]);
+    switch(
+        "buffer = \"dynamic\"\nmemory = \"4 MB\"\nalpha = 0",
+        "0",
+        &["`0` is not a ratio", "1/5"],
+    );
+    switch(
+        "buffer = \"dynamic\"\nmemory = \"2 kB\"",
+        "\"dynamic\"",
+        &["holds no packet of 1500 B"],
+    );
+    let greedy = "buffer = \"dynamic\"\nmemory = \"9 kB\"\nreserved = \"3 kB\"";
+    switch(greedy, "\"dynamic\"", &["reserve 12000 B"]);
+    switch("profile = \"trumph\"", "\"trumph\"", &["`trumph` is unknown", "`triumph`"]);
+}
+
+#[test]
+fn switches_that_cannot_mark_or_never_would() {
+    let old = "profile = \"cat4948\"\n[switch.mark]\nkind = \"step\"\nk = \"20 pkt\"";
+    switch(old, "\"20 pkt\"", &["a cat4948 cannot mark: it has no ECN", "triumph"]);
+    let high = "profile = \"triumph\"\n[switch.mark]\nkind = \"step\"\nk = \"800 kB\"";
+    switch(
+        high,
+        "\"800 kB\"",
+        &["above the 699050 B that a port may take", "nothing would ever be marked"],
+    );
+    let red =
+        "buffer = \"100 pkt\"\n[switch.mark]\nkind = \"red\"\nmin = \"101 pkt\"\nmax = \"150 pkt\"";
+    switch(red, "\"150 pkt\"", &["min = 101 pkt is above the buffer of 100 pkt"]);
+}
+
+#[test]
+fn markers_of_every_kind() {
+    let mark = |lines: &str, meant: &str, parts: &[&str]| {
+        switch(&format!("buffer = \"100 pkt\"\n[switch.mark]\n{lines}"), meant, parts);
+    };
+    let red = |lines: &str| format!("kind = \"red\"\n{lines}");
+    let text = red("min = \"50 pkt\"\nmax = \"50 pkt\"");
+    mark(&text, "\"50 pkt\"", &["`max` of 50 pkt is not above `min` of 50 pkt"]);
+    let text = red("min = \"5 pkt\"\nmax = \"50 kB\"");
+    mark(&text, "\"50 kB\"", &["not in the unit of `min`"]);
+    mark(&red("min = \"5 pkt\""), "\"red\"", &["needs its threshold `max`"]);
+    let both = "min = \"5 pkt\"\nmax = \"50 pkt\"\n";
+    mark(&red(&format!("{both}max-p = \"0 %\"")), "\"0 %\"", &["nothing is marked below `max`"]);
+    mark(&red(&format!("{both}weight = 25")), "25", &["0 to 24"]);
+    mark(&red(&format!("{both}k = \"20 pkt\"")), "\"20 pkt\"", &["`k` has no effect on `red`"]);
+    let text = red(&format!("{both}signal = \"drop\"\nnot-ect = \"drop\""));
+    mark(&text, "\"drop\"", &["every chosen packet is dropped"]);
+    mark("kind = \"pi\"", "\"pi\"", &["needs its `q-ref`"]);
+    mark(
+        "kind = \"pi\"\nq-ref = 20\na = \"1 ppm\"\nb = \"1 ppm\"",
+        "\"1 ppm\"",
+        &["do not settle"],
+    );
+    mark("kind = \"codel\"\ninterval = \"0 s\"", "\"0 s\"", &["above zero"]);
+    mark("kind = \"droptail\"\ntarget = \"5 ms\"", "\"5 ms\"", &["`target` belongs to `codel`"]);
+}
+
+#[test]
+fn settings_of_switches_and_classes_that_are_not_there() {
+    let at = "buffer = \"100 pkt\"\n[switch.at.leaf]\nbuffer = \"9 pkt\"";
+    switch(at, "leaf", &["no switch is called `leaf`", "switch0"]);
+    let class = |lines: &str| format!("buffer = \"100 pkt\"\n[switch.class.fast]\n{lines}");
+    let text = class("service = \"strict\"\nquantum = \"9 kB\"");
+    switch(&text, "\"9 kB\"", &["a strict class has no turns"]);
+    switch(&class("buffer = \"dynamic\""), "\"dynamic\"", &["needs the memory"]);
+    let phantom = class("[switch.class.fast.mark]\nkind = \"phantom\"\nk = \"3 kB\"");
+    switch(&phantom, "\"3 kB\"", &["of a whole line, not of the class `fast`"]);
+}
