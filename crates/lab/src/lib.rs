@@ -27,6 +27,7 @@ mod schedule;
 mod session;
 mod settings;
 mod signals;
+mod srtt;
 mod summary;
 pub mod theory;
 mod times;
@@ -42,6 +43,7 @@ pub use schedule::Progress;
 pub use session::{Finished, Options, Task, Tasked, default_dir};
 pub use session::{execute, execute_task, load, simulate};
 pub use signals::SignalFacts;
+pub use srtt::Srtt;
 pub use summary::SummaryRow;
 pub use times::{ClassFacts, Slowdown, Times};
 

@@ -103,6 +103,8 @@ pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
     "slowdown.max", "", More, |g| g.slowdown.max;
     "goodput_mbps", "Mbit/s", Less, |g| g.goodput_mbps;
     "jain", "", Less, |g| g.jain;
+    "srtt_ms.mean", "ms", More, |g| g.srtt_ms.mean;
+    "srtt_ms.deviation", "ms", More, |g| g.srtt_ms.deviation;
     "rto_count", "", More, |g| Some(g.rto_count as f64);
     "retx_bytes", "bytes", More, |g| Some(g.retx_bytes as f64);
     "marked_fraction", "", Either, |g| g.marked_fraction;

@@ -230,6 +230,8 @@ pub struct Config {
     pub rto_max: Duration,
     /// Clock granularity G of RFC 6298; timeouts are whole multiples of it.
     pub rto_granularity: Duration,
+    /// The tick of the clock that round trips are measured with; zero measures exactly.
+    pub rtt_granularity: Duration,
     /// SYN and SYN-ACK retransmissions before giving up.
     pub syn_retries: u32,
     /// Data retransmission timeouts in a row before giving up (R2 of RFC 9293 §3.8.3).
@@ -367,6 +369,7 @@ impl Default for Config {
             rto_granularity: Duration::from_ms(1),
             syn_retries: 7,
             retries: 15,
+            rtt_granularity: Duration::ZERO,
             send_buffer: Bytes::new(4_000_000),
             tso_segments: 1,
             ack: "rfc3168",

@@ -299,6 +299,7 @@ impl Connection {
             snd_wnd: self.snd.wnd,
             mss: self.snd.mss,
             limited_by: self.snd.limited_by,
+            srtt_shown: self.rtt.shown(self.config.rtt_granularity),
             pacing_rate: self.pacing_rate(),
             in_recovery: self.snd.episode.repairing(),
             last_departure: self.last_departure,

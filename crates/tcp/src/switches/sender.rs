@@ -44,7 +44,7 @@ const RTO_MIN_APPLIES: Names<RtoMinApplies> =
 /// The limit that counts every acknowledged byte.
 const NO_LIMIT: &str = "none";
 
-pub(super) const SENDER: [Switch; 29] = [
+pub(super) const SENDER: [Switch; 30] = [
     Switch {
         name: "cc",
         side: Side::Sender,
@@ -294,6 +294,15 @@ pub(super) const SENDER: [Switch; 29] = [
         source: "RFC 6298 §4",
         get: |c| Value::Duration(c.rto_granularity),
         set: |c, v| set_duration(&mut c.rto_granularity, v),
+    },
+    Switch {
+        name: "rtt-granularity",
+        side: Side::Sender,
+        kind: span(Duration::ZERO, Duration::from_secs(1)),
+        doc: "Round trips are measured in whole ticks of this clock, one at least; zero measures exactly.",
+        source: "ODCTCP §6.2: FreeBSD has 1 ms",
+        get: |c| Value::Duration(c.rtt_granularity),
+        set: |c, v| set_duration(&mut c.rtt_granularity, v),
     },
     Switch {
         name: "syn-retries",

@@ -79,6 +79,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
             Duration::from_ms(1),
             Duration::from_ms(4),
         ]),
+        rtt_granularity: Duration::ZERO,
         syn_retries: if heavy { d.range(1, 8) as u32 } else { 20 },
         retries: if heavy { d.range(3, 15) as u32 } else { 20 },
         send_buffer: buffer(d),
