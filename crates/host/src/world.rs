@@ -121,6 +121,10 @@ impl<'a> World<'a> {
             writers.clear();
         }
         let askers = Askers::new(setup, &mut flows)?;
+        for progress in &mut flows {
+            progress.class =
+                setup.traffic_classes.get(usize::from(progress.group)).copied().flatten();
+        }
         let sides = flows.iter().flat_map(|p| [p.client, p.server]);
         let handles = sides.map(Handle::at).collect();
         let sampler = Sampler::new(&setup.probes, &flows, &net);

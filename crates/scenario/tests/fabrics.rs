@@ -243,3 +243,38 @@ fn the_class_of_a_host_decides_who_goes_first() {
     assert!(strict < Duration::from_ms(40), "{strict}");
     assert!((Duration::from_ms(55)..Duration::from_ms(85)).contains(&shared), "{shared}");
 }
+
+/// What two groups of flows between the same hosts get, the second of class `fast`.
+fn shares_of_two_groups(classes: &str) -> [u64; 2] {
+    let text = BASE
+        .replace("duration = \"3 s\"", "duration = \"200 ms\"\nend = \"duration\"")
+        .replace("count = 2\nsize = \"40 MB\"", "count = 4\nsize = \"unlimited\"");
+    let mine = "[traffic.mine]\nfrom = \"senders\"\nto = \"receivers\"\nsize = \"unlimited\"\n\
+                class = \"fast\"\n";
+    let setup = only(&format!("{text}{classes}{mine}"));
+    assert_eq!(setup.traffic_classes, [None, Some(0)]);
+    let outcome = run(&setup, &mut |_| false).unwrap();
+    let delivered =
+        |group| outcome.flows.iter().filter(|f| f.group == group).map(|f| f.delivered).sum::<u64>();
+    let port = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
+    let sent = port.classes[0].bytes;
+    // All that the class sent, and nothing else, is this group's: payload 1448 of 1500 B.
+    let payload = sent / 1_500 * 1_448;
+    assert!(payload.abs_diff(delivered(1)) < 100_000, "{payload}, {}", delivered(1));
+    [delivered(0), delivered(1)]
+}
+
+#[test]
+fn the_class_of_a_traffic_group_separates_it_from_others_of_the_same_hosts() {
+    let line = 1_000_000_000 / 8 / 5;
+    // The others have what is left: nothing but the time before slow start has filled the line.
+    let [others, mine] =
+        shares_of_two_groups("[switch.class.fast]\nservice = \"strict\"\n[switch.class.rest]\n");
+    assert!(mine > line * 85 / 100 && others < line / 10, "{mine} and {others}");
+    // Three to one, whatever the number of flows is.
+    let [others, mine] = shares_of_two_groups(
+        "[switch.class.fast]\nquantum = \"4500 B\"\n[switch.class.rest]\nquantum = \"1500 B\"\n",
+    );
+    let share = mine * 100 / (mine + others);
+    assert!((70..80).contains(&share), "{share} %");
+}
