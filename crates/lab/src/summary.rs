@@ -156,6 +156,19 @@ pub(crate) fn group_metrics() -> Vec<&'static str> {
     names
 }
 
+/// The names of all metrics of queues, of their classes, of memories and of whole runs, each once.
+pub(crate) fn other_metrics() -> Vec<&'static str> {
+    let mut names: Vec<&str> = QUEUE.iter().map(|m| m.name).collect();
+    let classes = QUEUE_CLASS.iter().map(|m| m.name);
+    let more = classes.chain(MEMORY.iter().map(|m| m.name)).chain(RUN.iter().map(|m| m.name));
+    for name in more {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// What there is of a queue.
 pub(crate) const QUEUE: &[Metric<QueueFacts>] = metrics! {
     "mean_packets", "packets", More, |q| q.mean_packets;
@@ -266,10 +279,13 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
 }
 
 /// The classes of sizes that any run has flows of, in their order.
-pub(crate) fn class_names(runs: &[RunFacts], group: &str) -> Vec<String> {
-    let of = |run: &RunFacts| run.group(group).map(|g| g.classes.clone()).unwrap_or_default();
+pub(crate) fn class_names<'a>(
+    runs: impl IntoIterator<Item = &'a RunFacts>,
+    group: &str,
+) -> Vec<String> {
+    let of = |run: &'a RunFacts| run.group(group).map(|g| &g.classes[..]).unwrap_or_default();
     let mut all: Vec<(u64, String)> =
-        runs.iter().flat_map(of).map(|c| (c.above_bytes, c.name())).collect();
+        runs.into_iter().flat_map(of).map(|c| (c.above_bytes, c.name())).collect();
     all.sort();
     all.dedup();
     all.into_iter().map(|(_, name)| name).collect()
