@@ -9,6 +9,7 @@ pub mod codel;
 pub mod droptail;
 pub mod phantom;
 pub mod pi;
+pub mod pie;
 pub mod red;
 pub mod step;
 pub mod step_dequeue;
@@ -29,6 +30,7 @@ pub static REGISTRY: &[&Entry] = &[
     &droptail::ENTRY,
     &phantom::ENTRY,
     &pi::ENTRY,
+    &pie::ENTRY,
     &red::ENTRY,
     &step::ENTRY,
     &step_dequeue::ENTRY,
@@ -101,7 +103,7 @@ pub struct Leaving {
     pub ecn: Ecn,
 }
 
-/// A marker. It decides in one of the two places and forwards in the other.
+/// A marker. It decides in one of the two places and forwards in the other, where it may look.
 pub trait Aqm {
     /// A packet arrived at `now` and was admitted.
     fn on_enqueue(&mut self, _now: Instant, _packet: &Arriving) -> Verdict {
@@ -128,6 +130,7 @@ pub(crate) enum Marker {
     StepDequeue(step_dequeue::StepDequeue),
     CoDel(Box<codel::CoDel>),
     Pi(Box<pi::Pi>),
+    Pie(Box<pie::Pie>),
 }
 
 impl Marker {
@@ -148,6 +151,7 @@ impl Marker {
             }
             MarkSpec::CoDel(spec) => Self::CoDel(Box::new(codel::CoDel::new(spec))),
             MarkSpec::Pi(spec) => Self::Pi(Box::new(pi::Pi::new(spec, seed))),
+            MarkSpec::Pie(spec) => Self::Pie(Box::new(pie::Pie::new(spec, seed))),
         }
     }
 }
@@ -162,6 +166,7 @@ impl Aqm for Marker {
             Self::Phantom(m) => m.on_enqueue(now, &{ *packet }),
             Self::Red(m) => m.on_enqueue(now, &{ *packet }),
             Self::Pi(m) => m.on_enqueue(now, &{ *packet }),
+            Self::Pie(m) => m.on_enqueue(now, &{ *packet }),
             Self::StepDequeue(_) | Self::CoDel(_) => Verdict::Forward,
         }
     }
@@ -169,6 +174,7 @@ impl Aqm for Marker {
         match self {
             Self::StepDequeue(m) => m.on_dequeue(now, packet),
             Self::CoDel(m) => m.on_dequeue(now, packet),
+            Self::Pie(m) => m.on_dequeue(now, packet),
             _ => Verdict::Forward,
         }
     }
@@ -178,8 +184,10 @@ impl Aqm for Marker {
         }
     }
     fn pass(&mut self, until: Instant, queue: Occupancy) {
-        if let Self::Pi(m) = self {
-            m.pass(until, queue);
+        match self {
+            Self::Pi(m) => m.pass(until, queue),
+            Self::Pie(m) => m.pass(until, queue),
+            _ => {}
         }
     }
 }
