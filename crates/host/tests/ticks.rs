@@ -1,9 +1,10 @@
-//! Clocks with ticks: what a host sees of round trips.
+//! Clocks with ticks: what a host sees of round trips, and when its timers fire.
 
 mod common;
 
 use common::{config, flow, outcome, port, star_setup};
-use lowtide_units::Duration;
+use lowtide_tcp::PacingRule;
+use lowtide_units::{Duration, Instant};
 
 #[test]
 fn a_host_that_measures_in_milliseconds_shows_whole_ones() {
@@ -28,4 +29,45 @@ fn a_host_that_measures_in_milliseconds_shows_whole_ones() {
     assert!(exact > ms * 2, "{exact}");
     assert!(kept.abs_diff(exact) < ms, "{kept} of {exact}");
     assert_eq!(shown, ms * (kept.as_ps() / ms.as_ps()));
+}
+
+/// When the last of three clients that open at once is connected: its SYN finds no room and is sent again
+/// when the timer fires.
+fn last_connected(tick: Duration, seed: u64) -> Instant {
+    let mut setup = star_setup(3, &config("dctcp"), port(1, 500));
+    setup.seed = seed;
+    setup.hosts.iter_mut().for_each(|h| h.clock.timer_tick = tick);
+    setup.flows = (0..3).map(|i| flow(&setup, i, 1_000, Duration::ZERO)).collect();
+    let flows = outcome(&setup).flows;
+    assert_eq!(flows.iter().map(|f| f.rto_count).sum::<u64>(), 1, "one SYN is lost");
+    flows.iter().filter_map(|f| f.established).max().expect("all opened")
+}
+
+#[test]
+fn a_timer_fires_within_a_tick_of_its_deadline_at_a_phase_that_the_seed_draws() {
+    let tick = Duration::from_ms(10);
+    let exact = last_connected(Duration::ZERO, 1);
+    assert!(exact > Instant::ZERO + Duration::from_secs(1));
+    assert_eq!(last_connected(Duration::ZERO, 2), exact, "nothing else depends on the seed");
+    let late: Vec<Duration> =
+        (1..=12).map(|seed| last_connected(tick, seed).saturating_since(exact)).collect();
+    assert!(late.iter().all(|l| *l < tick), "{late:?}");
+    let (least, most) = (late.iter().min(), late.iter().max());
+    assert!(least < Some(&Duration::from_ms(3)) && most > Some(&Duration::from_ms(7)), "{late:?}");
+    assert_eq!(last_connected(tick, 3).saturating_since(exact), late[2], "the same seed again");
+}
+
+#[test]
+fn pacing_waits_for_no_tick() {
+    let run = |pacing, tick: Duration| {
+        let mut config = config("dctcp");
+        config.pacing = pacing;
+        let mut setup = star_setup(1, &config, port(1_000, 500));
+        setup.hosts.iter_mut().for_each(|h| h.clock.timer_tick = tick);
+        setup.flows = vec![flow(&setup, 0, 400_000, Duration::ZERO)];
+        outcome(&setup).flows[0].delivered_at
+    };
+    let paced = run(PacingRule::Window, Duration::ZERO);
+    assert_ne!(paced, run(PacingRule::Off, Duration::ZERO), "it does something here");
+    assert_eq!(paced, run(PacingRule::Window, Duration::from_ms(10)));
 }
