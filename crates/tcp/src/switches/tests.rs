@@ -25,7 +25,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         pacing = "pacing", rto_initial = "rto-initial", rto_min = "rto-min",
         rto_min_applies = "rto-min-applies", rto_max = "rto-max",
         rto_granularity = "rto-granularity", rtt_granularity = "rtt-granularity", syn_retries = "syn-retries", retries = "retries",
-        send_buffer = "send-buffer", tso_segments = "tso-segments", ack = "ack",
+        send_buffer = "send-buffer", tso_segments = "tso-segments", tso_defer = "tso-defer", ack = "ack",
         delack_segments = "delack-segments", delack_timer = "delack-timer",
         receive_buffer = "receive-buffer", dsack = "dsack", mtu = "mtu", ecn = "ecn",
         ecn_fallback = "ecn-fallback",
