@@ -255,10 +255,11 @@ fn shares_of_two_groups(classes: &str) -> [u64; 2] {
                 class = \"fast\"\n";
     let setup = only(&format!("{text}{classes}{mine}"));
     assert_eq!(setup.traffic_classes, [None, Some(0)]);
-    let outcome = run(&setup, &mut |_| false).unwrap();
+    let outcome = run(&setup, &mut |_| false).expect("it can start");
     let delivered =
         |group| outcome.flows.iter().filter(|f| f.group == group).map(|f| f.delivered).sum::<u64>();
-    let port = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
+    let port = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0");
+    let port = port.expect("the port to the receiver");
     let sent = port.classes[0].bytes;
     // All that the class sent, and nothing else, is this group's: payload 1448 of 1500 B.
     let payload = sent / 1_500 * 1_448;
