@@ -3,6 +3,7 @@
 mod common;
 
 use common::{config, flow, outcome, port, star_setup};
+use lowtide_host::{StackDelay, StackJitter, StackSpec};
 use lowtide_tcp::PacingRule;
 use lowtide_units::{Duration, Instant};
 
@@ -61,9 +62,14 @@ fn a_timer_fires_within_a_tick_of_its_deadline_at_a_phase_that_the_seed_draws() 
 fn pacing_waits_for_no_tick() {
     let run = |pacing, tick: Duration| {
         let mut config = config("dctcp");
-        config.pacing = pacing;
+        (config.pacing, config.delack_segments) = (pacing, 1);
         let mut setup = star_setup(1, &config, port(1_000, 500));
-        setup.hosts.iter_mut().for_each(|h| h.clock.timer_tick = tick);
+        // A round trip of 20 ms, which the line is much faster than.
+        let slow = StackDelay { constant: Duration::from_ms(5), jitter: StackJitter::None };
+        for host in &mut setup.hosts {
+            host.clock.timer_tick = tick;
+            host.nic.stack = StackSpec { send: slow, receive: slow };
+        }
         setup.flows = vec![flow(&setup, 0, 400_000, Duration::ZERO)];
         outcome(&setup).flows[0].delivered_at
     };
