@@ -67,6 +67,8 @@ impl Handle {
 pub(crate) struct Progress {
     /// Index of the traffic group.
     pub(crate) group: u16,
+    /// The class of its packets; `None` for that of the host that sends them.
+    pub(crate) class: Option<u8>,
     /// It is an asker's: the server sends the data. Else the client does.
     pub(crate) answers: bool,
     /// The host that opens it.
@@ -92,6 +94,7 @@ impl Progress {
     pub(crate) fn new(group: u16, client: u32, server: u32, size: Option<Bytes>) -> Self {
         Self {
             group,
+            class: None,
             answers: false,
             client,
             server,

@@ -3,7 +3,8 @@
 //! Contract: at virtual time `t` a clock stands at `t + offset + t * drift`, and a reading is that
 //! rounded down to the granularity. A stamp is a reading for one packet, taken at one of three
 //! [`Place`]s and wrong by a [`crate::NoiseSpec`]. Stamps never decide anything but what a scheme does
-//! with them: timers, probes and the digest run on virtual time.
+//! with them: probes and the digest run on virtual time, and so do timers, which may have a tick of their
+//! own (`timer_tick.rs`).
 //!
 //! | place | sent | received |
 //! |---|---|---|
@@ -35,6 +36,8 @@ pub struct ClockSpec {
     pub drift_spread: Parts,
     /// Its tick: readings are whole multiples. Stamps are in nanoseconds, so less than one is one.
     pub granularity: Duration,
+    /// Timers of TCP fire when a tick of this length ends (`timer_tick.rs`); zero fires them to the picosecond.
+    pub timer_tick: Duration,
     /// Where stamps are taken.
     pub place: Place,
     /// By how much they are wrong.
@@ -51,6 +54,7 @@ impl ClockSpec {
         drift: Parts::ZERO,
         drift_spread: Parts::ZERO,
         granularity: Duration::from_ns(1),
+        timer_tick: Duration::ZERO,
         place: Place::Hardware,
         noise: NoiseSpec::None,
         calibrate: false,

@@ -30,6 +30,7 @@ mod run;
 mod setup;
 mod signals;
 mod stack;
+mod timer_tick;
 mod trace;
 mod transfer;
 mod world;

@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::nic::Moderator;
 use crate::setup::HostSetup;
 use crate::stack::Way;
+use crate::timer_tick::TimerTick;
 
 /// Verdicts that enter a host's digest.
 const DELIVER: u64 = 1;
@@ -31,6 +32,8 @@ pub(crate) struct Node {
     pub(crate) class: u8,
     pub(crate) clock: Clock,
     pub(crate) calibration: Calibration,
+    /// When its timers fire, where that is not at once.
+    pub(crate) timer_tick: Option<TimerTick>,
     // What most hosts do not have takes a pointer each.
     /// There is a stack or a bucket on the way out.
     pub(crate) holds_back: bool,
@@ -74,6 +77,7 @@ impl Node {
             class: setup.class,
             clock,
             calibration: Calibration::new(&setup.clock),
+            timer_tick: TimerTick::new(setup.clock.timer_tick, run_seed, id),
             holds_back: !nic.stack.send.is_none() || nic.bucket.is_some(),
             stack_out: Way::new(nic.stack.send, run_seed, id, "stack out"),
             pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),

@@ -103,6 +103,8 @@ pub struct FlowRecord {
     pub received_bytes: u64,
     /// SRTT at the end of the flow.
     pub srtt: Option<Duration>,
+    /// The same as the sending host shows it ([`lowtide_tcp::Info::srtt_shown`]).
+    pub srtt_shown: Option<Duration>,
     /// Payload bytes of a full segment; `None` for a flow that never opened.
     pub mss: Option<u32>,
     /// What the scheme wished for: names of control, decoder and policy.
@@ -259,6 +261,8 @@ pub struct ProbeRow {
     pub ssthresh: Option<u64>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
+    /// The same as the sending host shows it.
+    pub srtt_shown: Option<Duration>,
     /// Retransmission timeout.
     pub rto: Duration,
     /// Bytes in flight.

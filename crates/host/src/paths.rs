@@ -23,7 +23,9 @@ impl World<'_> {
         let Some(peer) = self.handles.get(side.peer().index() as usize) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         let Some(conn) = node.endpoint.conn(id) else { return };
-        let mut signals = match self.flows.get_mut(side.flow()) {
+        let progress = self.flows.get_mut(side.flow());
+        let class = progress.as_ref().and_then(|p| p.class).unwrap_or(node.class);
+        let mut signals = match progress {
             Some(progress) if progress.sends(side) && now >= self.warm => {
                 Some(&mut progress.signals)
             }
@@ -34,7 +36,7 @@ impl World<'_> {
             for i in 0..transmit.segments {
                 let (from, to) = (side.index(), side.peer().index());
                 let mut packet = packet(handle.host, peer.host, transmit.segment(i), from, to);
-                packet.class = node.class;
+                packet.class = class;
                 // What no wire says, for those who ask for it by name.
                 packet.segment.rx.delack_timeout = Some(transmit.delack_timeout);
                 if let Some(signals) = &mut signals {
@@ -308,10 +310,11 @@ impl World<'_> {
     /// RST and TIME-WAIT ACKs go back where the packet came from.
     #[cold]
     fn send_replies(&mut self, now: Instant, host: u32, cause: &Packet, sched: &mut Scheduler) {
+        let own = self.flows.get(Side::from_index(cause.dst_conn).flow()).and_then(|p| p.class);
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         while let Some((_, segment)) = node.endpoint.poll_reply() {
             let mut reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
-            reply.class = node.class;
+            reply.class = own.unwrap_or(node.class);
             if node.holds_back {
                 let waiting = Waiting { packet: reply, made: now, ends: None };
                 let ways = (&mut node.stack_out, &mut node.pacer);

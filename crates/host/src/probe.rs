@@ -42,6 +42,7 @@ impl Sampler {
             cwnd: info.snd_cwnd,
             ssthresh: info.snd_ssthresh,
             srtt: info.srtt,
+            srtt_shown: info.srtt_shown,
             rto: info.rto,
             in_flight: info.in_flight,
             alpha_q20: alpha(conn),

@@ -89,7 +89,7 @@ static PAPERS_2010: HostProfile = HostProfile {
         "80 us",
         "chosen, so that bursts have 30-40 packets at 10 Gbit/s: DCTCP §3.5 gives their size, and names interrupt moderation without a number",
     )],
-    omits: "the delay of the stack, which is in the round-trip times that DCTCP gives (100 us and more) and so in the links of its scenarios; receive aggregation, which DCTCP does not mention",
+    omits: "the delay of the stack, which is in the round-trip times that DCTCP gives (100 us and more) and so in the links of its scenarios; receive aggregation, which DCTCP does not mention; the phase of its ticks, for which `timer-tick = \"10 ms\"` is the knob",
 };
 
 static LINUX: HostProfile = HostProfile {
@@ -122,7 +122,7 @@ static LINUX: HostProfile = HostProfile {
         ),
         set("aggregate-size", "65000 B", "GRO_LEGACY_MAX_SIZE, 64 KiB with headers"),
     ],
-    omits: "TSO autosizing, which changes nothing here: tcp_tso_rtt_log = 9 allows 64 KB below a round trip of 512 us at any rate; adaptive moderation (DIM); the moderation's limit of 32 packets; the wait for more ACKs before a burst (tcp_tso_should_defer); the delay of the stack, for which no public figure holds in general (DX Table I has about 100 us under load): `stack` is the knob",
+    omits: "TSO autosizing, which changes nothing here: tcp_tso_rtt_log = 9 allows 64 KB below a round trip of 512 us at any rate; adaptive moderation (DIM); the moderation's limit of 32 packets; the wait for more ACKs before a burst (tcp_tso_should_defer), for which `tso-defer = 3` is the switch; the delay of the stack, for which no public figure holds in general (DX Table I has about 100 us under load): `stack` is the knob",
 };
 
 #[cfg(test)]

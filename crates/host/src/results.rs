@@ -113,6 +113,7 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         marked_bytes: receiver.map_or(0, |s| s.marked_bytes),
         received_bytes: receiver.map_or(0, |s| s.received_bytes),
         srtt: sender.and_then(|s| s.srtt),
+        srtt_shown: sender.and_then(|s| s.srtt_shown),
         mss: sender.map(|s| s.mss),
         cc: sending.cc,
         feedback: sending.feedback,

@@ -61,7 +61,8 @@ pub struct HostSetup {
     pub clock: ClockSpec,
     /// What stands between its TCP and its line.
     pub nic: NicSpec,
-    /// The class of all packets that it sends ([`lowtide_net::Packet::class`]).
+    /// The class of the packets that it sends ([`lowtide_net::Packet::class`]), but of those whose traffic
+    /// group has one ([`Setup::traffic_classes`]).
     pub class: u8,
 }
 
@@ -87,6 +88,9 @@ pub struct Setup {
     pub askers: Vec<Asker>,
     /// Names of the traffic groups.
     pub traffic_groups: Vec<String>,
+    /// By traffic group: the class of all packets of its connections, in both directions, where it is not
+    /// that of the host that sends them. Groups beyond the end of the list have none.
+    pub traffic_classes: Vec<Option<u8>>,
     /// Names of the classes at switches, in the order of their lists; empty where there are none.
     pub packet_classes: Vec<String>,
     /// What the seed moves.

@@ -121,6 +121,10 @@ impl<'a> World<'a> {
             writers.clear();
         }
         let askers = Askers::new(setup, &mut flows)?;
+        for progress in &mut flows {
+            progress.class =
+                setup.traffic_classes.get(usize::from(progress.group)).copied().flatten();
+        }
         let sides = flows.iter().flat_map(|p| [p.client, p.server]);
         let handles = sides.map(Handle::at).collect();
         let sampler = Sampler::new(&setup.probes, &flows, &net);
@@ -207,7 +211,11 @@ impl<'a> World<'a> {
         let Some(id) = handle.conn else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         let Some(conn) = node.endpoint.conn(id) else { return };
-        if conn.poll_timeout().is_some_and(|at| at <= now) {
+        let due = match &node.timer_tick {
+            None => conn.poll_timeout().is_some_and(|at| at <= now),
+            Some(tick) => tick.is_due(now, conn),
+        };
+        if due {
             let before = conn.rto_count();
             let seen = self.tracer.is_some().then(|| conn.info());
             conn.handle_timeout(now);
@@ -218,6 +226,9 @@ impl<'a> World<'a> {
             if timed_out {
                 node.note_timeout(now, side.index());
             }
+            self.serve(now, side, id, sched);
+        } else if node.timer_tick.is_some() {
+            // No timer's tick, so pacing.
             self.serve(now, side, id, sched);
         } else {
             self.rearm(now, side, sched);
@@ -264,11 +275,13 @@ impl<'a> World<'a> {
     fn rearm(&mut self, now: Instant, side: Side, sched: &mut Scheduler) {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         let Some(id) = handle.conn else { return };
-        let Some(conn) = self.nodes.get_mut(handle.host as usize).and_then(|n| n.endpoint.conn(id))
-        else {
-            return;
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        let deadline = match &node.timer_tick {
+            None => conn.poll_timeout(),
+            Some(tick) => tick.deadline(conn),
         };
-        if let Some(at) = conn.poll_timeout()
+        if let Some(at) = deadline
             && at < handle.armed
         {
             handle.armed = at.max(now);

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::queries::{self, QueryFacts};
 use crate::queues::{self, MemoryFacts, QueueFacts};
 use crate::signals::SignalFacts;
+use crate::srtt::Srtt;
 use crate::times::{ClassFacts, Slowdown, Times, classes};
 
 /// One run.
@@ -65,6 +66,8 @@ pub struct GroupFacts {
     pub goodput_mbps: Option<f64>,
     /// Jain's index over the goodput of the flows; with two flows or more.
     pub jain: Option<f64>,
+    /// Smoothed round-trip times at the end of the flows, as their hosts show them.
+    pub srtt_ms: Srtt,
     /// Retransmission timeouts.
     pub rto_count: u64,
     /// Payload bytes sent more than once.
@@ -151,6 +154,7 @@ impl GroupFacts {
             classes: Vec::new(),
             goodput_mbps: goodput_mbps(flows, warmup_ps, ended_ps),
             jain: jain(flows, warmup_ps, ended_ps),
+            srtt_ms: Srtt::new(flows),
             rto_count: flows.iter().map(|f| f.rto_count).sum(),
             retx_bytes: flows.iter().map(|f| f.bytes_retrans).sum(),
             marked_fraction: (received > 0).then(|| marked as f64 / received as f64),

@@ -79,6 +79,8 @@ pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
     "slowdown.max", "", More, |g| g.slowdown.max;
     "goodput_mbps", "Mbit/s", Less, |g| g.goodput_mbps;
     "jain", "", Less, |g| g.jain;
+    "srtt_ms.mean", "ms", More, |g| g.srtt_ms.mean;
+    "srtt_ms.deviation", "ms", More, |g| g.srtt_ms.deviation;
     "rto_count", "", More, |g| Some(g.rto_count as f64);
     "retx_bytes", "bytes", More, |g| Some(g.retx_bytes as f64);
     "marked_fraction", "", Either, |g| g.marked_fraction;
@@ -127,6 +129,19 @@ pub(crate) fn group_metrics() -> Vec<&'static str> {
     let mut names: Vec<&str> = GROUP.iter().map(|m| m.name).collect();
     names.extend(QUERY.iter().map(|m| m.name));
     names.extend(CLASS.iter().map(|m| m.name).filter(|n| GROUP.iter().all(|g| g.name != *n)));
+    names
+}
+
+/// The names of all metrics of queues, of their classes, of memories and of whole runs, each once.
+pub(crate) fn other_metrics() -> Vec<&'static str> {
+    let mut names: Vec<&str> = QUEUE.iter().map(|m| m.name).collect();
+    let classes = QUEUE_CLASS.iter().map(|m| m.name);
+    let more = classes.chain(MEMORY.iter().map(|m| m.name)).chain(RUN.iter().map(|m| m.name));
+    for name in more {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     names
 }
 
@@ -237,10 +252,13 @@ fn about(mut row: SummaryRow, more: impl FnOnce(&mut Subject)) -> SummaryRow {
 }
 
 /// The classes of sizes that any run has flows of, in their order.
-pub(crate) fn class_names(runs: &[RunFacts], group: &str) -> Vec<String> {
-    let of = |run: &RunFacts| run.group(group).map(|g| g.classes.clone()).unwrap_or_default();
+pub(crate) fn class_names<'a>(
+    runs: impl IntoIterator<Item = &'a RunFacts>,
+    group: &str,
+) -> Vec<String> {
+    let of = |run: &'a RunFacts| run.group(group).map(|g| &g.classes[..]).unwrap_or_default();
     let mut all: Vec<(u64, String)> =
-        runs.iter().flat_map(of).map(|c| (c.above_bytes, c.name())).collect();
+        runs.into_iter().flat_map(of).map(|c| (c.above_bytes, c.name())).collect();
     all.sort();
     all.dedup();
     all.into_iter().map(|(_, name)| name).collect()

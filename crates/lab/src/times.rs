@@ -272,6 +272,7 @@ pub(crate) mod tests {
             marked_bytes: 0,
             received_bytes: 0,
             srtt_ns: None,
+            srtt_shown_ns: None,
             mss_bytes: None,
             cc: String::new(),
             cc_used: String::new(),

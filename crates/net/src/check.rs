@@ -117,6 +117,9 @@ fn queue(buffer: &BufferSpec, mark: &MarkSpec, memory: Option<Bytes>) -> Result<
                 "has PI with a period of zero: the authors update 160 times a second".into()
             );
         }
+        MarkSpec::Pie(pie) if pie.period == Duration::ZERO => {
+            return Err("has PIE with a period of zero: RFC 8033 says 15 ms".into());
+        }
         MarkSpec::Pi(pi) if pi.b < Parts::ZERO || pi.a <= pi.b => {
             return Err("has PI with gains that do not settle: a above b, b not negative".into());
         }

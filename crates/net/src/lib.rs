@@ -60,8 +60,8 @@ pub use error::BlueprintError;
 pub use network::{Delivery, Network};
 pub use packet::Packet;
 pub use port_spec::{
-    BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, MarkSpec, NotEct, PiSpec, PortSpec, Ratio,
-    RedSpec, Service, Signal,
+    BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, MarkSpec, NotEct, PiSpec, PieSpec, PortSpec,
+    Ratio, RedSpec, Service, Signal,
 };
 pub use routing::{Failure, Routing};
 pub use scheduler::Occupancy;

@@ -103,6 +103,8 @@ pub enum MarkSpec {
     CoDel(CoDelSpec),
     /// A proportional-integral controller of the queue (Hollot et al.).
     Pi(PiSpec),
+    /// The controller of the time in the queue (RFC 8033).
+    Pie(PieSpec),
 }
 
 impl MarkSpec {
@@ -111,7 +113,10 @@ impl MarkSpec {
     pub(crate) const fn is_bound_late(&self) -> bool {
         matches!(
             self,
-            Self::CoDel(_) | Self::Pi(_) | Self::StepDequeue { not_ect: NotEct::Drop, .. }
+            Self::CoDel(_)
+                | Self::Pi(_)
+                | Self::Pie(_)
+                | Self::StepDequeue { not_ect: NotEct::Drop, .. }
         )
     }
 }
@@ -157,6 +162,27 @@ pub struct PiSpec {
     pub q_ref: u64,
     /// The time between two updates; not zero.
     pub period: Duration,
+    /// Mark or drop.
+    pub signal: Signal,
+}
+
+/// The controller of the time in the queue (RFC 8033).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PieSpec {
+    /// The time in the queue that is wished (`QDELAY_REF`).
+    pub target: Duration,
+    /// The time between two updates (`T_UPDATE`); not zero.
+    pub period: Duration,
+    /// What a second above the target adds to the probability at each update.
+    pub alpha: Ratio,
+    /// What a second more than at the last update adds.
+    pub beta: Ratio,
+    /// How long nothing is chosen after the queue was calm (`MAX_BURST`).
+    pub burst: Duration,
+    /// From this probability on chosen packets are dropped (`MARK_ECNTH`).
+    pub mark_limit: Parts,
+    /// IP bytes of a typical packet: a queue of two is left alone.
+    pub mean_packet: Bytes,
     /// Mark or drop.
     pub signal: Signal,
 }

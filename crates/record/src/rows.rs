@@ -67,6 +67,7 @@ table! {
     marked_bytes: u64, "bytes", "Payload bytes that arrived with CE.";
     received_bytes: u64, "bytes", "Payload bytes that arrived, duplicates included.";
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";
+    srtt_shown_ns: Option<u64>, "ns", "The same as the host shows it: in whole ticks of the clock that it measures with (switch rtt-granularity), one at least.";
     mss_bytes: Option<u32>, "bytes", "Payload bytes of a full segment; null for a flow that never opened.";
     cc: String, "", "Congestion control that the sender wished for.";
     cc_used: String, "", "Congestion control that acted; another where the wished one could not work.";
@@ -114,6 +115,7 @@ table! {
     time_ps: u64, "ps", "When.";
     ..flow;
     ..window;
+    srtt_shown_ns: Option<u64>, "ns", "The same as the host shows it: in whole ticks of the clock that it measures with (switch rtt-granularity), one at least.";
     rto_ns: u64, "ns", "Retransmission timeout.";
     in_flight_bytes: u64, "bytes", "Bytes sent and not yet acknowledged or lost.";
     dctcp_alpha_q20: Option<u64>, "2^-20", "DCTCP's estimate of the marked fraction; 1048576 is one.";

@@ -51,6 +51,7 @@ impl Case {
             flows,
             askers,
             traffic_groups: model.traffic.iter().map(|g| g.name.clone()).collect(),
+            traffic_classes: model.traffic.iter().map(|g| g.class).collect(),
             packet_classes: model.switch.classes.iter().map(|c| c.name.clone()).collect(),
             disturbance: model.disturbance,
             probes: ProbePlan {

@@ -28,7 +28,7 @@ mod tests {
     use crate::tables::sections;
 
     /// Keys that a written-out run may lack: they describe what is no longer, or not, there.
-    const GONE: [&str; 24] = [
+    const GONE: [&str; 28] = [
         "class",
         "host-profile",
         "schemes",
@@ -51,6 +51,10 @@ mod tests {
         "q-ref",
         "period",
         "signal",
+        "alpha",
+        "beta",
+        "burst",
+        "mark-limit",
         "polarised",
         "quantum",
     ];

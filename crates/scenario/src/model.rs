@@ -266,6 +266,8 @@ pub(crate) struct TrafficGroup {
     pub(crate) places: Vec<(&'static str, At)>,
     pub(crate) workload: &'static workload::Entry,
     pub(crate) args: Args,
+    /// The class of its packets, by its place; else that of the hosts that send them.
+    pub(crate) class: Option<u8>,
     /// The files that it is made from.
     pub(crate) files: Vec<Arc<UserFile>>,
 }

@@ -10,6 +10,7 @@ use crate::event::SegmentError;
 use crate::feedback::{AckView, CeFeedback};
 use crate::losses::News;
 use crate::recovery::{Acked, Answer, is_dsack};
+use crate::rtt::{measured, whole_ticks};
 use crate::sender::LimitedBy;
 
 impl Connection {
@@ -250,12 +251,15 @@ impl Connection {
         advanced: bool,
     ) -> Option<Duration> {
         let clean = acked.newest.as_ref().filter(|_| !acked.waited);
-        let measured = match (clean, &self.ts, seg.options.timestamps) {
-            (Some(newest), _, _) => Some(now.saturating_since(newest.at)),
-            (None, Some(ts), Some(option)) if advanced => ts.rtt(now, option.echo),
+        let sample = match (clean, &self.ts, seg.options.timestamps) {
+            (Some(newest), _, _) => Some(measured(newest.at, now, self.config.rtt_granularity)),
+            (None, Some(ts), Some(option)) if advanced => {
+                let tick = self.config.rtt_granularity;
+                ts.rtt(now, option.echo).map(|rtt| whole_ticks(rtt, tick))
+            }
             _ => None,
         };
-        match measured {
+        match sample {
             Some(rtt) => {
                 self.rtt.sample(rtt);
                 if let Some(extras) = &mut self.snd.extras {
@@ -265,7 +269,7 @@ impl Connection {
             None if advanced => self.rtt.progress(),
             None => {}
         }
-        measured
+        sample
     }
 
     /// What the ECN flags say. `newest`: the ACK cannot have been sent before one that was read.

@@ -230,6 +230,8 @@ pub struct Config {
     pub rto_max: Duration,
     /// Clock granularity G of RFC 6298; timeouts are whole multiples of it.
     pub rto_granularity: Duration,
+    /// The tick of the clock that round trips are measured with; zero measures exactly.
+    pub rtt_granularity: Duration,
     /// SYN and SYN-ACK retransmissions before giving up.
     pub syn_retries: u32,
     /// Data retransmission timeouts in a row before giving up (R2 of RFC 9293 §3.8.3).
@@ -238,6 +240,8 @@ pub struct Config {
     pub send_buffer: Bytes,
     /// Most segments in one [`crate::Transmit`] (segmentation offload).
     pub tso_segments: u32,
+    /// New data that is less than one over this of the window waits for a larger burst; zero never waits.
+    pub tso_defer: u32,
 
     // Receiver.
     /// Name of the acknowledgement policy in its registry.
@@ -365,10 +369,12 @@ impl Default for Config {
             rto_min_applies: RtoMinApplies::Timeout,
             rto_max: Duration::from_secs(60),
             rto_granularity: Duration::from_ms(1),
+            rtt_granularity: Duration::ZERO,
             syn_retries: 7,
             retries: 15,
             send_buffer: Bytes::new(4_000_000),
             tso_segments: 1,
+            tso_defer: 0,
             ack: "rfc3168",
             delack_segments: 2,
             delack_timer: Duration::from_ms(200),

@@ -158,14 +158,25 @@ impl Connection {
 
     /// When [`Self::handle_timeout`] wants to be called; `None` for never.
     pub fn poll_timeout(&self) -> Option<Instant> {
+        let at = self.poll_timers().unwrap_or(Instant::FAR_FUTURE);
+        let at = self.poll_pacer().map_or(at, |paced| at.min(paced));
+        (at < Instant::FAR_FUTURE).then_some(at)
+    }
+
+    /// The same without pacing, for drivers whose timers are coarser than it.
+    #[inline]
+    pub fn poll_timers(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline()).min(self.liveness_deadline());
         if self.snd.extras.is_some() {
             at = at.min(self.timers.next_of_losses());
         }
-        if self.pacing_blocks() {
-            at = at.min(self.snd.pace_at);
-        }
         (at < Instant::FAR_FUTURE).then_some(at)
+    }
+
+    /// When pacing lets data go that waits for it. [`Self::handle_timeout`] need not be called for it.
+    #[inline]
+    pub fn poll_pacer(&self) -> Option<Instant> {
+        self.pacing_blocks().then_some(self.snd.pace_at)
     }
 
     /// What the application should know next.
@@ -288,6 +299,7 @@ impl Connection {
             snd_cwnd: self.cwnd(),
             snd_ssthresh: ssthresh,
             srtt: self.rtt.srtt(),
+            srtt_shown: self.rtt.shown(self.config.rtt_granularity),
             rttvar: self.rtt.rttvar(),
             min_rtt: self.rtt.min(),
             rto: self.rtt.rto(),

@@ -20,6 +20,7 @@ use crate::ecn::PacketClass;
 use crate::event::{CloseReason, SegmentError};
 use crate::feedback;
 use crate::receiver::{Accepted, Receiver};
+use crate::rtt::measured;
 use crate::state::State;
 use crate::timestamps::{TimestampState, tick};
 use crate::transmit::Transmit;
@@ -248,7 +249,7 @@ impl Connection {
 
         if self.handshake.retransmissions == 0 {
             if let Some(sent_at) = self.handshake.sent_at.filter(|_| !self.handshake.repeated) {
-                self.rtt.sample(now.saturating_since(sent_at));
+                self.rtt.sample(measured(sent_at, now, self.config.rtt_granularity));
             }
         } else {
             self.rtt.syn_was_retransmitted(&config);

@@ -66,6 +66,8 @@ pub struct Info {
     pub snd_ssthresh: Option<u64>,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
+    /// The same as this host shows it: in whole ticks of `rtt-granularity`.
+    pub srtt_shown: Option<Duration>,
     /// Its mean deviation.
     pub rttvar: Duration,
     /// The least round-trip time seen.

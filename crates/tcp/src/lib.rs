@@ -27,6 +27,7 @@ mod acks;
 mod config;
 mod connection;
 mod defence;
+mod deferral;
 mod ecn;
 mod endpoint;
 mod event;

@@ -7,6 +7,7 @@ use lowtide_wire::{DelayStamps, Flags, Segment, SeqNum};
 
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
+use crate::deferral::Chance;
 use crate::ecn::PacketClass;
 use crate::loss_probe::Tail;
 use crate::losses::Finder;
@@ -179,6 +180,13 @@ impl Connection {
         let room = self.cwnd_room(cwnd, in_flight, flight_size);
         if room < len {
             self.snd.limited_by = LimitedBy::Cwnd;
+            return None;
+        }
+        if self.config.tso_defer > 0
+            && self.defers(now, Chance { available, room: room.min(window), cwnd })
+        {
+            self.snd.limited_by =
+                if room <= window { LimitedBy::Cwnd } else { LimitedBy::ReceiveWindow };
             return None;
         }
         let whole = available.min(window).min(room) / mss;

@@ -3,7 +3,7 @@
 //! Does not time anything: it turns samples into a timeout. Karn's rule is the caller's (no sample
 //! from a retransmitted segment without timestamps).
 
-use lowtide_units::Duration;
+use lowtide_units::{Duration, Instant};
 
 use crate::config::{Config, RtoMinApplies};
 
@@ -96,6 +96,11 @@ impl Rtt {
         (self.base * factor).min(self.ceiling)
     }
 
+    /// SRTT as a host shows it whose clock has such a tick: whole ticks, rounded down, one at least.
+    pub(crate) fn shown(&self, tick: Duration) -> Option<Duration> {
+        self.srtt.map(|srtt| whole_ticks(srtt, tick))
+    }
+
     pub(crate) const fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
@@ -107,6 +112,25 @@ impl Rtt {
     /// The least sample so far.
     pub(crate) fn min(&self) -> Option<Duration> {
         self.srtt.map(|_| self.min)
+    }
+}
+
+/// The time from `sent` to `now` as a clock of that tick has it: the ticks between, one at least, which
+/// is the least that such a host can express (ODCTCP §6.2). Zero is a clock that has no tick.
+#[inline]
+pub(crate) fn measured(sent: Instant, now: Instant, tick: Duration) -> Duration {
+    if tick == Duration::ZERO {
+        return now.saturating_since(sent);
+    }
+    let ticks = (now.as_ps() / tick.as_ps()).saturating_sub(sent.as_ps() / tick.as_ps());
+    tick * ticks.max(1)
+}
+
+/// A time in whole ticks, rounded down, one at least.
+pub(crate) fn whole_ticks(time: Duration, tick: Duration) -> Duration {
+    match time.as_ps().checked_div(tick.as_ps()) {
+        None => time,
+        Some(ticks) => tick * ticks.max(1),
     }
 }
 
@@ -160,6 +184,30 @@ mod tests {
         });
         rtt.sample(Duration::from_us(100));
         assert_eq!(rtt.rto(), Duration::from_ms(20), "100 us + G, rounded up to G");
+    }
+
+    #[test]
+    fn a_clock_with_a_tick_counts_ticks_and_never_less_than_one() {
+        let (at, ms) = (|us| Instant::ZERO + Duration::from_us(us), Duration::from_ms);
+        assert_eq!(measured(at(300), at(999), ms(0)), Duration::from_us(699), "no tick");
+        assert_eq!(measured(at(300), at(999), ms(1)), ms(1), "within one");
+        assert_eq!(measured(at(900), at(1_100), ms(1)), ms(1), "across one edge");
+        assert_eq!(measured(at(900), at(2_100), ms(1)), ms(2), "1.2 ms across two");
+        assert_eq!(measured(at(0), at(1_900), ms(1)), ms(1), "1.9 ms across one");
+    }
+
+    #[test]
+    fn the_smoothed_time_keeps_fractions_and_is_shown_without() {
+        let mut rtt = estimator(|_| ());
+        assert_eq!(rtt.shown(Duration::from_ms(1)), None);
+        for ms in [1, 1, 4] {
+            rtt.sample(Duration::from_ms(ms));
+        }
+        // 1 + 3/8.
+        assert_eq!(rtt.srtt(), Some(Duration::from_us(1_375)));
+        assert_eq!(rtt.shown(Duration::from_ms(1)), Some(Duration::from_ms(1)));
+        assert_eq!(rtt.shown(Duration::from_ms(4)), Some(Duration::from_ms(4)), "at least one");
+        assert_eq!(rtt.shown(Duration::ZERO), rtt.srtt());
     }
 
     #[test]

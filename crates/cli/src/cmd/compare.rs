@@ -75,6 +75,7 @@ fn wanted(args: &CompareArgs) -> Result<Wanted, Failure> {
     Ok(Wanted {
         metrics: args.metric.clone(),
         queues: args.queue.clone(),
+        memories: args.memory.clone(),
         schemes: args.pair.iter().map(pair).collect::<Result<_, Failure>>()?,
         same: args.same,
         fail_above: args.fail_above,
@@ -122,7 +123,9 @@ fn results(
 fn show(a: &Finished, b: &Finished, found: &Comparison, out: Output) -> Result<(), Failure> {
     out.text(&format!("A {}\nB {}", a.dir.display(), b.dir.display()))?;
     let rows = found.rows.iter().map(|r| {
-        let of = r.about.group.as_ref().or(r.about.queue.as_ref()).map_or("", String::as_str);
+        let about = &r.about;
+        let of = about.group.as_ref().or(about.queue.as_ref()).or(about.memory.as_ref());
+        let of = of.map_or("the run", String::as_str);
         vec![
             r.about.scheme.clone(),
             if r.about.point.is_empty() { "–".to_owned() } else { r.about.point.to_string() },

@@ -11,5 +11,6 @@ mod nic;
 mod queries;
 mod sources;
 mod stack;
+mod ticks;
 mod traces;
 mod transfers;

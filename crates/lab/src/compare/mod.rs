@@ -7,29 +7,18 @@
 //! mean. What has no partner is listed, never dropped in silence.
 
 mod pair;
+mod rows;
 
 use serde::Serialize;
 
 use crate::error::LabError;
 use crate::facts::RunFacts;
-use crate::interval::OverSeeds;
-use crate::queries::QueryFacts;
 use crate::results::Results;
 use crate::subject::Subject;
-use crate::summary::{CLASS, GROUP, Metric, QUERY, QUEUE, Worse, group_metrics};
-use crate::times::ClassFacts;
+use crate::summary::{self, group_metrics};
 
 use pair::{Pairs, pairs};
 
-/// Metrics of a traffic group where none is named.
-const USUAL_GROUP: [&str; 3] = ["fct_ms.mean", "fct_ms.p99", "goodput_mbps"];
-/// Metrics of the flows in a range of sizes where none is named.
-const USUAL_CLASS: [&str; 2] = ["slowdown.mean", "slowdown.p99"];
-/// Metrics of queries where none is named.
-const USUAL_QUERY: [&str; 4] =
-    ["qct_ms.mean", "qct_ms.p99", "timeout_fraction", "deadline_fraction"];
-/// Metrics of a queue where none is named.
-const USUAL_QUEUE: [&str; 4] = ["mean_packets", "p99_packets", "drops", "utilisation"];
 /// Stands for every metric.
 const ALL: &str = "all";
 
@@ -40,6 +29,8 @@ pub struct Wanted {
     pub metrics: Vec<String>,
     /// Names of queues; the longest of A on average when empty.
     pub queues: Vec<String>,
+    /// Names of memories that queues share; the fullest of A on average when empty.
+    pub memories: Vec<String>,
     /// A scheme of A and the scheme of B that it is paired with, where their names differ.
     pub schemes: Vec<(String, String)>,
     /// A relative difference whose whole interval lies within this, on both sides of zero, is `same`.
@@ -125,42 +116,8 @@ impl Verdict {
 pub fn compare(a: &Results, b: &Results, wanted: &Wanted) -> Result<Comparison, LabError> {
     check_metrics(&wanted.metrics)?;
     let Pairs { points, only_a, only_b } = pairs(&a.runs, &b.runs, &wanted.schemes)?;
-    let queues = queues(&a.runs, wanted)?;
-    let mut rows = Vec::new();
-    for pairs in &points {
-        let Some((first, _)) = pairs.first() else { continue };
-        for group in &first.groups {
-            let name = &group.name;
-            for metric in chosen(GROUP, &wanted.metrics, &USUAL_GROUP) {
-                let value = |run: &RunFacts| metric.of(run.group(name)?);
-                let of_group = |a: &mut Subject| a.group = Some(name.clone());
-                rows.extend(row(pairs, metric, wanted, &value, of_group));
-            }
-            for class in group.classes.iter().map(ClassFacts::name) {
-                for metric in chosen(CLASS, &wanted.metrics, &USUAL_CLASS) {
-                    let value = |run: &RunFacts| metric.of(run.group(name)?.class(&class)?);
-                    let of_class = |a: &mut Subject| {
-                        (a.group, a.class) = (Some(name.clone()), Some(class.clone()));
-                    };
-                    rows.extend(row(pairs, metric, wanted, &value, of_class));
-                }
-            }
-        }
-        for QueryFacts { name, .. } in &first.queries {
-            for metric in chosen(QUERY, &wanted.metrics, &USUAL_QUERY) {
-                let value = |run: &RunFacts| metric.of(run.queries(name)?);
-                let of_group = |a: &mut Subject| a.group = Some(name.clone());
-                rows.extend(row(pairs, metric, wanted, &value, of_group));
-            }
-        }
-        for name in queues.iter().filter(|name| first.queue(name).is_some()) {
-            for metric in chosen(QUEUE, &wanted.metrics, &USUAL_QUEUE) {
-                let value = |run: &RunFacts| metric.of(run.queue(name)?);
-                let of_queue = |a: &mut Subject| a.queue = Some(name.clone());
-                rows.extend(row(pairs, metric, wanted, &value, of_queue));
-            }
-        }
-    }
+    let chosen = Chosen::new(&a.runs, wanted)?;
+    let rows = points.iter().flat_map(|pairs| rows::of(pairs, &chosen, wanted)).collect();
     let all = || points.iter().flatten();
     Ok(Comparison {
         pairs: all().count(),
@@ -172,136 +129,60 @@ pub fn compare(a: &Results, b: &Results, wanted: &Wanted) -> Result<Comparison, 
 }
 
 fn check_metrics(names: &[String]) -> Result<(), LabError> {
-    let known = || group_metrics().into_iter().chain(QUEUE.iter().map(|m| m.name));
-    match names.iter().find(|n| *n != ALL && known().all(|k| k != *n)) {
+    let known = || -> Vec<&str> { [group_metrics(), summary::other_metrics()].concat() };
+    match names.iter().find(|n| *n != ALL && known().iter().all(|k| k != *n)) {
         None => Ok(()),
         Some(name) => Err(LabError::Question {
             message: format!("there is no metric `{name}`"),
-            help: Some(format!("there are {}, and {ALL}", known().collect::<Vec<_>>().join(", "))),
+            help: Some(format!("there are {}, and {ALL}", known().join(", "))),
         }),
     }
 }
 
-fn chosen<'a, F>(
-    all: &'static [Metric<F>],
-    names: &'a [String],
-    usual: &'a [&str],
-) -> impl Iterator<Item = &'static Metric<F>> + use<'a, F> {
-    all.iter().filter(move |m| match names {
-        [] => usual.contains(&m.name),
-        names => names.iter().any(|n| n == ALL || *n == m.name),
-    })
+/// The queues and memories that are compared.
+struct Chosen {
+    queues: Vec<String>,
+    memories: Vec<String>,
 }
 
-/// The queues that are compared.
-fn queues(runs: &[RunFacts], wanted: &Wanted) -> Result<Vec<String>, LabError> {
-    let all = || runs.iter().flat_map(|r| &r.queues);
-    if let Some(name) = wanted.queues.iter().find(|n| all().all(|q| q.name != **n)) {
-        let mut known: Vec<&str> = all().map(|q| q.name.as_str()).collect();
+impl Chosen {
+    /// Those that are named, else the longest queue and the fullest memory of `runs`.
+    fn new(runs: &[RunFacts], wanted: &Wanted) -> Result<Self, LabError> {
+        let queues = runs.iter().flat_map(|r| &r.queues).map(|q| (q.name.as_str(), q.mean_packets));
+        let memories = runs.iter().flat_map(|r| &r.memories);
+        let memories = memories.map(|m| (m.name.as_str(), m.peak_fraction()));
+        Ok(Self {
+            queues: choose("queue", &queues.collect::<Vec<_>>(), &wanted.queues)?,
+            memories: choose("memory", &memories.collect::<Vec<_>>(), &wanted.memories)?,
+        })
+    }
+}
+
+/// The named ones of `all`, else the greatest.
+fn choose(
+    what: &str,
+    all: &[(&str, Option<f64>)],
+    named: &[String],
+) -> Result<Vec<String>, LabError> {
+    if let Some(name) = named.iter().find(|n| all.iter().all(|(known, _)| known != n)) {
+        let mut known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
         known.sort_unstable();
         known.dedup();
-        return Err(LabError::Question {
-            message: format!("there is no queue `{name}`"),
-            help: Some(format!("there are {}", known.join(", "))),
-        });
-    }
-    if !wanted.queues.is_empty() {
-        return Ok(wanted.queues.clone());
-    }
-    let longest = all()
-        .filter_map(|q| Some((q.mean_packets?, &q.name)))
-        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
-    Ok(longest.map(|(_, name)| name.clone()).into_iter().collect())
-}
-
-/// One metric over the pairs of one scheme and point, and what `more` says of it; `None` where neither side has it at all and nobody
-/// asked for it.
-fn row<F>(
-    pairs: &[(&RunFacts, &RunFacts)],
-    metric: &Metric<F>,
-    wanted: &Wanted,
-    value: &dyn Fn(&RunFacts) -> Option<f64>,
-    more: impl FnOnce(&mut Subject),
-) -> Option<Compared> {
-    let (a, b): (Vec<_>, Vec<_>) = pairs.iter().map(|(a, b)| (value(a), value(b))).unzip();
-    let asked = wanted.metrics.iter().any(|n| *n == metric.name);
-    if !asked && a.iter().chain(&b).all(Option::is_none) {
-        return None;
-    }
-    let differences: Vec<Option<f64>> =
-        a.iter().zip(&b).map(|(a, b)| Some((*b)? - (*a)?)).collect();
-    let over = OverSeeds::new(&differences);
-    let both = over.mean.is_some();
-    let mean = |values: &[Option<f64>]| OverSeeds::new(values).mean.filter(|_| both);
-    let (mean_a, mean_b) = (mean(&a), mean(&b));
-    // The sign of the difference must stay where the mean of A is negative.
-    let scale = mean_a.map(f64::abs).filter(|m| *m > 0.0);
-    let interval =
-        over.ci95.or_else(|| over.mean.filter(|_| over.seed_independent).map(|m| [m; 2]));
-    let relative = |[low, high]: [f64; 2]| scale.map(|s| [low / s, high / s]);
-    let (verdict, reason) = judge(&over, interval, interval.and_then(relative), wanted.same);
-    let (first, _) = pairs.first()?;
-    let mut about = Subject::of(&first.key, metric.name, metric.unit);
-    more(&mut about);
-    Some(Compared {
-        about,
-        pairs: pairs.len(),
-        a: mean_a,
-        b: mean_b,
-        difference: over.mean,
-        ci95: over.ci95,
-        relative: over.mean.zip(scale).map(|(d, s)| d / s),
-        relative_ci95: over.ci95.and_then(relative),
-        verdict,
-        reason,
-        fails: wanted
-            .fail_above
-            .is_some_and(|limit| fails(metric.worse, interval, interval.and_then(relative), limit)),
-    })
-}
-
-fn judge(
-    over: &OverSeeds,
-    interval: Option<[f64; 2]>,
-    relative: Option<[f64; 2]>,
-    same: f64,
-) -> (Verdict, Option<&'static str>) {
-    let Some(mean) = over.mean else {
-        return (Verdict::Undecided, Some("not every pair has both values"));
-    };
-    let Some([low, high]) = interval else {
-        return if mean.abs() <= 0.0 {
-            (Verdict::Same, None)
-        } else {
-            (Verdict::Undecided, Some("one pair has no interval"))
+        let help = match known.as_slice() {
+            [] => "there is none".to_owned(),
+            known => format!("there are {}", known.join(", ")),
         };
-    };
-    if (low.abs() <= 0.0 && high.abs() <= 0.0)
-        || relative.is_some_and(|[low, high]| low >= -same && high <= same)
-    {
-        (Verdict::Same, None)
-    } else if low > 0.0 {
-        (Verdict::Higher, None)
-    } else if high < 0.0 {
-        (Verdict::Lower, None)
-    } else {
-        (Verdict::Undecided, Some("the interval holds zero"))
+        let message = format!("there is no {what} `{name}`");
+        return Err(LabError::Question { message, help: Some(help) });
     }
-}
-
-/// Whether the whole interval is worse than allowed. From a mean of zero any change is beyond every
-/// share.
-fn fails(worse: Worse, interval: Option<[f64; 2]>, relative: Option<[f64; 2]>, limit: f64) -> bool {
-    let Some([low, high]) = interval else { return false };
-    let (rises, falls) = match relative {
-        Some([low, high]) => (low > limit, high < -limit),
-        None => (low > 0.0, high < 0.0),
-    };
-    match worse {
-        Worse::More => rises,
-        Worse::Less => falls,
-        Worse::Either => rises || falls,
+    if !named.is_empty() {
+        return Ok(named.to_vec());
     }
+    let greatest = all
+        .iter()
+        .filter_map(|(name, value)| Some(((*value)?, *name)))
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
+    Ok(greatest.map(|(_, name)| name.to_owned()).into_iter().collect())
 }
 
 #[cfg(test)]

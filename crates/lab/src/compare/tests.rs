@@ -1,7 +1,7 @@
 use lowtide_record::{Point, RunKey};
 
 use super::*;
-use crate::queues::{QueueFacts, Seen};
+use crate::queues::{MemoryFacts, QueueClassFacts, QueueFacts, Seen};
 
 /// A run with one queue of this mean length, whose line is used by this share.
 fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> RunFacts {
@@ -146,4 +146,84 @@ fn nothing_in_common_says_what_each_has() {
     let wrong = Wanted { queues: vec!["prt".to_owned()], ..paired };
     assert!(compare(&a, &b, &wrong).expect_err("a typo").to_string().contains("`prt`"));
     assert!(compare(&a, &b, &wanted_fct).expect_err("no metric").to_string().contains("fct"));
+}
+
+fn class(name: &str, packets: f64, drops: u64) -> QueueClassFacts {
+    QueueClassFacts {
+        name: name.to_owned(),
+        packets: 0,
+        bytes: 0,
+        mean_packets: Some(packets),
+        p99_packets: None,
+        max_packets: None,
+        marks: 0,
+        drops,
+        aqm_drops: 0,
+    }
+}
+
+/// Two seeds with two classes, two memories and what was lost with links.
+fn whole(fast: f64, peak: u64, cut: u64) -> Results {
+    let memory = |name: &str, peak_bytes| MemoryFacts {
+        name: name.to_owned(),
+        size_bytes: 1_000,
+        reserved_bytes: 0,
+        peak_bytes,
+    };
+    let of = |seed| {
+        let mut run = run("dctcp", None, seed, 10.0, 0.5);
+        run.queues[0].classes = vec![class("fast", fast, 0), class("rest", 9.0, 3)];
+        run.memories = vec![memory("switch0.0", peak), memory("switch1.0", 100)];
+        (run.cut, run.unrouted) = (cut, 7);
+        run
+    };
+    Results::new(vec![of(1), of(2)])
+}
+
+#[test]
+fn classes_memories_and_the_run_have_rows_of_their_own() {
+    let wanted = Wanted { fail_above: Some(0.05), ..Wanted::default() };
+    let found = compare(&whole(4.0, 500, 20), &whole(5.0, 250, 30), &wanted).expect("pairs");
+    let row = |class: Option<&str>, memory: Option<&str>, metric: &str| {
+        let of = |r: &&Compared| {
+            r.about.class.as_deref() == class
+                && r.about.memory.as_deref() == memory
+                && r.about.queue.is_some() == (class.is_some() || metric == "utilisation")
+                && r.about.metric == metric
+        };
+        let mut rows = found.rows.iter().filter(of);
+        let row = rows.next().unwrap_or_else(|| panic!("no row of {class:?} {memory:?} {metric}"));
+        assert!(rows.next().is_none(), "{metric} twice");
+        (row.a, row.b, row.verdict, row.fails)
+    };
+    let fast = row(Some("fast"), None, "mean_packets");
+    assert_eq!(fast, (Some(4.0), Some(5.0), Verdict::Higher, true));
+    let rest = row(Some("rest"), None, "drops");
+    assert_eq!(rest, (Some(3.0), Some(3.0), Verdict::Same, false));
+    let memory = row(None, Some("switch0.0"), "peak_fraction");
+    assert_eq!(memory, (Some(0.5), Some(0.25), Verdict::Lower, false));
+    assert!(
+        found.rows.iter().all(|r| r.about.memory.as_deref() != Some("switch1.0")),
+        "the fullest"
+    );
+    assert_eq!(row(None, None, "cut"), (Some(20.0), Some(30.0), Verdict::Higher, true));
+    assert_eq!(row(None, None, "unrouted"), (Some(7.0), Some(7.0), Verdict::Same, false));
+}
+
+#[test]
+fn a_run_that_lost_nothing_is_silent_unless_asked() {
+    let (a, b) = (results(&[1.0, 2.0]), results(&[1.0, 2.0]));
+    let of_run = |wanted: &Wanted| {
+        let rows = compare(&a, &b, wanted).expect("pairs").rows;
+        rows.iter().filter(|r| r.about.group.is_none() && r.about.queue.is_none()).count()
+    };
+    assert_eq!(of_run(&Wanted::default()), 0);
+    assert_eq!(of_run(&wanted("unrouted")), 1);
+    let other = Wanted { memories: vec!["switch1.0".to_owned()], ..Wanted::default() };
+    let rows = compare(&whole(4.0, 500, 0), &whole(4.0, 500, 0), &other).expect("pairs").rows;
+    let named = rows.iter().filter_map(|r| r.about.memory.as_deref()).collect::<Vec<_>>();
+    assert_eq!(named, ["switch1.0"]);
+    let typo = Wanted { memories: vec!["switch9".to_owned()], ..Wanted::default() };
+    let error = compare(&whole(4.0, 1, 0), &whole(4.0, 1, 0), &typo).expect_err("none").to_string();
+    assert!(error.contains("no memory `switch9`"), "{error}");
 }

@@ -9,6 +9,7 @@ pub mod codel;
 pub mod droptail;
 pub mod phantom;
 pub mod pi;
+pub mod pie;
 pub mod red;
 pub mod step;
 pub mod step_dequeue;
@@ -30,6 +31,7 @@ pub static REGISTRY: &[&Entry] = &[
     &droptail::ENTRY,
     &phantom::ENTRY,
     &pi::ENTRY,
+    &pie::ENTRY,
     &red::ENTRY,
     &step::ENTRY,
     &step_dequeue::ENTRY,
@@ -102,7 +104,7 @@ pub struct Leaving {
     pub ecn: Ecn,
 }
 
-/// A marker. It decides in one of the two places and forwards in the other.
+/// A marker. It decides in one of the two places and forwards in the other, where it may look.
 pub trait Aqm {
     /// A packet arrived at `now` and was admitted.
     fn on_enqueue(&mut self, _now: Instant, _packet: &Arriving) -> Verdict {
@@ -129,6 +131,7 @@ pub(crate) enum Marker {
     StepDequeue(Box<step_dequeue::StepDequeue>),
     CoDel(Box<codel::CoDel>),
     Pi(Box<pi::Pi>),
+    Pie(Box<pie::Pie>),
 }
 
 impl Marker {
@@ -149,6 +152,7 @@ impl Marker {
             }
             MarkSpec::CoDel(spec) => Self::CoDel(Box::new(codel::CoDel::new(spec))),
             MarkSpec::Pi(spec) => Self::Pi(Box::new(pi::Pi::new(spec, seed))),
+            MarkSpec::Pie(spec) => Self::Pie(Box::new(pie::Pie::new(spec, seed))),
         }
     }
 }
@@ -163,6 +167,7 @@ impl Aqm for Marker {
             Self::Phantom(m) => m.on_enqueue(now, &{ *packet }),
             Self::Red(m) => m.on_enqueue(now, &{ *packet }),
             Self::Pi(m) => m.on_enqueue(now, &{ *packet }),
+            Self::Pie(m) => m.on_enqueue(now, &{ *packet }),
             Self::StepDequeue(_) | Self::CoDel(_) => Verdict::Forward,
         }
     }
@@ -170,6 +175,7 @@ impl Aqm for Marker {
         match self {
             Self::StepDequeue(m) => m.on_dequeue(now, packet),
             Self::CoDel(m) => m.on_dequeue(now, packet),
+            Self::Pie(m) => m.on_dequeue(now, packet),
             _ => Verdict::Forward,
         }
     }
@@ -179,8 +185,10 @@ impl Aqm for Marker {
         }
     }
     fn pass(&mut self, until: Instant, queue: Occupancy) {
-        if let Self::Pi(m) = self {
-            m.pass(until, queue);
+        match self {
+            Self::Pi(m) => m.pass(until, queue),
+            Self::Pie(m) => m.pass(until, queue),
+            _ => {}
         }
     }
 }

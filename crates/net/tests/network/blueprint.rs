@@ -2,8 +2,8 @@
 
 use lowtide_net::{
     Blueprint, BlueprintError, BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, Framing, HostId,
-    LinkSpec, MarkSpec, Network, NodeId, NotEct, PiSpec, PortSpec, Ratio, RedSpec, Service, Signal,
-    SwitchSpec,
+    LinkSpec, MarkSpec, Network, NodeId, NotEct, PiSpec, PieSpec, PortSpec, Ratio, RedSpec,
+    Service, Signal, SwitchSpec,
 };
 use lowtide_units::{Bytes, Duration, Parts, Rate};
 
@@ -222,6 +222,19 @@ fn markers_that_cannot_be() {
     assert!(
         marked(MarkSpec::Pi(PiSpec { period: Duration::ZERO, ..pi })).contains("period of zero")
     );
+    let pie = PieSpec {
+        target: Duration::from_ms(15),
+        period: Duration::from_ms(15),
+        alpha: Ratio::new(1, 8).unwrap(),
+        beta: Ratio::new(5, 4).unwrap(),
+        burst: Duration::from_ms(150),
+        mark_limit: Parts::from_percent(10),
+        mean_packet: Bytes::new(1_500),
+        signal: Signal::Drop,
+    };
+    assert_eq!(marked(MarkSpec::Pie(pie)), "");
+    let still = PieSpec { period: Duration::ZERO, ..pie };
+    assert!(marked(MarkSpec::Pie(still)).contains("PIE with a period of zero"));
     let (target, interval) = (Duration::from_ms(5), Duration::ZERO);
     let codel = CoDelSpec { target, interval, signal: Signal::Drop };
     assert!(marked(MarkSpec::CoDel(codel)).contains("interval of zero"));

@@ -137,7 +137,9 @@ impl Queue<'_> {
             }
             MarkSpec::Red(red) => ("min", show(red.min), in_bytes(red.min)),
             MarkSpec::Pi(pi) => ("q-ref", pi.q_ref.to_string(), in_bytes(Count::Packets(pi.q_ref))),
-            MarkSpec::None | MarkSpec::Phantom { .. } | MarkSpec::CoDel(_) => return,
+            MarkSpec::None | MarkSpec::Phantom { .. } | MarkSpec::CoDel(_) | MarkSpec::Pie(_) => {
+                return;
+            }
         };
         if least > room {
             let name = if key == "k" { "K" } else { key };

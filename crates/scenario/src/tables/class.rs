@@ -21,7 +21,7 @@ const MOST: usize = 8;
 /// `[switch.class.NAME]`.
 pub(crate) static CLASS: Section = Section {
     path: &["switch", "class", "*"],
-    doc: "A queue of its own at every port of the switches, in the order of the file; `class` of a host group names it, and the last one has all other packets.",
+    doc: "A queue of its own at every port of the switches, in the order of the file; `class` of a host group or of a traffic group names it, and the last one has all other packets.",
     keys: &[
         key(
             "service",

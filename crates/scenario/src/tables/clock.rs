@@ -1,4 +1,4 @@
-//! `[hosts.NAME.clock]`: the clock that stamps packets.
+//! `[hosts.NAME.clock]`: the clock that stamps packets, and the tick of timers.
 
 use lowtide_host::clock::Place;
 use lowtide_host::{ClockSpec, NoiseSpec, STACK_DEVIATION};
@@ -17,7 +17,7 @@ const DRIFT: Ty = Ty::Parts { min: Parts::from_percent(-1), max: Parts::from_per
 /// `[hosts.NAME.clock]`.
 pub(super) static CLOCK: Section = Section {
     path: &["hosts", "*", "clock"],
-    doc: "The clock that stamps packets, for schemes that measure delay. It moves no timer. The default is perfect.",
+    doc: "The clock that stamps packets, for schemes that measure delay, which moves no timer; and the tick of timers. The default is perfect.",
     keys: &[
         key(
             "offset",
@@ -48,6 +48,12 @@ pub(super) static CLOCK: Section = Section {
             Ty::Time { positive: true },
             Is("1 ns"),
             "The tick of the clock: readings are rounded down to it. Stamps are in nanoseconds.",
+        ),
+        key(
+            "timer-tick",
+            Ty::Time { positive: false },
+            Is("0 s"),
+            "Timers of TCP fire at the first tick at or after their time, on a clock of this tick that runs freely: its phase is drawn per host. `rto-granularity` is another thing: it makes timeouts whole multiples. Pacing has no ticks.",
         ),
         key(
             "stamps",
@@ -95,6 +101,7 @@ pub(super) fn read(group: &mut Reader<'_, '_, '_>, base: ClockSpec) -> ClockSpec
         offset_spread: r.time("offset-spread").unwrap_or_default(),
         drift: r.parts("drift").unwrap_or_default(),
         drift_spread: r.parts("drift-spread").unwrap_or_default(),
+        timer_tick: r.time("timer-tick").unwrap_or_default(),
         granularity: r.time("granularity").unwrap_or(ClockSpec::IDEAL.granularity),
         place,
         noise: noise(&mut r, default),
@@ -138,6 +145,7 @@ pub(super) fn write(out: &mut Text, name: &str, clock: &ClockSpec) {
     out.text("drift", clock.drift);
     out.text("drift-spread", clock.drift_spread);
     out.text("granularity", clock.granularity);
+    out.text("timer-tick", clock.timer_tick);
     let place = match clock.place {
         Place::Hardware => "hardware",
         Place::Driver => "driver",

@@ -56,7 +56,7 @@ pub(crate) static HOSTS: Section = Section {
             "class",
             Ty::Name(Names::Classes),
             Unset("the last class, where there are any"),
-            "The queue that the packets of these hosts take at the switches.",
+            "The queue that the packets of these hosts take at the switches, but those of a traffic group with a class of its own.",
         ),
     ],
     tables: &[&clock::CLOCK, &nic::NIC],

@@ -3,7 +3,7 @@
 use lowtide_net::aqm::{self, phantom::GAMMA};
 use lowtide_net::profiles::{self, SwitchProfile};
 use lowtide_net::registry::Entry;
-use lowtide_net::{CoDelSpec, Count, MarkSpec, NotEct, PiSpec, RedSpec, Signal};
+use lowtide_net::{CoDelSpec, Count, MarkSpec, NotEct, PiSpec, PieSpec, Ratio, RedSpec, Signal};
 use lowtide_units::{Bytes, Duration, Parts};
 
 use super::file::File;
@@ -13,7 +13,7 @@ use crate::model::SwitchPort;
 use crate::reader::Reader;
 use crate::text::Text;
 use crate::tree::At;
-use crate::value::{Names, Ty, show};
+use crate::value::{Names, Ty, Val, show};
 
 /// The keys of a marker, wherever it stands.
 pub(super) static KEYS: &[Key] = &[
@@ -21,7 +21,7 @@ pub(super) static KEYS: &[Key] = &[
         "kind",
         Ty::Name(Names::Markers),
         Is("droptail"),
-        "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `step-dequeue`: one that leaves more than `k` behind; `phantom`: by a virtual queue slower than the line (HULL); `red`: at random, by an average; `codel`: after too long a wait (RFC 8289); `pi`: at random, steered to a length; `droptail`: none.",
+        "`step`: mark a packet that finds more than `k` queued (DCTCP §3.1); `step-dequeue`: one that leaves more than `k` behind; `phantom`: by a virtual queue slower than the line (HULL); `red`: at random, by an average; `codel`: after too long a wait (RFC 8289); `pi`: at random, steered to a length; `pie`: at random, steered to a wait (RFC 8033); `droptail`: none.",
     ),
     key(
         "k",
@@ -70,13 +70,13 @@ pub(super) static KEYS: &[Key] = &[
         "mean-packet",
         Ty::Size,
         Unset("`1500 B`"),
-        "`red`: a typical packet, by which the average decays while the line is idle.",
+        "A typical packet: for `red` by it the average decays while the line is idle, for `pie` a queue of two is left alone.",
     ),
     key(
         "target",
         Ty::Time { positive: false },
-        Unset("`5 ms`"),
-        "`codel`: the time in the queue that is acceptable.",
+        Unset("`5 ms` for `codel`, `15 ms` for `pie`"),
+        "`codel`, `pie`: the time in the queue that is acceptable.",
     ),
     key(
         "interval",
@@ -105,14 +105,38 @@ pub(super) static KEYS: &[Key] = &[
     key(
         "period",
         Ty::Time { positive: true },
-        Unset("`6250 us`"),
-        "`pi`: the time between two updates.",
+        Unset("`6250 us` for `pi`, `15 ms` for `pie`"),
+        "`pi`, `pie`: the time between two updates.",
+    ),
+    key(
+        "alpha",
+        Ty::Ratio,
+        Unset("`1/8`"),
+        "`pie`: what a second above `target` adds to the probability at each update; for a target of microseconds some hundred times as much.",
+    ),
+    key(
+        "beta",
+        Ty::Ratio,
+        Unset("`5/4`"),
+        "`pie`: what a second more than at the last update adds.",
+    ),
+    key(
+        "burst",
+        Ty::Time { positive: false },
+        Unset("`150 ms`"),
+        "`pie`: how long nothing is chosen after the queue was calm.",
+    ),
+    key(
+        "mark-limit",
+        SHARE,
+        Unset("`10 %`"),
+        "`pie`: from this probability on chosen packets are dropped, ECN-capable or not (RFC 8033 §5.1).",
     ),
     key(
         "signal",
         Ty::Name(Names::Fixed(&["mark", "drop"])),
         Unset("`mark`"),
-        "`red`, `codel`, `pi`: what is done to the packets that are chosen.",
+        "`red`, `codel`, `pi`, `pie`: what is done to the packets that are chosen.",
     ),
 ];
 
@@ -129,6 +153,7 @@ pub(super) fn read(r: &mut Reader<'_, '_, '_>) -> (MarkSpec, At) {
             signal: signal(r),
         }),
         "pi" => pi(r),
+        "pie" => pie(r),
         _ => MarkSpec::None,
     };
     let threshold = ["k", "max", "q-ref", "target"].into_iter().find(|key| r.has(key));
@@ -263,6 +288,26 @@ fn pi(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
     MarkSpec::Pi(PiSpec { a, b, q_ref: r.count("q-ref"), period, signal: signal(r) })
 }
 
+fn pie(r: &mut Reader<'_, '_, '_>) -> MarkSpec {
+    let mut gain = |key: &str, (num, den)| match r.value(key) {
+        Some((Val::Ratio(gain), _)) => Some(gain),
+        _ => Ratio::new(num, den),
+    };
+    let (Some(alpha), Some(beta)) = (gain("alpha", (1, 8)), gain("beta", (5, 4))) else {
+        return MarkSpec::None;
+    };
+    MarkSpec::Pie(PieSpec {
+        target: r.time("target").unwrap_or(Duration::from_ms(15)),
+        period: r.time("period").unwrap_or(Duration::from_ms(15)),
+        alpha,
+        beta,
+        burst: r.time("burst").unwrap_or(Duration::from_ms(150)),
+        mark_limit: r.parts("mark-limit").unwrap_or(Parts::from_percent(10)),
+        mean_packet: r.size("mean-packet").unwrap_or(Bytes::new(1_500)),
+        signal: signal(r),
+    })
+}
+
 /// `a` and `b` of Hollot et al.
 const GAINS: (Parts, Parts) = (Parts::from_ppb(18_220), Parts::from_ppb(18_160));
 
@@ -309,6 +354,17 @@ pub(super) fn write(out: &mut Text, mark: &MarkSpec) {
             out.text("period", pi.period);
             chosen(out, pi.signal);
         }
+        MarkSpec::Pie(pie) => {
+            out.text("kind", "pie");
+            out.text("target", pie.target);
+            out.text("period", pie.period);
+            out.text("alpha", Val::Ratio(pie.alpha));
+            out.text("beta", Val::Ratio(pie.beta));
+            out.text("burst", pie.burst);
+            out.text("mark-limit", pie.mark_limit);
+            out.text("mean-packet", pie.mean_packet);
+            chosen(out, pie.signal);
+        }
     }
 }
 
@@ -331,6 +387,7 @@ pub(super) fn unmarkable(file: &mut File<'_, '_, '_>, switch: &SwitchPort, mark:
         MarkSpec::Red(red) => red.signal != Signal::Drop,
         MarkSpec::CoDel(codel) => codel.signal != Signal::Drop,
         MarkSpec::Pi(pi) => pi.signal != Signal::Drop,
+        MarkSpec::Pie(pie) => pie.signal != Signal::Drop,
     };
     if marks {
         let message =

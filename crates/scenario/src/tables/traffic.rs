@@ -33,6 +33,12 @@ pub(crate) static TRAFFIC: Section = Section {
             Unset("must be written, but for workloads whose file names the hosts"),
             "The hosts that receive, or that are asked.",
         ),
+        key(
+            "class",
+            Ty::Name(Names::Classes),
+            Unset("that of the host that sends the packet"),
+            "The queue that the packets of these connections take at the switches, in both directions.",
+        ),
     ],
     tables: &[],
     more: More::Workloads,
@@ -56,6 +62,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, hosts: &[HostGroup]) -> Vec<Traf
             }
         }
         let (from, to) = (r.names("from"), r.names("to"));
+        let class = r.text("class");
         let mut files: Vec<Arc<UserFile>> = Vec::new();
         let mut values = Vec::new();
         for param in workload.params {
@@ -70,10 +77,12 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, hosts: &[HostGroup]) -> Vec<Traf
             hosts.unwrap_or_default()
         };
         let (sources, destinations) = (list(from), list(to));
+        let place = |name: String| file.known.classes.iter().position(|c| *c == name);
+        let class = class.and_then(place).map(|place| place as u8);
         let name = named.name.to_owned();
         let group = index as u16;
         let args = Args { group, name: name.clone(), sources, destinations, values };
-        out.push(TrafficGroup { name, at: named.at, places, workload, args, files });
+        out.push(TrafficGroup { name, at: named.at, places, workload, args, class, files });
     }
     out
 }
@@ -94,6 +103,8 @@ pub(super) fn write(out: &mut Text, group: &TrafficGroup, model: &Model) {
             out.list(key, names(hosts).iter().map(String::as_str));
         }
     }
+    let class = group.class.and_then(|class| model.switch.classes.get(usize::from(class)));
+    out.some("class", class.map(|class| &class.name));
     for param in group.workload.params {
         param::write(out, param, &group.args);
     }

@@ -2,9 +2,11 @@
 
 use crate::common::BASE;
 use lowtide_host::{EndReason, Setup, run};
-use lowtide_net::{BufferSpec, ClassSet, MarkSpec, NodeId, Ratio, Routing, Service, Signal};
+use lowtide_net::{
+    BufferSpec, ClassSet, MarkSpec, NodeId, NotEct, Ratio, Routing, Service, Signal,
+};
 use lowtide_scenario::{Estimate, Scenario};
-use lowtide_units::{Bytes, Duration, Instant, Rate};
+use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
 
 /// The only run of `text`, whose text written out gives it again.
 #[track_caller]
@@ -239,4 +241,70 @@ fn the_class_of_a_host_decides_who_goes_first() {
     // Alone 4 MB take 34 ms at 1 Gbit/s; half of the line takes twice as long.
     assert!(strict < Duration::from_ms(40), "{strict}");
     assert!((Duration::from_ms(55)..Duration::from_ms(85)).contains(&shared), "{shared}");
+}
+
+/// What two groups of flows between the same hosts get, the second of class `fast`.
+fn shares_of_two_groups(classes: &str) -> [u64; 2] {
+    let text = BASE
+        .replace("duration = \"3 s\"", "duration = \"200 ms\"\nend = \"duration\"")
+        .replace("count = 2\nsize = \"40 MB\"", "count = 4\nsize = \"unlimited\"");
+    let mine = "[traffic.mine]\nfrom = \"senders\"\nto = \"receivers\"\nsize = \"unlimited\"\n\
+                class = \"fast\"\n";
+    let setup = only(&format!("{text}{classes}{mine}"));
+    assert_eq!(setup.traffic_classes, [None, Some(0)]);
+    let outcome = run(&setup, &mut |_| false).expect("it can start");
+    let delivered =
+        |group| outcome.flows.iter().filter(|f| f.group == group).map(|f| f.delivered).sum::<u64>();
+    let port = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0");
+    let port = port.expect("the port to the receiver");
+    let sent = port.classes[0].bytes;
+    // All that the class sent, and nothing else, is this group's: payload 1448 of 1500 B.
+    let payload = sent / 1_500 * 1_448;
+    assert!(payload.abs_diff(delivered(1)) < 100_000, "{payload}, {}", delivered(1));
+    [delivered(0), delivered(1)]
+}
+
+#[test]
+fn the_class_of_a_traffic_group_separates_it_from_others_of_the_same_hosts() {
+    let line = 1_000_000_000 / 8 / 5;
+    // The others have what is left: nothing but the time before slow start has filled the line.
+    let [others, mine] =
+        shares_of_two_groups("[switch.class.fast]\nservice = \"strict\"\n[switch.class.rest]\n");
+    assert!(mine > line * 85 / 100 && others < line / 10, "{mine} and {others}");
+    // Three to one, whatever the number of flows is.
+    let [others, mine] = shares_of_two_groups(
+        "[switch.class.fast]\nquantum = \"4500 B\"\n[switch.class.rest]\nquantum = \"1500 B\"\n",
+    );
+    let share = mine * 100 / (mine + others);
+    assert!((70..80).contains(&share), "{share} %");
+}
+
+#[test]
+fn pie_has_the_defaults_of_its_rfc_and_keeps_the_wait_near_its_target() {
+    let with = |lines: &str| {
+        let old = "kind = \"step\"\nk = \"20 pkt\"";
+        let text = BASE.replace("count = 2\nsize = \"40 MB\"", "count = 24\nsize = \"4 MB\"");
+        only(&text.replace(old, &format!("kind = \"pie\"\n{lines}")))
+    };
+    let MarkSpec::Pie(pie) = with("").network.links[0].from_b.port.mark else {
+        panic!("another marker");
+    };
+    assert_eq!((pie.target, pie.period), (Duration::from_ms(15), Duration::from_ms(15)));
+    assert_eq!((Some(pie.alpha), Some(pie.beta)), (Ratio::new(1, 8), Ratio::new(5, 4)));
+    assert_eq!((pie.burst, pie.mark_limit), (Duration::from_ms(150), Parts::from_percent(10)));
+    assert_eq!(pie.signal, Signal::Mark(NotEct::Ignore));
+    // Flows that would fill 100 packets, 1.2 ms. 300 us are 24 packets; a fiftieth of the RFC's time takes
+    // fifty times its gains.
+    let setup = with(
+        "target = \"300 us\"\nperiod = \"300 us\"\nalpha = 6.25\nbeta = 62.5\nburst = \"3 ms\"\n\
+         not-ect = \"drop\"",
+    );
+    let outcome = run(&setup, &mut |_| false).unwrap();
+    let port = outcome.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
+    let time: u64 = port.levels.iter().map(|l| l.time.as_ps()).sum();
+    let area: u128 =
+        port.levels.iter().map(|l| u128::from(l.packets) * u128::from(l.time.as_ps())).sum();
+    let mean = area / u128::from(time);
+    assert!((12..36).contains(&mean), "{mean} packets");
+    assert!(port.aqm_drops > 0 && outcome.flows.iter().all(|f| f.delivered_at.is_some()));
 }

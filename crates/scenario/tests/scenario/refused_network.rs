@@ -219,7 +219,11 @@ fn markers_of_every_kind() {
         &["do not settle"],
     );
     mark("kind = \"codel\"\ninterval = \"0 s\"", "\"0 s\"", &["above zero"]);
-    mark("kind = \"droptail\"\ntarget = \"5 ms\"", "\"5 ms\"", &["`target` belongs to `codel`"]);
+    mark("kind = \"droptail\"\ntarget = \"5 ms\"", "\"5 ms\"", &["`target` has no effect without"]);
+    mark("kind = \"droptail\"\nburst = \"5 ms\"", "\"5 ms\"", &["`burst` belongs to `pie`"]);
+    mark("kind = \"pie\"\ninterval = \"5 ms\"", "\"5 ms\"", &["`interval` belongs to `codel`"]);
+    mark("kind = \"pie\"\nperiod = \"0 s\"", "\"0 s\"", &["above zero"]);
+    mark("kind = \"pie\"\nalpha = 0", "0", &["`0` is not a ratio"]);
 }
 
 #[test]

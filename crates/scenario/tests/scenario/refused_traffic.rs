@@ -120,3 +120,11 @@ fn a_topology_file_is_read_and_its_errors_are_its_own() {
     let key = graph(&format!("switchs = 1\nswitches = [\"tor0\"]\n{links}")).unwrap_err();
     wrong(&key, "mine.txt", "switchs", &["no key `switchs`", "`switches`"]);
 }
+
+#[test]
+fn a_class_of_traffic_must_be_one_of_the_switches() {
+    let lines = "from = \"senders\"\nto = \"receivers\"\nsize = \"1 MB\"\nclass = \"fast\"";
+    wrong(&errors(lines, ""), "t.toml", "\"fast\"", &["fast", "class"]);
+    let lines = format!("{lines}\n[switch.class.quick]\n[switch.class.rest]");
+    wrong(&errors(&lines, ""), "t.toml", "\"fast\"", &["fast", "quick", "rest"]);
+}

@@ -32,6 +32,7 @@ const SETTINGS: &[Assignment] = &[
     set("rto-min", "200 ms", "net.inet.tcp.rexmit_slop = 200; rexmit_min = 30 is less than that"),
     set("rto-min-applies", "variance", "TCPT_RANGESET: the slop is added"),
     set("rto-max", "64 s", "TCPTV_REXMTMAX"),
+    set("rtt-granularity", "1 ms", "kern.hz = 1000: t_rtttime and timestamps count ticks"),
     set("retries", "12", "TCP_MAXRXTSHIFT"),
     set("send-buffer", "2 MiB", "net.inet.tcp.sendbuf_max"),
     set("ack", "dctcp", "dctcp_ecnpkt_handler"),

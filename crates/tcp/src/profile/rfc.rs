@@ -34,10 +34,12 @@ pub(super) static PROFILE: Profile = Profile {
         set("rto-min-applies", "timeout", "RFC 6298 §2.4"),
         set("rto-max", "60 s", "RFC 6298 §2.5: at least 60 s"),
         set("rto-granularity", "1 ms", "RFC 6298 §4: finer than 100 ms is good"),
+        set("rtt-granularity", "0 s", "RFC 6298 §4 asks for no tick"),
         set("syn-retries", "7", "RFC 9293 §3.8.3: R2 of a SYN is at least 3 minutes"),
         set("retries", "15", "RFC 9293 §3.8.3: R2 is at least 100 s"),
         set("send-buffer", "4 MB", "lowtide: 3 ms at 10 Gbit/s, so that no buffer is the limit"),
         set("tso-segments", "1", "lowtide: no segmentation offload"),
+        set("tso-defer", "0", "no RFC has data wait for more"),
         set("ack", "rfc3168", "RFC 3168 §6.1.3"),
         set("delack-segments", "2", "RFC 9293 §3.8.6.3"),
         set(

@@ -33,7 +33,7 @@ pub(super) static MODIFIED: Profile = Profile {
     ]),
 };
 
-const COMMON: [Assignment; 33] = [
+const COMMON: [Assignment; 34] = [
     set("cc", "dctcp", "ODCTCP §4.1"),
     set("ecn", "rfc3168", "ODCTCP §2.1"),
     set("feedback", "freebsd", "cc_dctcp.c of 2014: one MSS less at a flip"),
@@ -50,6 +50,7 @@ const COMMON: [Assignment; 33] = [
     set("rto-min", "200 ms", "net.inet.tcp.rexmit_slop = 200; rexmit_min = 30 is less than that"),
     set("rto-min-applies", "variance", "TCPT_RANGESET: the slop is added"),
     set("rto-max", "64 s", "TCPTV_REXMTMAX"),
+    set("rtt-granularity", "1 ms", "ODCTCP §6.2: the least that the kernel can express"),
     set("retries", "12", "TCP_MAXRXTSHIFT"),
     set("ack", "dctcp", "ODCTCP §3.3, §4.1: ecnpkt_handler"),
     set("delack-segments", "2", "ODCTCP §3.3"),

@@ -173,6 +173,11 @@ impl Scoreboard {
         self.lost_bytes > 0
     }
 
+    /// When the segment at SND.UNA was sent, for the last time.
+    pub(crate) fn first_sent_at(&self) -> Option<Instant> {
+        self.sent.front().map(|sent| sent.at)
+    }
+
     /// The segment that ends at SND.NXT.
     pub(crate) fn last(&self) -> Option<Sent> {
         self.sent.back().copied()

@@ -44,7 +44,7 @@ const RTO_MIN_APPLIES: Names<RtoMinApplies> =
 /// The limit that counts every acknowledged byte.
 const NO_LIMIT: &str = "none";
 
-pub(super) const SENDER: [Switch; 29] = [
+pub(super) const SENDER: [Switch; 31] = [
     Switch {
         name: "cc",
         side: Side::Sender,
@@ -296,6 +296,15 @@ pub(super) const SENDER: [Switch; 29] = [
         set: |c, v| set_duration(&mut c.rto_granularity, v),
     },
     Switch {
+        name: "rtt-granularity",
+        side: Side::Sender,
+        kind: span(Duration::ZERO, Duration::from_secs(1)),
+        doc: "Round trips are measured in whole ticks of this clock, one at least; zero measures exactly.",
+        source: "ODCTCP §6.2: FreeBSD has 1 ms",
+        get: |c| Value::Duration(c.rtt_granularity),
+        set: |c, v| set_duration(&mut c.rtt_granularity, v),
+    },
+    Switch {
         name: "syn-retries",
         side: Side::Sender,
         kind: number(0, 127),
@@ -330,5 +339,15 @@ pub(super) const SENDER: [Switch; 29] = [
         source: "lowtide",
         get: |c| Value::Count(u64::from(c.tso_segments)),
         set: |c, v| set_count(&mut c.tso_segments, v),
+    },
+    Switch {
+        name: "tso-defer",
+        side: Side::Sender,
+        kind: number(0, 64),
+        doc: "Less than one over this of the window waits for the next ACK and a larger burst, where the NIC \
+              segments; 0 never waits.",
+        source: "Linux net.ipv4.tcp_tso_win_divisor, 3 as it comes",
+        get: |c| Value::Count(u64::from(c.tso_defer)),
+        set: |c, v| set_count(&mut c.tso_defer, v),
     },
 ];

@@ -24,7 +24,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         })
     };
     let names = (cc::names(), feedback::names(), ack::names());
-    Config {
+    let mut config = Config {
         cc: d.pick(&names.0),
         feedback: d.pick(&names.1),
         ack: d.pick(&names.2),
@@ -79,10 +79,12 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
             Duration::from_ms(1),
             Duration::from_ms(4),
         ]),
+        rtt_granularity: Duration::ZERO,
         syn_retries: if heavy { d.range(1, 8) as u32 } else { 20 },
         retries: if heavy { d.range(3, 15) as u32 } else { 20 },
         send_buffer: buffer(d),
         tso_segments: d.pick(&[1, 1, 2, 3, 8]),
+        tso_defer: 0,
         delack_segments: d.pick(&[1, 2, 2, 4, 20]),
         delack_timer: d.pick(&[
             Duration::ZERO,
@@ -144,7 +146,10 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
             Duration::ZERO
         },
         params: accecn(d, patient),
-    }
+    };
+    // Not drawn, so that what a seed draws stays.
+    config.tso_defer = if config.tso_segments == 8 { 3 } else { 0 };
+    config
 }
 
 /// Where no ACK gets lost, none is suspected: a long one covers what was folded into one.

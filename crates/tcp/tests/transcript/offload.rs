@@ -56,3 +56,74 @@ fn losses_inside_a_transmission_are_single_segments() {
          < . 1:1(0) ack 10001",
     );
 }
+
+/// Bursts of up to eight segments, and data that waits while it is less than a third of the window.
+fn deferring() -> Config {
+    Config { tso_segments: 8, tso_defer: 3, ..plain() }
+}
+
+#[test]
+fn less_than_a_share_of_the_window_waits_for_the_next_ack() {
+    everywhere(|o| {
+        Script::established(o, &deferring()).run(
+            "send 30000
+             > . 1:1001(1000) ack 1 * 10
+             // Room for two of eleven, then for four of twelve.
+             +10ms < . 1:1(0) ack 1001
+             is limited Cwnd
+             is flight 9000
+             < . 1:1(0) ack 2001
+             > . 10001:11001(1000) ack 1 * 4",
+        );
+        // Without it each ACK lets two go.
+        Script::established(o, &Config { tso_defer: 0, ..deferring() }).run(
+            "send 30000
+             > . 1:1001(1000) ack 1 * 10
+             +10ms < . 1:1(0) ack 1001
+             > . 10001:11001(1000) ack 1 * 2",
+        );
+    });
+}
+
+#[test]
+fn the_last_data_an_early_ack_and_a_nic_without_offload_do_not_wait() {
+    everywhere(|o| {
+        // All that is left goes.
+        Script::established(o, &deferring()).run(
+            "send 11500
+             > . 1:1001(1000) ack 1 * 10
+             +10ms < . 1:1(0) ack 1001
+             > . 10001:11001(1000) ack 1
+             > P. 11001:11501(500) ack 1",
+        );
+        // The oldest in flight is younger than half of 10 ms: the next ACK may be long in coming.
+        Script::established(o, &deferring()).run(
+            "send 30000
+             > . 1:1001(1000) ack 1 * 10
+             +4ms < . 1:1(0) ack 1001
+             > . 10001:11001(1000) ack 1 * 2",
+        );
+        Script::established(o, &Config { tso_segments: 1, ..deferring() }).run(
+            "send 30000
+             > . 1:1001(1000) ack 1 * 10
+             +10ms < . 1:1(0) ack 1001
+             > . 10001:11001(1000) ack 1 * 2",
+        );
+    });
+}
+
+#[test]
+fn duplicates_and_losses_do_not_wait() {
+    everywhere(|o| {
+        Script::established(o, &deferring()).run(
+            "send 30000
+             > . 1:1001(1000) ack 1 * 10
+             +10ms < . 1:1(0) ack 1
+             > . 10001:11001(1000) ack 1
+             < . 1:1(0) ack 1
+             > . 11001:12001(1000) ack 1
+             < . 1:1(0) ack 1
+             > . 1:1001(1000) ack 1",
+        );
+    });
+}

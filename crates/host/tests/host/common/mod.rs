@@ -53,6 +53,7 @@ pub(crate) fn star_setup(senders: u32, config: &Config, port: PortSpec) -> Setup
         flows: Vec::new(),
         askers: Vec::new(),
         traffic_groups: vec!["flows".into()],
+        traffic_classes: Vec::new(),
         packet_classes: Vec::new(),
         disturbance: Disturbance::default(),
         probes: ProbePlan::default(),
@@ -102,6 +103,7 @@ pub(crate) fn long_flows(
             .collect(),
         askers: Vec::new(),
         traffic_groups: vec!["long".into()],
+        traffic_classes: Vec::new(),
         packet_classes: Vec::new(),
         disturbance: Disturbance {
             start_jitter: jitter,
