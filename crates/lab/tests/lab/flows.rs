@@ -215,7 +215,7 @@ fn what_is_not_there_is_said() {
         other => panic!("{other}"),
     };
     assert_eq!(wrong(flow("12", "sack")), "there is no flow 12; there are 12, 0 to 11");
-    assert!(wrong(flow("short", "sack")).starts_with("`short` names 10 flows"));
+    assert!(wrong(flow("short", "sack")).starts_with("`short` has 10 flows"));
     assert_eq!(wrong(flow("0", "dx")), "no scheme `dx` was run; there are sack, dctcp");
     let seed = Choice { seed: Some(9), ..flow("0", "sack") };
     assert_eq!(wrong(seed), "no run has the seed 9; there are 1, 2");
