@@ -19,7 +19,7 @@ use toml::{Table, Value};
 use super::rates::RatesOf;
 use super::source::Source;
 
-pub use metric::Metric;
+pub(super) use metric::Metric;
 pub(crate) use reduce::Reduce;
 
 /// A value per seed.

@@ -14,6 +14,7 @@ mod page;
 mod quick;
 mod rates;
 mod reproduce;
+mod scorecard;
 mod source;
 
 pub use catalogue::{Row, find, rows};
@@ -23,6 +24,7 @@ pub use judge::{Judged, Verdict};
 pub use page::{PAGE, write_page};
 pub use quick::Quick;
 pub use reproduce::{Mode, Outcome, judge, plan};
+pub use scorecard::scorecard;
 
 /// What is wrong with a file of claims, or with the tables that it is held against.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
