@@ -39,7 +39,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
     let jobs: Vec<Job> = jobs.collect::<Result<_, Failure>>()?;
     let mut ahead = Ahead::new(&jobs, args.jobs);
     let mut done: Vec<(Row, PathBuf, Outcome)> = Vec::new();
-    for job in &jobs {
+    let ran = jobs.iter().try_for_each(|job| {
         let how = How { out: Some(&job.dir), jobs: args.jobs, afresh: args.afresh };
         let label = ahead.begin(job);
         how.labelled(&job.plan, job.row.scenario, out, &label, &|options| {
@@ -51,9 +51,13 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
             show(&job.row, &outcome.claims, &job.dir, out)?;
         }
         done.push((job.row, job.dir.clone(), outcome));
-        // Partial results are of use: the page has what there is so far.
+        Ok(())
+    });
+    // Interrupted or not: the page has what there is.
+    if !done.is_empty() {
         claims::write_page(&root, &done, args.quick, &command()).map_err(Failure::from)?;
     }
+    ran?;
     let all: Vec<&Judged> = done.iter().flat_map(|(_, _, o)| &o.claims).collect();
     if out.json {
         let (schema, version) = ("lowtide.reproduce/1", env!("CARGO_PKG_VERSION"));

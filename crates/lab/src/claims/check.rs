@@ -56,8 +56,11 @@ impl<'a> Names<'a> {
             ));
         }
         self.measure(&claim.measure)?;
-        fits(&claim.measure, unit)?;
-        claim.trials.as_ref().map_or(Ok(()), |t| self.measure(t))
+        match &claim.trials {
+            // Of a rate both are counts, and the unit is that of their share.
+            Some(trials) => self.measure(trials),
+            None => fits(&claim.measure, unit),
+        }
     }
 
     /// Whether what is measured can be.
