@@ -39,7 +39,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
     let jobs: Vec<Job> = jobs.collect::<Result<_, Failure>>()?;
     let mut ahead = Ahead::new(&jobs, args.jobs);
     let mut done: Vec<(Row, PathBuf, Outcome)> = Vec::new();
-    let ran = jobs.iter().try_for_each(|job| {
+    let ran = jobs.iter().try_for_each(|job| -> Result<(), Failure> {
         let how = How { out: Some(&job.dir), jobs: args.jobs, afresh: args.afresh };
         let label = ahead.begin(job);
         how.labelled(&job.plan, job.row.scenario, out, &label, &|options| {
