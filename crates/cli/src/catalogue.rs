@@ -227,6 +227,14 @@ pub(crate) fn named(name: &str) -> Vec<Item> {
 }
 
 /// The names nearest to one that does not exist.
+pub(crate) fn some_nearest(name: &str, among: &[String]) -> Vec<String> {
+    let mut scored: Vec<(usize, &String)> =
+        among.iter().map(|n| (strsim::damerau_levenshtein(n, name), n)).collect();
+    scored.sort_unstable();
+    scored.into_iter().take(3).map(|(_, n)| n.clone()).collect()
+}
+
+/// The name that was probably meant, if one is near.
 pub(crate) fn nearest(name: &str, among: &[String]) -> Option<String> {
     let scored = among.iter().map(|n| (strsim::damerau_levenshtein(n, name), n));
     scored.filter(|(d, _)| *d <= 1 + name.len() / 3).min().map(|(_, n)| n.clone())

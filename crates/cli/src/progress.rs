@@ -20,15 +20,19 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    pub(crate) fn new(out: Output, runs: u64) -> Self {
+    /// `label` stands before it.
+    pub(crate) fn new(out: Output, runs: u64, label: &str) -> Self {
         let target =
             if out.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(runs * STEPS), target);
         let style = ProgressStyle::with_template(
-            "{bar:30} {percent:>3} %  {msg}  {elapsed} gone, {eta} left",
+            "{prefix}{bar:30} {percent:>3} %  {msg}  {elapsed} gone, {eta} left",
         );
         if let Ok(style) = style {
             bar.set_style(style);
+        }
+        if !label.is_empty() {
+            bar.set_prefix(format!("{label}  "));
         }
         bar.enable_steady_tick(Duration::from_millis(200));
         Self { bar, under_way: Mutex::new(BTreeMap::new()) }

@@ -1,53 +1,152 @@
 //! `lowtide reproduce`: the papers' experiments, and what becomes of their claims.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use lowtide_lab::claims::{self, Expected, Judged, Mode, Row, Verdict};
+use lowtide_lab::claims::{self, Expected, Judged, Mode, Outcome, Row, Verdict};
 use lowtide_lab::execute;
-use lowtide_scenario::Plan;
+use lowtide_scenario::{HOPS_PER_SECOND, Plan};
 use serde::Serialize;
 
 use crate::args::ReproduceArgs;
-use crate::catalogue::nearest;
-use crate::cmd::run::How;
+use crate::catalogue::some_nearest;
+use crate::cmd::run::{How, command, processors};
 use crate::failure::Failure;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct Answer {
+struct Answer<'a> {
     schema: &'static str,
     version: &'static str,
     quick: bool,
-    claims: Vec<Judged>,
+    claims: &'a [&'a Judged],
+}
+
+/// One experiment that was asked for, and how it is run.
+struct Job {
+    row: Row,
+    plan: Plan,
+    dir: PathBuf,
+    /// Packet-hops, roughly.
+    cost: u64,
 }
 
 pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure> {
-    let rows = rows(&args.rows)?;
     let mode = Mode { quick: args.quick, seeds: args.seeds };
-    let mut claims = Vec::new();
-    for row in &rows {
-        let plan = claims::plan(row, mode).map_err(Failure::from)?;
-        let dir = place(args.out.as_deref(), row, &plan);
-        let how = How { out: Some(&dir), jobs: args.jobs, afresh: args.afresh };
-        how.go(&plan, row.scenario, out, &|options| execute(&plan, options))?;
-        let judged = claims::judge(row, &dir).map_err(Failure::from)?;
+    let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("papers"));
+    // Everything is checked before anything runs.
+    let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, &root));
+    let jobs: Vec<Job> = jobs.collect::<Result<_, Failure>>()?;
+    let mut ahead = Ahead::new(&jobs, args.jobs);
+    let mut done: Vec<(Row, PathBuf, Outcome)> = Vec::new();
+    let ran = jobs.iter().try_for_each(|job| -> Result<(), Failure> {
+        let how = How { out: Some(&job.dir), jobs: args.jobs, afresh: args.afresh };
+        let label = ahead.begin(job);
+        how.labelled(&job.plan, job.row.scenario, out, &label, &|options| {
+            execute(&job.plan, options)
+        })?;
+        ahead.end(job);
+        let outcome = claims::judge(&job.row, &job.dir, mode).map_err(Failure::from)?;
         if !out.json {
-            show(row, &judged, &dir, out)?;
+            show(&job.row, &outcome.claims, &job.dir, out)?;
         }
-        claims.extend(judged);
+        done.push((job.row, job.dir.clone(), outcome));
+        Ok(())
+    });
+    // Interrupted or not: the page has what there is.
+    if !done.is_empty() {
+        claims::write_page(&root, &done, args.quick, &command()).map_err(Failure::from)?;
     }
+    ran?;
+    let all: Vec<&Judged> = done.iter().flat_map(|(_, _, o)| &o.claims).collect();
     if out.json {
         let (schema, version) = ("lowtide.reproduce/1", env!("CARGO_PKG_VERSION"));
-        return out.json(&Answer { schema, version, quick: args.quick, claims });
+        out.json(&Answer { schema, version, quick: args.quick, claims: &all })?;
+    } else {
+        total(&all, &root.join(claims::PAGE), out)?;
     }
-    // What was fitted to is no test of anything.
-    let counting = || claims.iter().filter(|c| !c.calibrated);
-    let counts =
-        [Verdict::Reproduced, Verdict::Direction, Verdict::Undecided, Verdict::NotReproduced]
-            .map(|v| format!("{} {}", counting().filter(|c| c.verdict == v).count(), v.name()));
-    let fitted = claims.iter().filter(|c| c.calibrated).count();
+    kept(&all, &done)
+}
+
+fn job(row: Row, mode: Mode, root: &Path) -> Result<Job, Failure> {
+    let plan = claims::plan(&row, mode).map_err(Failure::from)?;
+    let dir = place(root, &row, &plan);
+    let cost = plan.estimate().hops;
+    Ok(Job { row, plan, dir, cost })
+}
+
+/// What was fitted to is no test of anything.
+fn total(all: &[&Judged], page: &Path, out: Output) -> Result<(), Failure> {
+    let counting = || all.iter().filter(|c| !c.calibrated);
+    let counts = Verdict::ALL
+        .map(|v| format!("{} {}", counting().filter(|c| c.verdict == v).count(), v.name()));
+    let fitted = all.len() - counting().count();
     let apart = if fitted > 0 { format!("; {fitted} fitted, not counted") } else { String::new() };
-    out.text(&format!("{} claims: {}{apart}", counting().count(), counts.join(", ")))
+    let counts = counts.join(", ");
+    out.text(&format!("{} claims: {counts}{apart}\npage {}", counting().count(), page.display()))
+}
+
+/// What is recorded as reproduced must still be, and a reduced form must stay within its budget.
+fn kept(all: &[&Judged], done: &[(Row, PathBuf, Outcome)]) -> Result<(), Failure> {
+    let lost = all.iter().filter(|c| c.lost).map(|c| {
+        let (id, verdict) = (&c.id, c.verdict.name());
+        format!("{id} is recorded as reproduced and now is {verdict}")
+    });
+    let over = done.iter().filter_map(|(row, _, outcome)| {
+        let budget = outcome.budget.filter(|b| outcome.hops > *b)?;
+        let (id, hops) = (row.id(), outcome.hops);
+        Some(format!("the reduced form of {id} took {hops} packet-hops; its budget is {budget}"))
+    });
+    let short: Vec<String> = lost.chain(over).collect();
+    if short.is_empty() { Ok(()) } else { Err(Failure::Short(short.join("\n"))) }
+}
+
+/// How long it takes: by what was run of it so far, and by a guess before there is anything.
+struct Ahead {
+    started: Instant,
+    count: usize,
+    finished: usize,
+    left: u64,
+    /// Packet-hops per second, as guessed.
+    speed: u64,
+    /// Packet-hops that were run, and the seconds they took. Kept results take none, and do not count.
+    ran: (u64, f64),
+}
+
+impl Ahead {
+    fn new(jobs: &[Job], threads: Option<u32>) -> Self {
+        let threads = threads.map_or_else(processors, |n| n as usize) as u64;
+        let left = jobs.iter().map(|j| j.cost).sum();
+        let speed = (HOPS_PER_SECOND * threads).max(1);
+        Self { started: now(), count: jobs.len(), finished: 0, left, speed, ran: (0, 0.0) }
+    }
+
+    /// Begins a job: what stands before its progress.
+    fn begin(&mut self, job: &Job) -> String {
+        self.started = now();
+        let seconds = match self.ran {
+            (0, _) => self.left as f64 / self.speed as f64,
+            (hops, seconds) => self.left as f64 / hops as f64 * seconds,
+        };
+        let (nth, count) = (self.finished + 1, self.count);
+        let minutes = (seconds / 60.0).ceil();
+        format!("{} ({nth} of {count}, all in about {minutes} min)", job.row.id())
+    }
+
+    fn end(&mut self, job: &Job) {
+        self.finished += 1;
+        self.left = self.left.saturating_sub(job.cost);
+        let seconds = self.started.elapsed().as_secs_f64();
+        // Nothing runs a hundred times as fast as guessed.
+        if seconds * 100.0 > job.cost as f64 / self.speed as f64 {
+            self.ran = (self.ran.0 + job.cost, self.ran.1 + seconds);
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "wall time is reported, nothing depends on it")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// The experiments that were typed; all of them where nothing was.
@@ -60,9 +159,11 @@ fn rows(names: &[String]) -> Result<Vec<Row>, Failure> {
         let found = claims::find(name);
         if found.is_empty() {
             let known: Vec<String> = claims::rows().iter().map(Row::id).collect();
-            let help = nearest(name, &known).map_or_else(
-                || "`lowtide list experiments` names them".to_owned(),
-                |n| format!("did you mean `{n}`? `lowtide list experiments` names them"),
+            let near = some_nearest(&name.replacen('/', "-", 1), &known);
+            let near: Vec<String> = near.iter().map(|n| format!("`{n}`")).collect();
+            let help = format!(
+                "the nearest are {}; `lowtide list experiments` names all",
+                near.join(", ")
             );
             return Err(Failure::Usage(format!("there is no experiment `{name}`"), Some(help)));
         }
@@ -76,8 +177,7 @@ fn rows(names: &[String]) -> Result<Vec<Row>, Failure> {
 }
 
 /// `runs/papers/<experiment>/<hash>`, or the same under `-o`.
-fn place(out: Option<&Path>, row: &Row, plan: &Plan) -> PathBuf {
-    let root = out.map_or_else(|| Path::new("runs").join("papers"), Path::to_path_buf);
+fn place(root: &Path, row: &Row, plan: &Plan) -> PathBuf {
     root.join(row.id()).join(plan.hash.get(..8).unwrap_or(&plan.hash))
 }
 
@@ -94,9 +194,12 @@ fn show(row: &Row, claims: &[Judged], dir: &Path, out: Output) -> Result<(), Fai
             "",
             claim.reported.map_or_else(|| "an order".to_owned(), short),
             measured(claim),
-            band(claim.band),
+            claim.holds(),
             claim.source,
         ))?;
+        if let Some(recorded) = claim.recorded.filter(|r| *r != claim.verdict) {
+            out.text(&format!("{:18}recorded: {}", "", recorded.name()))?;
+        }
         if claim.calibrated {
             out.text(&format!("{:18}fitted after a look at the result: it does not count", ""))?;
         }
@@ -112,15 +215,6 @@ fn measured(claim: &Judged) -> String {
         (None, _) => "nothing".to_owned(),
         (Some(m), None) => short(m),
         (Some(m), Some([low, high])) => format!("{} ({} to {})", short(m), short(low), short(high)),
-    }
-}
-
-fn band(band: [Option<f64>; 2]) -> String {
-    match band {
-        [Some(low), Some(high)] => format!("from {} to {}", short(low), short(high)),
-        [Some(low), None] => format!("from {} on", short(low)),
-        [None, Some(high)] => format!("up to {}", short(high)),
-        [None, None] => "everywhere".to_owned(),
     }
 }
 

@@ -94,13 +94,25 @@ impl How<'_> {
         out: Output,
         work: &dyn Fn(&Options<'_>) -> Result<T, LabError>,
     ) -> Result<T, Failure> {
+        self.labelled(plan, source, out, "", work)
+    }
+
+    /// The same as one of several plans, with `label` before its progress.
+    pub(crate) fn labelled<T>(
+        &self,
+        plan: &Plan,
+        source: &str,
+        out: Output,
+        label: &str,
+        work: &dyn Fn(&Options<'_>) -> Result<T, LabError>,
+    ) -> Result<T, Failure> {
         watch_for_interrupt()?;
         #[expect(
             clippy::disallowed_methods,
             reason = "wall time is reported, nothing depends on it"
         )]
         let start = Instant::now();
-        let bar = Bar::new(out, plan.runs.len() as u64);
+        let bar = Bar::new(out, plan.runs.len() as u64, label);
         let result = work(&Options {
             dir: self.dir(plan),
             jobs: self.jobs.map_or_else(processors, |n| n as usize),
@@ -142,7 +154,7 @@ pub(crate) fn processors() -> usize {
 }
 
 /// What was typed, so that the report can say how to get it again.
-fn command() -> String {
+pub(crate) fn command() -> String {
     let quoted = std::env::args().skip(1).map(|a| {
         let plain = a.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+@%".contains(c));
         if plain { a } else { format!("'{}'", a.replace('\'', r"'\''")) }

@@ -26,6 +26,11 @@ impl Row {
     pub fn id(&self) -> String {
         format!("{}-{}", self.paper, self.name)
     }
+
+    /// Where its claims stand, for errors.
+    pub(super) fn file(&self) -> String {
+        format!("papers/{}/{}{EXPECTED}", self.paper, self.name)
+    }
 }
 
 /// Every experiment, by paper and name.
@@ -92,6 +97,11 @@ mod tests {
             let plan = plan.unwrap_or_else(|e| panic!("{}: {e}", row.id()));
             let claims = Expected::parse(row.expected, &row.id()).unwrap();
             assert!(!claims.claims.is_empty() && !plan.runs.is_empty(), "{}", row.id());
+            assert!(claims.quick.hops.is_some(), "{}: [quick] hops", row.id());
+            for quick in [false, true] {
+                let form = super::super::plan(&row, super::super::Mode { quick, seeds: None });
+                form.unwrap_or_else(|e| panic!("{}: {e}", row.id()));
+            }
         }
     }
 

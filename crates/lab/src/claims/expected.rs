@@ -1,10 +1,12 @@
 //! A file of claims: what a paper reports of one experiment, and how we measure the same.
 
 use serde::Deserialize;
-use toml::{Table, Value};
+use toml::Table;
 
-use super::ClaimError;
+use super::figure::PaperFigure;
+use super::judge::Verdict;
 use super::measure::Measure;
+use super::{ClaimError, Quick};
 
 /// Which band a claim has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, serde::Serialize)]
@@ -62,9 +64,29 @@ pub struct Claim {
     /// Why it does not come out, if it does not: found out, not guessed.
     #[serde(default)]
     pub reason: Option<String>,
+    /// Why the reduced form cannot judge it, if it cannot.
+    #[serde(default)]
+    pub full_only: Option<String>,
+    /// What the last full run that somebody looked at came to. No run writes it.
+    #[serde(default)]
+    pub recorded: Option<Recorded>,
     /// A free parameter was fitted to it, so it does not count.
     #[serde(default)]
     pub calibrated: bool,
+}
+
+/// What a full run came to, kept beside the claim so that a later one can be held against it.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What was measured.
+    #[serde(default)]
+    pub measured: Option<f64>,
+    /// Its interval.
+    #[serde(default)]
+    pub ci95: Option<[f64; 2]>,
 }
 
 /// A half-open range or an interval.
@@ -88,10 +110,12 @@ pub struct Expected {
     pub title: String,
     /// Other rows of the paper that this experiment stands for, as `fig4.2`.
     pub also: Vec<String>,
-    /// Overrides of the reduced form, as `-s key=value`.
-    pub quick: Vec<(String, String)>,
+    /// The reduced form.
+    pub quick: Quick,
     /// The claims, in the order of the file.
     pub claims: Vec<Claim>,
+    /// The paper's figures, to be drawn again.
+    pub figures: Vec<PaperFigure>,
 }
 
 #[derive(Deserialize)]
@@ -104,6 +128,8 @@ struct File {
     #[serde(default)]
     quick: Table,
     claim: Vec<Claim>,
+    #[serde(default)]
+    figure: Vec<PaperFigure>,
 }
 
 impl Expected {
@@ -120,13 +146,13 @@ impl Expected {
                 return Err(fail(format!("claim `{}`: {wrong}", claim.id)));
             }
         }
-        let text = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
         Ok(Self {
             paper: file.paper,
             title: file.title,
             also: file.also,
-            quick: file.quick.iter().map(|(k, v)| (k.clone(), text(v))).collect(),
+            quick: Quick::of(&file.quick).map_err(|e| fail(format!("[quick]: {e}")))?,
             claims: file.claim,
+            figures: file.figure,
         })
     }
 }
@@ -150,6 +176,10 @@ impl Claim {
             Some("`band` belongs to a difference, and a difference needs it")
         } else if ordering && self.direction.is_some() {
             Some("an ordering has no `direction` of its own")
+        } else if self.recorded.is_some_and(|r| r.verdict != Verdict::Reproduced)
+            && self.reason.is_none()
+        {
+            Some("it is recorded as not reproduced, and needs a `reason`")
         } else {
             None
         }

@@ -1,13 +1,14 @@
 //! A measured value against a band.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::expected::{Claim, Kind};
+use crate::figure::number;
 use crate::interval::OverSeeds;
 
 /// What a claim came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Inside its band, with its whole interval.
@@ -21,6 +22,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them, the best first.
+    pub const ALL: [Self; 4] =
+        [Self::Reproduced, Self::Direction, Self::Undecided, Self::NotReproduced];
+
     /// As it is printed.
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,8 +64,24 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Why it is not `reproduced`; null where nobody knows yet, or it is.
     pub reason: Option<String>,
+    /// What the last full run came to that somebody looked at; null where there was none.
+    pub recorded: Option<Verdict>,
+    /// Whether it is recorded as `reproduced` and no longer is.
+    pub lost: bool,
     /// Whether a parameter was fitted to it, so that it does not count.
     pub calibrated: bool,
+}
+
+impl Judged {
+    /// Where it holds, in words.
+    pub fn holds(&self) -> String {
+        match self.band {
+            [Some(low), Some(high)] => format!("from {} to {}", number(low), number(high)),
+            [Some(low), None] => format!("from {} on", number(low)),
+            [None, Some(high)] => format!("up to {}", number(high)),
+            [None, None] => "everywhere".to_owned(),
+        }
+    }
 }
 
 /// Judges `claim` by one value per seed; `trials` goes with a rate.
@@ -69,15 +90,40 @@ pub(crate) fn judge(
     claim: &Claim,
     values: &[Option<f64>],
     trials: Option<&[Option<f64>]>,
+    reduced: bool,
 ) -> Judged {
-    let Found { measured, ci95, band, verdict, why } = match trials {
+    let found = match trials {
         Some(trials) => share(claim, values, trials),
         None => value(claim, &OverSeeds::new(values)),
     };
-    let reason = match verdict {
+    judged(row, claim, values.len(), found, reduced)
+}
+
+/// A claim that the reduced form leaves open.
+pub(crate) fn left_open(row: &str, claim: &Claim, seeds: usize, why: &str) -> Judged {
+    let verdict = Verdict::Undecided;
+    let found = Found { measured: None, ci95: None, band: claim.band(), verdict, why: None };
+    Judged { reason: Some(why.to_owned()), ..judged(row, claim, seeds, found, true) }
+}
+
+fn judged(row: &str, claim: &Claim, seeds: usize, found: Found, reduced: bool) -> Judged {
+    let Found { measured, ci95, band, mut verdict, why } = found;
+    let mut reason = match verdict {
         Verdict::Reproduced => None,
         _ => why.map(str::to_owned).or_else(|| claim.reason.clone()),
     };
+    let recorded = claim.recorded.map(|r| r.verdict);
+    // A small sample may look better than the large one is; it never says the opposite.
+    if let Some(full) = recorded.filter(|full| reduced && *full != Verdict::Reproduced)
+        && verdict == Verdict::Reproduced
+    {
+        verdict = Verdict::Undecided;
+        let known = claim.reason.as_deref().unwrap_or_default();
+        reason = Some(format!("the full form came to `{}`: {known}", full.name()));
+    }
+    let lost = recorded == Some(Verdict::Reproduced)
+        && verdict != Verdict::Reproduced
+        && !(reduced && verdict == Verdict::Undecided);
     Judged {
         id: format!("{row}/{}", claim.id),
         says: claim.says.clone(),
@@ -88,9 +134,11 @@ pub(crate) fn judge(
         band: band.map(|b| b.is_finite().then_some(b)),
         measured,
         ci95,
-        seeds: values.len(),
+        seeds,
         verdict,
         reason,
+        recorded,
+        lost,
         calibrated: claim.calibrated,
     }
 }
@@ -189,7 +237,7 @@ mod tests {
 
     fn verdict(claim: &Claim, values: &[f64]) -> Verdict {
         let values: Vec<_> = values.iter().copied().map(Some).collect();
-        judge("p-fig1", claim, &values, None).verdict
+        judge("p-fig1", claim, &values, None, false).verdict
     }
 
     #[test]
@@ -206,7 +254,7 @@ mod tests {
     #[test]
     fn a_seed_without_a_value_leaves_it_undecided() {
         let ratio = claim("kind = \"ratio\"\nreported = 4.0");
-        let judged = judge("p-fig1", &ratio, &[Some(4.0), None], None);
+        let judged = judge("p-fig1", &ratio, &[Some(4.0), None], None, false);
         assert_eq!(judged.verdict, Verdict::Undecided);
         assert_eq!(judged.reason.as_deref(), Some("not every seed has a value"));
         assert_eq!(judged.id, "p-fig1/a");
@@ -215,7 +263,7 @@ mod tests {
     #[test]
     fn the_reason_stands_only_where_it_is_needed() {
         let zero = claim("kind = \"ordering\"\nat-most = 0.0");
-        let of = |v: f64| judge("p-fig1", &zero, &[Some(v); 2], None);
+        let of = |v: f64| judge("p-fig1", &zero, &[Some(v); 2], None, false);
         assert_eq!((of(0.0).verdict, of(0.0).reason), (Verdict::Reproduced, None));
         assert_eq!(
             (of(1.0).verdict, of(1.0).reason),
@@ -225,12 +273,44 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_held_against_the_record() {
+        let zero = claim(
+            "kind = \"ordering\"\nat-most = 0.0\nrecorded = { verdict = \"reproduced\", measured = 0.0 }",
+        );
+        let of = |values: &[f64], reduced| {
+            let values: Vec<_> = values.iter().copied().map(Some).collect();
+            let judged = judge("p-fig1", &zero, &values, None, reduced);
+            (judged.verdict, judged.lost)
+        };
+        assert_eq!(of(&[0.0, 0.0], false), (Verdict::Reproduced, false));
+        assert_eq!(of(&[1.0, 1.0], true), (Verdict::NotReproduced, true));
+        assert_eq!(of(&[0.0, 1.0], false), (Verdict::Undecided, true), "the full form must decide");
+        assert_eq!(of(&[0.0, 1.0], true), (Verdict::Undecided, false));
+        let open = left_open("p-fig1", &zero, 2, "too short");
+        assert_eq!(
+            (open.verdict, open.lost, open.reason.as_deref()),
+            (Verdict::Undecided, false, Some("too short"))
+        );
+    }
+
+    #[test]
+    fn a_reduced_form_never_says_the_opposite_of_the_full_one() {
+        let zero = claim(
+            "kind = \"ordering\"\nat-most = 0.0\nrecorded = { verdict = \"not-reproduced\" }",
+        );
+        let of = |reduced| judge("p-fig1", &zero, &[Some(0.0); 2], None, reduced);
+        assert_eq!((of(true).verdict, of(true).lost), (Verdict::Undecided, false));
+        assert!(of(true).reason.is_some_and(|r| r.contains("`not-reproduced`: known")));
+        assert_eq!(of(false).verdict, Verdict::Reproduced);
+    }
+
+    #[test]
     fn a_rate_is_judged_by_its_counts() {
         let rate = claim(
             "kind = \"rate\"\nreported = 0.07\n\
              trials = { table = \"flows\", column = \"fct_ps\", reduce = \"count\" }",
         );
-        let of = |k: f64, n: f64| judge("p-fig1", &rate, &[Some(k)], Some(&[Some(n)]));
+        let of = |k: f64, n: f64| judge("p-fig1", &rate, &[Some(k)], Some(&[Some(n)]), false);
         assert_eq!(of(7.0, 100.0).verdict, Verdict::Reproduced);
         assert_eq!(of(20.0, 100.0).verdict, Verdict::Reproduced, "within a factor of three");
         assert_eq!(of(0.0, 1000.0).verdict, Verdict::NotReproduced);

@@ -4,6 +4,7 @@
 //! Contract: one value per seed. Rows of two runs of one seed never mix in silence: the filters must
 //! leave one scheme and one point of the sweep. A seed without rows has no value.
 
+mod metric;
 mod reduce;
 
 use std::collections::BTreeMap;
@@ -17,9 +18,8 @@ use toml::{Table, Value};
 
 use super::rates::RatesOf;
 use super::source::Source;
-use crate::facts::RunFacts;
-use crate::summary::{CLASS, GROUP, MEMORY, QUERY, QUEUE, QUEUE_CLASS, RUN};
 
+pub(super) use metric::Metric;
 pub(crate) use reduce::Reduce;
 
 /// A value per seed.
@@ -37,33 +37,6 @@ pub enum Measure {
     Difference(Box<[Measure; 2]>),
     /// The sum.
     Sum(Vec<Measure>),
-}
-
-/// A metric of a traffic group, of a queue, of a memory or of a run, as `summary.json` names it.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Metric {
-    /// Its name, as `fct_ms.mean`.
-    #[serde(rename = "metric")]
-    pub name: String,
-    /// The traffic group.
-    #[serde(default)]
-    pub group: Option<String>,
-    /// Of the group only flows in this range of sizes, as `10 kB-100 kB`; of the queue only this class.
-    #[serde(default)]
-    pub class: Option<String>,
-    /// Or the queue.
-    #[serde(default)]
-    pub queue: Option<String>,
-    /// Or the memory that queues share, as `switch0.0`. Without any of the three it is of the whole run.
-    #[serde(default)]
-    pub memory: Option<String>,
-    /// The scheme; may be left out where there is one.
-    #[serde(default)]
-    pub scheme: Option<String>,
-    /// Values of swept keys.
-    #[serde(default)]
-    pub at: BTreeMap<String, String>,
 }
 
 /// Rows of a table and one number of them.
@@ -92,7 +65,7 @@ pub struct Rows {
 }
 
 /// The column of the time in tables over time.
-const TIME: &str = "time_ps";
+pub(super) const TIME: &str = "time_ps";
 
 const fn one() -> f64 {
     1.0
@@ -168,6 +141,61 @@ fn alone(name: &str, rest: &Table) -> Result<(), String> {
 }
 
 impl Measure {
+    /// What it is made of: measures that are no sum, ratio or difference.
+    pub(super) fn leaves(&self) -> Vec<&Self> {
+        match self {
+            Self::Ratio(pair) | Self::Difference(pair) => {
+                pair.iter().flat_map(Self::leaves).collect()
+            }
+            Self::Sum(parts) => parts.iter().flat_map(Self::leaves).collect(),
+            leaf => vec![leaf],
+        }
+    }
+
+    /// Of a leaf, the scheme that it names.
+    pub(super) fn scheme(&self) -> Option<&str> {
+        match self {
+            Self::Metric(m) => m.scheme.as_deref(),
+            Self::Rates(r) => r.scheme.as_deref(),
+            Self::Rows(rows) => rows.r#where.get("scheme").and_then(Filter::text),
+            _ => None,
+        }
+    }
+
+    /// Of a leaf, the values of swept keys that it names; of rows also those of other columns of text.
+    pub(super) fn at(&self) -> Vec<(&str, &str)> {
+        match self {
+            Self::Metric(m) => m.at.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+            Self::Rates(r) => r.at.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+            Self::Rows(rows) => {
+                let filters = rows.r#where.iter();
+                filters.filter_map(|(k, f)| Some((k.as_str(), f.text()?))).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same at one more value of a swept key.
+    pub(super) fn with(&self, key: &str, value: &str) -> Self {
+        let pair =
+            |pair: &[Self; 2]| Box::new([pair[0].with(key, value), pair[1].with(key, value)]);
+        let mut one = self.clone();
+        match &mut one {
+            Self::Metric(Metric { at, .. }) | Self::Rates(RatesOf { at, .. }) => {
+                at.insert(key.to_owned(), value.to_owned());
+            }
+            Self::Rows(rows) => {
+                rows.r#where.insert(key.to_owned(), Filter::Text(value.to_owned()));
+            }
+            Self::Ratio(parts) => return Self::Ratio(pair(parts)),
+            Self::Difference(parts) => return Self::Difference(pair(parts)),
+            Self::Sum(parts) => {
+                return Self::Sum(parts.iter().map(|p| p.with(key, value)).collect());
+            }
+        }
+        one
+    }
+
     /// One value per seed of `seeds`.
     pub(crate) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
         let two = |pair: &[Self; 2], with: fn(f64, f64) -> Option<f64>| {
@@ -193,98 +221,38 @@ impl Measure {
     }
 }
 
-impl Metric {
-    fn check(&self) -> Result<(), String> {
-        let class = self.class.is_some();
-        let known: Vec<&str> = match (&self.group, &self.queue, &self.memory) {
-            (Some(_), None, None) if class => CLASS.iter().map(|m| m.name).collect(),
-            (Some(_), None, None) => {
-                GROUP.iter().map(|m| m.name).chain(QUERY.iter().map(|m| m.name)).collect()
-            }
-            (None, Some(_), None) if class => QUEUE_CLASS.iter().map(|m| m.name).collect(),
-            (None, Some(_), None) => QUEUE.iter().map(|m| m.name).collect(),
-            (None, None, Some(_)) if !class => MEMORY.iter().map(|m| m.name).collect(),
-            (None, None, None) if !class && RUN.iter().any(|m| m.name == self.name) => {
-                return Ok(());
-            }
-            _ => {
-                let of = "of a `group`, of a `queue` or of a `memory`";
-                return Err(format!("`{}` is {of}", self.name));
-            }
-        };
-        if known.contains(&self.name.as_str()) {
-            return Ok(());
-        }
-        Err(format!("there is no metric `{}`; there are {}", self.name, known.join(", ")))
-    }
-
-    fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
-        let runs = of.of_seeds(&format!("`{}`", self.name), self.scheme.as_deref(), &self.at)?;
-        let value = |run: &RunFacts| match (&self.group, &self.queue, &self.memory) {
-            (Some(name), _, _) => self.of_group(run, name),
-            (None, Some(name), _) => self.of_queue(run, name),
-            (None, None, Some(name)) => {
-                let memory = run.memory(name).ok_or_else(|| {
-                    missing("memory", name, run.memories.iter().map(|m| m.name.as_str()))
-                })?;
-                Ok(MEMORY.iter().find(|m| m.name == self.name).and_then(|m| m.of(memory)))
-            }
-            (None, None, None) => {
-                Ok(RUN.iter().find(|m| m.name == self.name).and_then(|m| m.of(run)))
-            }
-        };
-        runs.into_iter().map(value).collect()
-    }
-
-    /// Its value for a queue of a run.
-    fn of_queue(&self, run: &RunFacts, name: &str) -> Result<Option<f64>, String> {
-        let queue = run
-            .queue(name)
-            .ok_or_else(|| missing("queue", name, run.queues.iter().map(|q| q.name.as_str())))?;
-        let Some(class) = &self.class else {
-            return Ok(QUEUE.iter().find(|m| m.name == self.name).and_then(|m| m.of(queue)));
-        };
-        let of_class = queue.class(class).ok_or_else(|| {
-            missing("class", class, queue.classes.iter().map(|c| c.name.as_str()))
-        })?;
-        Ok(QUEUE_CLASS.iter().find(|m| m.name == self.name).and_then(|m| m.of(of_class)))
-    }
-
-    /// Its value for a traffic group of a run. A class without flows has no value.
-    fn of_group(&self, run: &RunFacts, name: &str) -> Result<Option<f64>, String> {
-        if let Some(metric) = QUERY.iter().find(|m| m.name == self.name) {
-            let names = run.queries.iter().map(|q| q.name.as_str());
-            let queries =
-                run.queries(name).ok_or_else(|| missing("group of queries", name, names))?;
-            return Ok(metric.of(queries));
-        }
-        let group = run
-            .group(name)
-            .ok_or_else(|| missing("group", name, run.groups.iter().map(|g| g.name.as_str())))?;
-        Ok(match &self.class {
-            None => GROUP.iter().find(|m| m.name == self.name).and_then(|m| m.of(group)),
-            Some(class) => {
-                let metric = CLASS.iter().find(|m| m.name == self.name);
-                metric.zip(group.class(class)).and_then(|(m, class)| m.of(class))
-            }
-        })
-    }
-}
-
-fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.collect();
-    format!("there is no {what} `{name}`; there are {}", known.join(", "))
-}
-
 impl Rows {
     fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+        self.of_frame(&self.frame(of, None)?, of.seeds)
+    }
+
+    /// The columns that it needs, and one more.
+    fn frame(&self, of: Source<'_>, also: Option<&str>) -> Result<Frame, String> {
         let path = of.dir.table(&self.table).map_err(|e| e.to_string())?;
         let mut names: Vec<&str> = vec!["run", "seed", &self.column];
         names.extend(self.r#where.keys().map(String::as_str));
         names.extend(self.every.as_ref().map(|_| TIME));
         names.extend(self.over.as_deref());
-        let frame = read_frame(&path, &names).map_err(|e| e.to_string())?;
-        self.of_frame(&frame, of.seeds)
+        names.extend(also);
+        read_frame(&path, &names).map_err(|e| e.to_string())
+    }
+
+    /// Every value that counts, beside that of the column `x` (zero without it), for all seeds, in the
+    /// order of the table.
+    pub(super) fn all(&self, of: Source<'_>, x: Option<&str>) -> Result<Vec<(f64, f64)>, String> {
+        let frame = self.frame(of, x)?;
+        let keep = self.kept(&frame)?;
+        let numbers = |name: &str| match &self.column(&frame, name)?.values {
+            FrameValues::Numbers(values) => Ok(values),
+            FrameValues::Texts(_) => Err(format!("the column `{name}` holds no numbers")),
+        };
+        let (of_seed, ys) = (numbers("seed")?, numbers(&self.column)?);
+        let xs = x.map(numbers).transpose()?;
+        let wanted = |i: &usize| {
+            keep[*i] && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| s == *w as f64))
+        };
+        let pair = |i: usize| Some((xs.map_or(Some(0.0), |x| x[i])?, ys[i]? / self.per));
+        Ok((0..frame.rows()).filter(wanted).filter_map(pair).collect())
     }
 
     fn of_frame(&self, frame: &Frame, seeds: &[u64]) -> Result<Vec<Option<f64>>, String> {
@@ -367,6 +335,21 @@ impl Rows {
 }
 
 impl Filter {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether its values are of a column in `unit`. Any text may be one of a column without unit.
+    pub(super) fn fits(&self, unit: &str) -> Result<(), String> {
+        match self {
+            Self::Text(_) if unit.is_empty() => Ok(()),
+            one => one.picked(unit).map(drop),
+        }
+    }
+
     /// What it picks, in the column's unit.
     fn picked(&self, unit: &str) -> Result<RangeInclusive<f64>, String> {
         match self {

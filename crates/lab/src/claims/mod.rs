@@ -5,17 +5,26 @@
 //! reported value, the band of the kind of claim and the measured interval; it is never typed in.
 
 mod catalogue;
+mod check;
 mod expected;
+mod figure;
 mod judge;
 mod measure;
+mod page;
+mod quick;
 mod rates;
 mod reproduce;
+mod scorecard;
 mod source;
 
 pub use catalogue::{Row, find, rows};
-pub use expected::{Bound, Claim, Expected, Kind};
+pub use expected::{Bound, Claim, Expected, Kind, Recorded};
+pub use figure::PaperFigure;
 pub use judge::{Judged, Verdict};
-pub use reproduce::{Mode, judge, plan};
+pub use page::{PAGE, write_page};
+pub use quick::Quick;
+pub use reproduce::{Mode, Outcome, judge, plan};
+pub use scorecard::scorecard;
 
 /// What is wrong with a file of claims, or with the tables that it is held against.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
-use lowtide_record::RunDir;
+use lowtide_record::{Point, RunDir};
 use lowtide_scenario::{Plan, Scenario};
 
+use super::check::Names;
 use super::judge::{self, Judged};
+use super::measure::Measure;
 use super::source::Source;
 use super::{ClaimError, Expected, Row};
 use crate::error::LabError;
@@ -20,41 +22,86 @@ pub struct Mode {
     pub seeds: Option<u64>,
 }
 
-/// The runs of an experiment.
-pub fn plan(row: &Row, mode: Mode) -> Result<Plan, LabError> {
-    let id = row.id();
-    let mut scenario = Scenario::parse(row.scenario, &format!("{id}.toml"))?;
-    if mode.quick {
-        for (key, value) in Expected::parse(row.expected, &file(row))?.quick {
-            scenario = scenario.with_override(&key, &value)?;
-        }
-    }
-    if let Some(seeds) = mode.seeds {
-        scenario = scenario.seeds(seeds)?;
-    }
-    Ok(scenario.expand()?)
+/// What an experiment came to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// Its claims, in the order of the file.
+    pub claims: Vec<Judged>,
+    /// Packet-hops of all its runs.
+    pub hops: u64,
+    /// What its reduced form may take; `None` for the whole form, and where the file does not say.
+    pub budget: Option<u64>,
 }
 
-/// The verdicts, from the complete run directory `root`.
-pub fn judge(row: &Row, root: &Path) -> Result<Vec<Judged>, LabError> {
-    let expected = Expected::parse(row.expected, &file(row))?;
+/// The runs of an experiment. Its claims are held against the whole form first, so that a wrong one is
+/// refused before anything runs.
+pub fn plan(row: &Row, mode: Mode) -> Result<Plan, LabError> {
+    let expected = Expected::parse(row.expected, &row.file())?;
+    let whole = scenario(row)?;
+    let full = whole.expand()?;
+    let names = Names::new(&full);
+    let refuse = |message: String| ClaimError { file: row.file(), message };
+    for claim in &expected.claims {
+        names.check(claim).map_err(|e| refuse(format!("claim `{}`: {e}", claim.id)))?;
+    }
+    for figure in &expected.figures {
+        figure.check(&names).map_err(|e| refuse(format!("figure `{}`: {e}", figure.id)))?;
+    }
+    if !mode.quick && mode.seeds.is_none() {
+        return Ok(full);
+    }
+    let swept = full.points.first().map_or(&[][..], Vec::as_slice);
+    let mut form = if mode.quick { expected.quick.apply(whole, swept)? } else { whole };
+    if let Some(seeds) = mode.seeds {
+        form = form.seeds(seeds)?;
+    }
+    Ok(form.expand()?)
+}
+
+fn scenario(row: &Row) -> Result<Scenario, LabError> {
+    Ok(Scenario::parse(row.scenario, &format!("{}.toml", row.id()))?)
+}
+
+/// The verdicts, from the complete run directory `root` of the plan of the same mode.
+pub fn judge(row: &Row, root: &Path, mode: Mode) -> Result<Outcome, LabError> {
+    let expected = Expected::parse(row.expected, &row.file())?;
     let finished = session::load(root)?;
     let (dir, manifest) = RunDir::open(root)?;
     let source = Source { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
-    let id = row.id();
+    let (id, seeds) = (row.id(), manifest.seeds.len());
+    // Fewer seeds than the file has may leave open what they all decide.
+    let reduced = mode.quick || mode.seeds.is_some();
     let verdict = |claim: &super::Claim| {
+        if let Some(why) = claim.full_only.as_ref().filter(|_| mode.quick) {
+            return Ok(judge::left_open(&id, claim, seeds, why));
+        }
+        let of = std::iter::once(&claim.measure).chain(&claim.trials);
+        if mode.quick && !of.flat_map(Measure::leaves).all(|leaf| has(&manifest.points, leaf)) {
+            let why = "the reduced form leaves its point out";
+            return Ok(judge::left_open(&id, claim, seeds, why));
+        }
         let fail = |message: String| ClaimError {
-            file: file(row),
+            file: row.file(),
             message: format!("claim `{}`: {message}", claim.id),
         };
         let values = claim.measure.values(source).map_err(fail)?;
         let trials = claim.trials.as_ref().map(|t| t.values(source));
         let trials = trials.transpose().map_err(fail)?;
-        Ok(judge::judge(&id, claim, &values, trials.as_deref()))
+        Ok(judge::judge(&id, claim, &values, trials.as_deref(), reduced))
     };
-    expected.claims.iter().map(verdict).collect()
+    let claims = expected.claims.iter().map(verdict).collect::<Result<_, LabError>>()?;
+    let budget = expected.quick.hops.filter(|_| mode.quick && mode.seeds.is_none());
+    Ok(Outcome { claims, hops: manifest.hops, budget })
 }
 
-fn file(row: &Row) -> String {
-    format!("papers/{}/{}.expected.toml", row.paper, row.name)
+/// Whether one of the points is that of a leaf.
+pub(super) fn has(points: &[Point], leaf: &Measure) -> bool {
+    let at = leaf.at();
+    let is = |point: &Point| {
+        point.keys().all(|key| {
+            let wanted = at.iter().find(|(k, _)| *k == key);
+            wanted.is_none_or(|(_, value)| point.get(key) == Some(value))
+        })
+    };
+    points.iter().any(is)
 }

@@ -111,6 +111,11 @@ fn without(point: &Point, key: &str) -> Point {
     Point(point.0.iter().filter(|(k, _)| k != key).cloned().collect())
 }
 
+/// Where a value of a swept key stands on an axis, if it is a quantity.
+pub(crate) fn place_of(value: &str) -> Option<f64> {
+    quantities(&[value])?.first().copied()
+}
+
 /// The values as numbers, if all are quantities of one kind.
 fn quantities(values: &[&str]) -> Option<Vec<f64>> {
     type Read = fn(&str) -> Option<f64>;

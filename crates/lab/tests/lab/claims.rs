@@ -7,7 +7,8 @@ use lowtide_lab::claims::{self, Judged, Mode, Row, Verdict};
 use lowtide_lab::{Options, execute};
 
 fn judged(row: &Row) -> Vec<Judged> {
-    let plan = claims::plan(row, Mode { quick: true, seeds: Some(2) }).expect("it runs");
+    let mode = Mode { quick: true, seeds: Some(2) };
+    let plan = claims::plan(row, mode).expect("it runs");
     let temp = tempfile::tempdir().expect("it runs");
     let options = Options {
         dir: temp.path().join("out"),
@@ -20,7 +21,7 @@ fn judged(row: &Row) -> Vec<Judged> {
         progress: &|_| {},
     };
     execute(&plan, &options).expect("it runs");
-    claims::judge(row, &options.dir).expect("it runs")
+    claims::judge(row, &options.dir, mode).expect("it runs").claims
 }
 
 #[test]
@@ -47,5 +48,5 @@ fn dctcp_meets_no_timeouts_in_incast_with_a_dynamic_buffer() {
 fn another_directory_is_not_judged_in_silence() {
     let row = claims::find("od-fig4.1").remove(0);
     let temp = tempfile::tempdir().expect("it runs");
-    assert!(claims::judge(&row, temp.path()).is_err());
+    assert!(claims::judge(&row, temp.path(), Mode::default()).is_err());
 }

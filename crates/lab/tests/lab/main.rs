@@ -5,6 +5,7 @@ mod claims;
 mod fabric;
 mod flows;
 mod matrix;
+mod scorecard;
 mod session;
 mod share;
 mod slowdown;

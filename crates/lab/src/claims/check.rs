@@ -1,0 +1,307 @@
+//! Whether what a claim names is there, before anything runs: tables, columns, units, schemes, points of
+//! the sweep, traffic groups.
+//!
+//! Contract: a claim that passes can be measured in the whole form of its experiment. What only a run
+//! shows, the names of its queues, is left to the measuring.
+
+use lowtide_record::{
+    ClassRow, Column, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow,
+    QueueRow, QueueSampleRow, Row as _, RunRow, TraceHopRow, TraceSegmentRow, TraceSenderRow,
+};
+use lowtide_scenario::Plan;
+use toml::Table;
+
+use super::measure::{Measure, Reduce, Rows, TIME};
+use super::{Claim, rates::Of};
+
+/// Units that a claim may have, beside a `share of` something.
+const UNITS: [&str; 12] =
+    ["", "us", "ms", "s", "Mbit/s", "Gbit/s", "bytes", "kB", "pkt", "segments", "flows", "queries"];
+
+/// What makes a claim's unit of a column's, where `per` is not one.
+const PER: [(&str, &str, f64); 8] = [
+    ("ps", "us", 1e6),
+    ("ps", "ms", 1e9),
+    ("ps", "s", 1e12),
+    ("ns", "us", 1e3),
+    ("ns", "ms", 1e6),
+    ("ns", "s", 1e9),
+    ("bytes", "kB", 1e3),
+    ("packets", "pkt", 1.0),
+];
+
+/// What an experiment has that its claims may name.
+pub(super) struct Names<'a> {
+    plan: &'a Plan,
+    groups: Vec<String>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(plan: &'a Plan) -> Self {
+        // What `resolved_toml` writes is TOML; a text that were not would have no groups.
+        let table: Table =
+            plan.runs.first().and_then(|r| r.resolved_toml().parse().ok()).unwrap_or_default();
+        let traffic = table.get("traffic").and_then(toml::Value::as_table);
+        let groups = traffic.map(|t| t.keys().cloned().collect()).unwrap_or_default();
+        Self { plan, groups }
+    }
+
+    /// What is wrong with a claim.
+    pub(super) fn check(&self, claim: &Claim) -> Result<(), String> {
+        let unit = claim.unit.as_str();
+        if !UNITS.contains(&unit) && !unit.starts_with("share of ") {
+            let known = UNITS[1..].join(", ");
+            return Err(format!(
+                "there is no unit `{unit}`; there are {known}, and `share of ...`"
+            ));
+        }
+        self.measure(&claim.measure)?;
+        match &claim.trials {
+            // Of a rate both are counts, and the unit is that of their share.
+            Some(trials) => self.measure(trials),
+            None => fits(&claim.measure, unit),
+        }
+    }
+
+    /// Whether what is measured can be.
+    pub(super) fn measure(&self, measure: &Measure) -> Result<(), String> {
+        measure.leaves().into_iter().try_for_each(|leaf| {
+            self.scheme(leaf.scheme())?;
+            self.point(leaf)?;
+            match leaf {
+                Measure::Metric(m) => self.group(m.group.as_deref()),
+                Measure::Rates(r) => self.group(Some(&r.group)),
+                Measure::Rows(rows) => self.rows(rows),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    fn scheme(&self, scheme: Option<&str>) -> Result<(), String> {
+        let known = &self.plan.schemes;
+        match scheme {
+            None if known.len() > 1 => Err(format!("say which scheme: {}", known.join(", "))),
+            Some(name) if !known.iter().any(|s| s == name) => {
+                Err(format!("there is no scheme `{name}`; there are {}", known.join(", ")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn group(&self, group: Option<&str>) -> Result<(), String> {
+        match group.filter(|g| !self.groups.iter().any(|known| known == g)) {
+            None => Ok(()),
+            Some(g) => {
+                Err(format!("there is no group `{g}`; there are {}", self.groups.join(", ")))
+            }
+        }
+    }
+
+    fn swept(&self) -> impl Iterator<Item = &str> {
+        self.plan.points.first().into_iter().flatten().map(|(key, _)| key.as_str())
+    }
+
+    /// The values of a swept key; none where it is not swept.
+    pub(super) fn values(&self, key: &str) -> impl Iterator<Item = &str> {
+        let all = self.plan.points.iter().flatten();
+        all.filter(move |(k, _)| k == key).map(|(_, value)| value.as_str())
+    }
+
+    /// Each value stands in the sweep, and together they leave one point.
+    fn point(&self, leaf: &Measure) -> Result<(), String> {
+        let at = leaf.at();
+        for (key, value) in &at {
+            // Of a table, a filter may also be of a column; `rows` looks after those.
+            if !self.swept().any(|k| k == *key) {
+                if matches!(leaf, Measure::Rows(_)) {
+                    continue;
+                }
+                return Err(format!("`{key}` is not swept"));
+            }
+            let mut values = self.plan.points.iter().flatten().filter(|(k, _)| k == key);
+            if !values.any(|(_, v)| v == value) {
+                return Err(format!("`{key}` is never `{value}`"));
+            }
+        }
+        match self.swept().find(|key| !at.iter().any(|(k, _)| k == key)) {
+            Some(key) => Err(format!("say at which `{key}`")),
+            None => Ok(()),
+        }
+    }
+
+    fn rows(&self, rows: &Rows) -> Result<(), String> {
+        let table = rows.table.as_str();
+        let known = columns(table).ok_or_else(|| format!("there is no table `{table}`"))?;
+        let names = std::iter::once(&rows.column)
+            .chain(&rows.over)
+            .chain(rows.r#where.keys())
+            .map(String::as_str)
+            .chain(rows.every.as_ref().map(|_| TIME));
+        for name in names {
+            let column = known.iter().find(|c| c.name == name);
+            if column.is_none() && !LEAD.contains(&name) && !self.swept().any(|k| k == name) {
+                let known: Vec<&str> = known.iter().map(|c| c.name).collect();
+                let known = known.join(", ");
+                return Err(format!("the table `{table}` has no column `{name}`; it has {known}"));
+            }
+            if let (Some(column), Some(filter)) = (column, rows.r#where.get(name)) {
+                filter.fits(column.unit).map_err(|e| format!("`{name}`: {e}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Columns that every table begins with, beside those of the sweep.
+const LEAD: [&str; 3] = ["run", "scheme", "seed"];
+
+/// The columns of a table; `None` where there is no such table.
+fn columns(table: &str) -> Option<&'static [Column]> {
+    const ALL: [(&str, &[Column]); 14] = [
+        (RunRow::TABLE, RunRow::COLUMNS),
+        (FlowRow::TABLE, FlowRow::COLUMNS),
+        (QueryRow::TABLE, QueryRow::COLUMNS),
+        (QueueRow::TABLE, QueueRow::COLUMNS),
+        (LevelRow::TABLE, LevelRow::COLUMNS),
+        (ClassRow::TABLE, ClassRow::COLUMNS),
+        (MemoryRow::TABLE, MemoryRow::COLUMNS),
+        (LinkRow::TABLE, LinkRow::COLUMNS),
+        (ProbeRow::TABLE, ProbeRow::COLUMNS),
+        (DelayRow::TABLE, DelayRow::COLUMNS),
+        (QueueSampleRow::TABLE, QueueSampleRow::COLUMNS),
+        (TraceSegmentRow::TABLE, TraceSegmentRow::COLUMNS),
+        (TraceHopRow::TABLE, TraceHopRow::COLUMNS),
+        (TraceSenderRow::TABLE, TraceSenderRow::COLUMNS),
+    ];
+    ALL.iter().find(|(name, _)| *name == table).map(|(_, columns)| *columns)
+}
+
+/// Whether what is measured comes in the claim's unit.
+fn fits(measure: &Measure, unit: &str) -> Result<(), String> {
+    let counted = unit.is_empty() || unit.starts_with("share of ");
+    let only = |own: &str| match own {
+        _ if own == unit || (own == "packets" && unit == "pkt") => Ok(()),
+        // Shares, ratios, indices; numbers of things are named as the paper names them.
+        "" if counted || ["flows", "queries", "pkt", "segments"].contains(&unit) => Ok(()),
+        _ => Err(format!("it is in `{own}`, and the claim's unit is `{unit}`")),
+    };
+    match measure {
+        Measure::Ratio(_) if counted => Ok(()),
+        Measure::Ratio(_) => Err(format!("a ratio is not in `{unit}`")),
+        Measure::Difference(pair) => pair.iter().try_for_each(|m| fits(m, unit)),
+        Measure::Sum(parts) => parts.iter().try_for_each(|m| fits(m, unit)),
+        Measure::Metric(metric) => only(metric.unit()),
+        Measure::Rates(rates) => only(match rates.rates {
+            Of::Converged => "ms",
+            Of::Variation | Of::Mean => "Mbit/s",
+            Of::Jain => "",
+        }),
+        Measure::Rows(rows) => {
+            if rows.over.is_some() || matches!(rows.reduce, Reduce::Count | Reduce::Jain) {
+                return only("");
+            }
+            let found = columns(&rows.table).unwrap_or_default();
+            let Some(column) = found.iter().find(|c| c.name == rows.column) else { return Ok(()) };
+            let own = column.unit;
+            let by = |per: f64| (rows.per - per).abs() < per * 1e-9;
+            if let Some((_, _, per)) = PER.iter().find(|(a, b, _)| *a == own && *b == unit) {
+                return if by(*per) {
+                    Ok(())
+                } else {
+                    Err(format!("`per = {per:e}` makes `{unit}` of `{own}`"))
+                };
+            }
+            match own {
+                // How many bytes a segment has is the experiment's.
+                "bytes" if unit == "segments" && rows.per > 1.0 => Ok(()),
+                // Alpha and the like.
+                "2^-20" if counted => Ok(()),
+                _ if by(1.0) => only(own),
+                _ => {
+                    Err(format!("the column is in `{own}`, and `per` does not make `{unit}` of it"))
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_scenario::Scenario;
+
+    use super::*;
+    use crate::claims::Expected;
+
+    /// What is said of a claim on the embedded scenario `two-flows-1g`, with K swept.
+    fn said(unit: &str, measure: &str) -> Result<(), String> {
+        let text = format!(
+            "paper = \"P\"\ntitle = \"T\"\n[[claim]]\nid = \"a\"\nsays = \"b\"\nsource = \"fig. 1\"\n\
+             kind = \"ordering\"\nat-most = 1\nunit = \"{unit}\"\nmeasure = {{ {measure} }}"
+        );
+        let expected = Expected::parse(&text, "x").map_err(|e| e.to_string())?;
+        let k = ["20 pkt".to_owned(), "30 pkt".to_owned()];
+        let scenario = Scenario::load("two-flows-1g").unwrap().with_sweep("switch.mark.k", &k);
+        let plan = scenario.unwrap().expand().unwrap();
+        Names::new(&plan).check(&expected.claims[0])
+    }
+
+    const AT: &str = "at = { \"switch.mark.k\" = \"20 pkt\" }";
+
+    #[test]
+    fn a_claim_that_can_be_measured_passes() {
+        let goodput = "metric = \"goodput_mbps\", group = \"pair\", scheme = \"dctcp\"";
+        assert_eq!(said("Mbit/s", &format!("{goodput}, {AT}")), Ok(()));
+        let rows = "table = \"flows\", column = \"fct_ps\", per = 1e9, reduce = \"mean\", \
+                    where = { scheme = \"dctcp\", \"switch.mark.k\" = \"30 pkt\", start_ps = { from = \"1 s\" } }";
+        assert_eq!(said("ms", rows), Ok(()));
+        let jain = "rates = \"jain\", group = \"pair\", every = \"1 ms\", scheme = \"dctcp\"";
+        assert_eq!(said("", &format!("{jain}, {AT}")), Ok(()));
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused_with_what_there_is() {
+        let metric = |name: &str, of: &str| format!("metric = \"{name}\", {of}");
+        let rows = |column: &str, filter: &str| {
+            format!(
+                "table = \"flows\", column = \"{column}\", reduce = \"mean\", where = {{ scheme = \
+                 \"dctcp\", \"switch.mark.k\" = \"20 pkt\"{filter} }}"
+            )
+        };
+        let dctcp = format!("group = \"pair\", scheme = \"dctcp\", {AT}");
+        for (unit, measure, says) in [
+            ("furlong", metric("goodput_mbps", &dctcp), "no unit `furlong`; there are us, ms"),
+            ("ms", metric("goodput_mbps", &dctcp), "in `Mbit/s`, and the claim's unit is `ms`"),
+            ("ms", metric("goodput", &dctcp), "no metric `goodput`; there are"),
+            ("Mbit/s", metric("goodput_mbps", "group = \"pair\""), "say which scheme: sack, dctcp"),
+            (
+                "Mbit/s",
+                metric("goodput_mbps", "group = \"pair\", scheme = \"cubic\""),
+                "no scheme `cubic`",
+            ),
+            ("Mbit/s", metric("goodput_mbps", &dctcp.replace("pair", "pairs")), "no group `pairs`"),
+            (
+                "Mbit/s",
+                metric("goodput_mbps", &dctcp.replace("20 pkt", "21 pkt")),
+                "is never `21 pkt`",
+            ),
+            ("Mbit/s", metric("goodput_mbps", &dctcp.replace("mark.k", "mark.g")), "is not swept"),
+            (
+                "Mbit/s",
+                metric("goodput_mbps", "group = \"pair\", scheme = \"dctcp\""),
+                "say at which `switch.mark.k`",
+            ),
+            ("ms", rows("fct", ""), "no column `fct`; it has flow, group"),
+            ("ms", rows("fct_ps", ""), "`per = 1e9` makes `ms` of `ps`"),
+            ("bytes", rows("size_bytes", ", start = 1"), "no column `start`"),
+            (
+                "bytes",
+                rows("size_bytes", ", start_ps = \"1 kB\""),
+                "`1 kB` is no value of a column in `ps`",
+            ),
+            ("ms", rows("fct_ps", "").replace("flows", "flow"), "no table `flow`"),
+        ] {
+            let error = said(unit, &measure).unwrap_err();
+            assert!(error.contains(says), "{unit} {measure}: {error}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! One page of all experiments that were asked for: each claim of the paper beside ours, and the paper's
+//! figures drawn again.
+//!
+//! Contract: it needs nothing else, not even a network. Everything on it follows from the run directories
+//! and the files of claims, so that it can be made again without running anything.
+
+use std::path::{Path, PathBuf};
+
+use lowtide_record::{Manifest, RunDir, write_whole};
+use minijinja::context;
+use minijinja::value::{Serde, Value};
+use serde::Serialize;
+
+use super::judge::{Judged, Verdict};
+use super::reproduce::Outcome;
+use super::source::Source;
+use super::{ClaimError, Expected, Row};
+use crate::error::LabError;
+use crate::figure::{Drawn, number};
+use crate::report::{data_uri, fill};
+use crate::session;
+
+/// The name of the page.
+pub const PAGE: &str = "reproduction.html";
+
+/// Figures of the report that an experiment shows which has none of the paper's.
+const FROM_REPORT: usize = 2;
+
+/// A claim as the page has it.
+#[derive(Serialize)]
+struct Line {
+    name: String,
+    says: String,
+    source: String,
+    paper: String,
+    ours: String,
+    holds: String,
+    verdict: &'static str,
+    recorded: &'static str,
+    lost: bool,
+    calibrated: bool,
+    reason: String,
+}
+
+/// Writes the page of these experiments into `root`, and says where it is.
+pub fn write_page(
+    root: &Path,
+    done: &[(Row, PathBuf, Outcome)],
+    quick: bool,
+    command: &str,
+) -> Result<PathBuf, LabError> {
+    let mut papers: Vec<(&str, Vec<Value>, Vec<Judged>)> = Vec::new();
+    for (row, dir, outcome) in done {
+        let section = section(row, dir, outcome)?;
+        match papers.iter_mut().find(|(paper, ..)| *paper == row.paper) {
+            Some((_, sections, claims)) => {
+                sections.push(section);
+                claims.extend(outcome.claims.iter().cloned());
+            }
+            None => papers.push((row.paper, vec![section], outcome.claims.clone())),
+        }
+    }
+    let papers: Vec<Value> = papers
+        .into_iter()
+        .map(|(paper, sections, claims)| {
+            context! { paper, sections, score => Serde(score(&claims)) }
+        })
+        .collect();
+    let page = context! { papers, quick, command, version => crate::VERSION };
+    let path = root.join(PAGE);
+    write_whole(&path, fill(include_str!("page.html"), &page)?.as_bytes())?;
+    Ok(path)
+}
+
+fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError> {
+    let expected = Expected::parse(row.expected, &row.file())?;
+    let finished = session::load(root)?;
+    let (dir, manifest) = RunDir::open(root)?;
+    let source = Source { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
+    let mut figures = Vec::new();
+    for figure in &expected.figures {
+        let fail = |message: String| ClaimError {
+            file: row.file(),
+            message: format!("figure `{}`: {message}", figure.id),
+        };
+        let drawn = Drawn::of(&figure.draw(source, &manifest.points).map_err(fail)?)?;
+        figures.push(context! {
+            id => format!("{}-{}", row.paper, drawn.id),
+            caption => drawn.caption,
+            svg => Value::from_safe_string(drawn.svg),
+            csv => data_uri(&drawn.csv),
+        });
+    }
+    if figures.is_empty() {
+        figures = of_report(row, &dir, &manifest)?;
+    }
+    Ok(context! {
+        id => row.id(),
+        title => expected.title,
+        paper => expected.paper,
+        figures,
+        claims => Serde(outcome.claims.iter().map(Line::new).collect::<Vec<_>>()),
+        seeds => manifest.seeds.len(),
+        hops => number(outcome.hops as f64 / 1e6),
+        digest => manifest.digest.unwrap_or_default(),
+        hash => manifest.scenario_hash,
+    })
+}
+
+/// The first figures of the experiment's own report.
+fn of_report(row: &Row, dir: &RunDir, manifest: &Manifest) -> Result<Vec<Value>, LabError> {
+    let names = manifest.files.iter().filter_map(|f| f.path.strip_suffix(".svg"));
+    let mut out = Vec::new();
+    for name in names.take(FROM_REPORT) {
+        let csv = dir.read(&format!("{name}.csv"))?;
+        out.push(context! {
+            id => format!("{}-{}", row.id(), name.rsplit('/').next().unwrap_or(name)),
+            caption => "From the experiment's own report.",
+            svg => Value::from_safe_string(dir.read(&format!("{name}.svg"))?),
+            csv => data_uri(&csv),
+        });
+    }
+    Ok(out)
+}
+
+/// How many of the claims that count have which verdict, and how many do not count.
+fn score(claims: &[Judged]) -> Vec<(String, usize)> {
+    let counting = || claims.iter().filter(|c| !c.calibrated);
+    let mut out: Vec<(String, usize)> = Verdict::ALL
+        .iter()
+        .map(|v| (v.name().to_owned(), counting().filter(|c| c.verdict == *v).count()))
+        .collect();
+    let fitted = claims.len() - counting().count();
+    if fitted > 0 {
+        out.push(("not counted".to_owned(), fitted));
+    }
+    out
+}
+
+impl Line {
+    fn new(claim: &Judged) -> Self {
+        let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
+        let ours = match (claim.measured, claim.ci95) {
+            (None, _) => "\u{2013}".to_owned(),
+            (Some(m), None) => format!("{}{unit} =", number(m)),
+            (Some(m), Some([a, b])) => {
+                format!("{}{unit} ({} to {})", number(m), number(a), number(b))
+            }
+        };
+        let name = claim.id.split_once('/').map_or(claim.id.as_str(), |(_, name)| name);
+        Self {
+            name: name.to_owned(),
+            says: claim.says.clone(),
+            source: claim.source.clone(),
+            paper: claim
+                .reported
+                .map_or_else(|| "an order".to_owned(), |r| format!("{}{unit}", number(r))),
+            ours,
+            holds: claim.holds(),
+            verdict: claim.verdict.name(),
+            recorded: claim.recorded.map_or("", Verdict::name),
+            lost: claim.lost,
+            calibrated: claim.calibrated,
+            reason: claim.reason.clone().unwrap_or_default(),
+        }
+    }
+}

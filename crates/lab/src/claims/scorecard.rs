@@ -1,0 +1,119 @@
+//! `docs/reproduction.md`: what is recorded of every claim, as text.
+//!
+//! Contract: it follows from the files of claims alone, so that it changes only where somebody looked at a
+//! full run and wrote down what it came to.
+
+use std::fmt::Write as _;
+
+use super::judge::Verdict;
+use super::{Claim, ClaimError, Expected, Kind, rows};
+use crate::figure::number;
+
+const HEAD: &str = "\
+# What the papers report, and what comes out here
+Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-lab --test scorecard`.
+
+`lowtide reproduce` runs every experiment with the paper's parameters, `lowtide reproduce dctcp-fig18` one of them,
+`--quick` a reduced form. It prints a line per claim and writes one page, `runs/papers/reproduction.html`, with the
+paper's figures drawn again. Finished runs are kept: the same command goes on where it was interrupted. Status 3 says
+that a claim which is recorded here as reproduced no longer is.
+
+**Verdicts.** `reproduced`: our 95 % interval lies in the band. `direction`: outside, in the paper's order. `undecided`:
+the interval straddles the edge of the band, or one seed has no value. `not-reproduced`: neither. `open`: no full run is
+recorded yet. The bands were written down before the first run, by the kind of claim: an order as stated, a ratio 25 %, an
+absolute of a simulation 15 %, of a testbed 30 %; a rate when the paper's value lies in our binomial interval, or within a
+factor of 3; a difference as stated. What was chosen after a look at a result is marked and does not count.
+";
+
+/// The whole page.
+///
+/// # Errors
+/// A file of claims is wrong.
+pub fn scorecard() -> Result<String, ClaimError> {
+    let mut papers: Vec<(&str, Vec<(String, Expected)>)> = Vec::new();
+    for row in rows() {
+        let expected = Expected::parse(row.expected, &row.file())?;
+        match papers.iter_mut().find(|(paper, _)| *paper == row.paper) {
+            Some((_, of)) => of.push((row.id(), expected)),
+            None => papers.push((row.paper, vec![(row.id(), expected)])),
+        }
+    }
+    let mut out = HEAD.to_owned();
+    out.push_str("\n| paper | kind | claims | reproduced | direction | undecided | not-reproduced | open |\n|---|---|---|---|---|---|---|---|\n");
+    for (paper, rows) in &papers {
+        for (kind, name) in KINDS {
+            let claims: Vec<&Claim> = rows
+                .iter()
+                .flat_map(|(_, e)| &e.claims)
+                .filter(|c| c.kind == kind && !c.calibrated)
+                .collect();
+            if claims.is_empty() {
+                continue;
+            }
+            let with = |v: Option<Verdict>| {
+                claims.iter().filter(|c| c.recorded.map(|r| r.verdict) == v).count()
+            };
+            let counts = Verdict::ALL.map(|v| with(Some(v)).to_string()).join(" | ");
+            // Writing to a string cannot fail.
+            let (all, open) = (claims.len(), with(None));
+            let _ = writeln!(out, "| {paper} | {name} | {all} | {counts} | {open} |");
+        }
+    }
+    for (_, rows) in &papers {
+        for (id, expected) in rows {
+            let _ = write!(
+                out,
+                "\n## {id}\n{}. *{}*\n\n| claim | paper | here | verdict |\n|---|---|---|---|\n",
+                expected.title, expected.paper
+            );
+            for claim in &expected.claims {
+                out.push_str(&line(claim));
+            }
+            for claim in expected.claims.iter().filter(|c| unexplained(c).is_some()) {
+                let _ =
+                    write!(out, "\n- `{}`: {}.", claim.id, unexplained(claim).unwrap_or_default());
+            }
+            if expected.claims.iter().any(|c| unexplained(c).is_some()) {
+                out.push('\n');
+            }
+        }
+    }
+    Ok(out)
+}
+
+const KINDS: [(Kind, &str); 6] = [
+    (Kind::Ordering, "ordering"),
+    (Kind::Ratio, "ratio"),
+    (Kind::Simulation, "simulation"),
+    (Kind::Testbed, "testbed"),
+    (Kind::Rate, "rate"),
+    (Kind::Difference, "difference"),
+];
+
+/// The reason of a claim that is recorded as anything but reproduced.
+fn unexplained(claim: &Claim) -> Option<&str> {
+    let not = claim.recorded.is_some_and(|r| r.verdict != Verdict::Reproduced);
+    claim.reason.as_deref().filter(|_| not)
+}
+
+fn line(claim: &Claim) -> String {
+    let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
+    let paper = match (claim.reported, claim.at_least, claim.at_most) {
+        (Some(r), ..) => format!("{}{unit}", number(r)),
+        (None, Some(a), Some(b)) => format!("{} to {}{unit}", number(a), number(b)),
+        (None, Some(a), None) => format!("at least {}{unit}", number(a)),
+        (None, None, Some(b)) => format!("at most {}{unit}", number(b)),
+        _ => String::new(),
+    };
+    let here = claim.recorded.map_or_else(String::new, |r| match (r.measured, r.ci95) {
+        (None, _) => "\u{2013}".to_owned(),
+        (Some(m), None) => number(m),
+        (Some(m), Some([a, b])) => format!("{} ({} to {})", number(m), number(a), number(b)),
+    });
+    let verdict = claim.recorded.map_or("open", |r| r.verdict.name());
+    let apart = if claim.calibrated { ", not counted" } else { "" };
+    format!(
+        "| `{}`: {} ({}) | {paper} | {here} | {verdict}{apart} |\n",
+        claim.id, claim.says, claim.source
+    )
+}
