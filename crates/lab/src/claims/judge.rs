@@ -143,6 +143,8 @@ fn judged(row: &str, claim: &Claim, seeds: usize, found: Found, reduced: bool) -
     }
 }
 
+/// What was measured and what it says.
+#[derive(Clone, Copy)]
 struct Found {
     measured: Option<f64>,
     ci95: Option<[f64; 2]>,

@@ -249,7 +249,8 @@ impl Rows {
         let (of_seed, ys) = (numbers("seed")?, numbers(&self.column)?);
         let xs = x.map(numbers).transpose()?;
         let wanted = |i: &usize| {
-            keep[*i] && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| s == *w as f64))
+            keep[*i]
+                && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| (s - *w as f64).abs() < 0.5))
         };
         let pair = |i: usize| Some((xs.map_or(Some(0.0), |x| x[i])?, ys[i]? / self.per));
         Ok((0..frame.rows()).filter(wanted).filter_map(pair).collect())
