@@ -8,7 +8,7 @@ use lowtide_units::{Bytes, Duration, Parts, Rate};
 use crate::{ClassSpec, Failure, PortSpec, Routing};
 
 /// A host, numbered from zero.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct HostId(pub u32);
 
 /// A host or a switch, each numbered from zero.

@@ -12,7 +12,7 @@ use lowtide_units::{Duration, Instant};
 use crate::check::check;
 use crate::failure::Failures;
 use crate::memory::{Memory, groups};
-use crate::packet::{Packet, PacketId, Pool};
+use crate::packet::{Moving, Packet, PacketId, Pool};
 use crate::port::{Entered, Far, Port, Setting};
 use crate::route::{Edges, Routes};
 use crate::scheduler::Arrived;
@@ -201,14 +201,11 @@ impl Network {
         let known = self.routes.nic(packet.dst).is_some() && packet.src != packet.dst;
         debug_assert!(known, "{:?} sends to {:?}", packet.src, packet.dst);
         let port = self.routes.nic(packet.src).filter(|_| known)?;
-        let id = self.pool.put(packet);
-        if self.by_flow {
-            self.pool.set_flow(id, packet.flow());
-        }
+        let moving = self.pool.put(packet, if self.by_flow { packet.flow() } else { 0 });
         if let Some(watch) = &mut self.watch {
-            watch.enters(id, packet.src_conn);
+            watch.enters(moving.id, packet.src_conn);
         }
-        self.enqueue(now, port, id, sched)
+        self.enqueue(now, port, &moving, sched)
     }
 
     /// Bytes of framing that each packet takes on the line of `host`.
@@ -242,7 +239,7 @@ impl Network {
         sched: &mut Scheduler,
     ) -> Option<Delivery> {
         let this = self.ports.get_mut(port as usize)?;
-        let Arrived { packet: id, departure, next } = if this.is_plain_far() {
+        let Arrived { packet, departure, next } = if this.is_plain_far() {
             this.arrive()?
         } else {
             self.arrive_special(now, port, sched)?
@@ -250,6 +247,7 @@ impl Network {
         if let Some(next) = next {
             sched.at(next, Entity::new(Self::PORT_KIND, port));
         }
+        let id = packet.id;
         if id == PacketId::GONE {
             return None;
         }
@@ -257,20 +255,21 @@ impl Network {
         match this.far() {
             Far::Host(host) => {
                 let came = departure + this.delay();
-                let waited = Duration::from_ns(u64::from(self.pool.head(id).waited));
+                let waited = if self.waits { self.pool.head(id).waited } else { 0 };
+                let waited = Duration::from_ns(u64::from(waited));
                 let watched = self.watch.as_mut().map_or(0, |watch| watch.leaves(id));
                 Some(Delivery { host, packet: self.pool.take(id), came, waited, watched })
             }
             Far::Switch(switch) => {
-                let Some(next) = self.routes.port(switch, self.pool.head(id)) else {
+                let Some(next) = self.routes.port(switch, &packet) else {
                     self.no_way(now, switch, id);
                     return None;
                 };
-                let departure = self.enqueue(now, next, id, sched);
+                let departure = self.enqueue(now, next, &packet, sched);
                 if self.waits
                     && let Some(departure) = departure
                 {
-                    self.note_wait(now, next, id, departure);
+                    self.note_wait(now, next, &packet, departure);
                 }
                 None
             }
@@ -279,9 +278,9 @@ impl Network {
 
     /// The packet came to `port` and will have left at `departure`: the rest of that time it waits.
     #[cold]
-    fn note_wait(&mut self, now: Instant, port: u32, id: PacketId, departure: Instant) {
-        let on_line = self.ports[port as usize].line().serialization(self.pool.head(id).size);
-        self.pool.wait(id, departure.saturating_since(now + on_line));
+    fn note_wait(&mut self, now: Instant, port: u32, packet: &Moving, departure: Instant) {
+        let on_line = self.ports[port as usize].line().serialization(packet.size);
+        self.pool.wait(packet.id, departure.saturating_since(now + on_line));
     }
 
     /// A packet comes to `port`. When it will have left, if that is known, or `None` if it is dropped.
@@ -290,13 +289,13 @@ impl Network {
         &mut self,
         now: Instant,
         port: u32,
-        id: PacketId,
+        packet: &Moving,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
         if !self.ports[port as usize].is_plain() {
-            return self.enqueue_special(now, port, id, sched);
+            return self.enqueue_special(now, port, packet, sched);
         }
-        self.take_in(now, port, id, 0, sched)
+        self.take_in(now, port, packet, 0, sched)
     }
 
     /// A packet comes to a port where its departure is known; `free` bytes of shared memory are.
@@ -309,15 +308,14 @@ impl Network {
         &mut self,
         now: Instant,
         port: u32,
-        id: PacketId,
+        packet: &Moving,
         free: u64,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
         let found = if self.watch.is_some() { Some(self.found(now, port)) } else { None };
         let this = &mut self.ports[port as usize];
-        let head = self.pool.head(id);
-        let size = head.size;
-        let entered = this.enter(now, head, free);
+        let &Moving { id, size, .. } = packet;
+        let entered = this.enter(now, packet, free, &self.pool);
         if let (Some(watch), Some(found)) = (&mut self.watch, found) {
             let service = this.line().serialization(size);
             watch.passes((now, port), (id, size), found, &entered, service);
@@ -335,7 +333,7 @@ impl Network {
         {
             arrival = late.delay(arrival, self.host_jitter);
         }
-        if this.commit(id, size, departure, arrival) {
+        if this.commit(*packet, departure, arrival) {
             sched.at(arrival, Entity::new(Self::PORT_KIND, port));
         }
         Some(departure)

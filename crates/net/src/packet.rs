@@ -65,17 +65,25 @@ impl PacketId {
     }
 }
 
-/// What a port looks at: apart from the rest, so that a hop touches one cache line of it.
+/// What every port needs of a packet. It goes with the packet from ring to ring, so that a hop touches
+/// nothing in the [`Pool`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Moving {
+    pub(crate) identity: u64,
+    pub(crate) id: PacketId,
+    pub(crate) dst: HostId,
+    pub(crate) size: u32,
+    /// Hash of the connection and its direction, by which a way is chosen; zero where nobody asks.
+    pub(crate) flow: u32,
+}
+
+/// What only some ports look at: apart from the rest, so that they touch one cache line of it.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct Head {
-    pub(crate) identity: u64,
-    pub(crate) dst: HostId,
-    pub(crate) size: u32,
+    pub(crate) moving: Moving,
     /// Nanoseconds in queues of switches so far; zero where nobody asks.
     pub(crate) waited: u32,
-    /// Hash of the connection and its direction, by which a way is chosen; zero where nobody asks.
-    pub(crate) flow: u32,
     pub(crate) ecn: Ecn,
     pub(crate) class: u8,
 }
@@ -89,35 +97,26 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
+    /// Takes a packet in, whose way is chosen by `flow`.
     #[inline]
-    pub(crate) fn put(&mut self, packet: &Packet) -> PacketId {
-        let head = Head {
-            identity: packet.identity(),
-            dst: packet.dst,
-            size: packet.size,
-            waited: 0,
-            flow: 0,
-            ecn: packet.segment.ecn,
-            class: packet.class,
-        };
-        if let Some(id) = self.free.pop() {
+    pub(crate) fn put(&mut self, packet: &Packet, flow: u32) -> Moving {
+        let again = self.free.pop();
+        let id = again.unwrap_or(PacketId(self.heads.len() as u32));
+        let &Packet { dst, size, class, .. } = packet;
+        let moving = Moving { identity: packet.identity(), id, dst, size, flow };
+        let head = Head { moving, waited: 0, ecn: packet.segment.ecn, class };
+        if again.is_some() {
             self.heads[id.0 as usize] = head;
             self.packets[id.0 as usize] = *packet;
-            return id;
+        } else {
+            self.heads.push(head);
+            self.packets.push(*packet);
         }
-        let id = PacketId(self.heads.len() as u32);
-        self.heads.push(head);
-        self.packets.push(*packet);
-        id
+        moving
     }
     #[inline]
     pub(crate) fn head(&self, id: PacketId) -> &Head {
         &self.heads[id.0 as usize]
-    }
-    /// The packet takes the ways of that flow.
-    #[inline]
-    pub(crate) fn set_flow(&mut self, id: PacketId, flow: u32) {
-        self.heads[id.0 as usize].flow = flow;
     }
     /// The packet waits that much more.
     #[inline]
@@ -167,15 +166,16 @@ pub(crate) mod tests {
     #[test]
     fn places_are_used_again() {
         let mut pool = Pool::default();
-        let a = pool.put(&any());
-        let b = pool.put(&Packet { size: 40, ..any() });
+        let a = pool.put(&any(), 7).id;
+        let b = pool.put(&Packet { size: 40, ..any() }, 0).id;
+        assert_eq!((pool.head(a).moving.flow, pool.head(b).moving.size), (7, 40));
         pool.set_ce(b);
         assert_eq!(pool.head(b).ecn, Ecn::Ce);
         let mut want = Packet { size: 40, ..any() };
         want.segment.ecn = Ecn::Ce;
         assert_eq!(pool.take(b), want);
         assert_eq!(pool.len(), 1);
-        let c = pool.put(&any());
+        let c = pool.put(&any(), 0).id;
         assert_eq!(c, b);
         assert_eq!(pool.head(c).ecn, Ecn::Ect0);
         assert_eq!(pool.take(a), any());

@@ -20,7 +20,7 @@ use crate::buffer::{Admission, Buffer, Room};
 use crate::line::Line;
 use crate::loss::Loss;
 use crate::memory::{Memory, Seat};
-use crate::packet::{Head, PacketId};
+use crate::packet::{Moving, Pool};
 use crate::scheduler::{Arrived, Fifo, Occupancy};
 use crate::stats::{Counters, PortStats};
 use crate::{ClassSpec, Framing, HostId, LineSpec, MarkSpec};
@@ -250,48 +250,60 @@ impl Port {
     /// [`Port::commit`] must follow if it is let in.
     #[expect(clippy::inline_always, reason = "every hop, called from one place")]
     #[inline(always)]
-    pub(crate) fn enter(&mut self, now: Instant, head: &Head, free: u64) -> Entered {
+    pub(crate) fn enter(
+        &mut self,
+        now: Instant,
+        packet: &Moving,
+        free: u64,
+        pool: &Pool,
+    ) -> Entered {
         if self.lossy && self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
-            return self.lose(now, head);
+            return self.lose(now, packet);
         }
         let found = self.queue(now);
         self.counters.arrival(now, self.fifo.in_system());
         self.digest.update(now.as_ps());
-        let room = Room { found, size: head.size, held: self.fifo.bytes(), free };
+        let room = Room { found, size: packet.size, held: self.fifo.bytes(), free };
         if !self.buffer.admits(&room) {
             self.counters.full();
-            self.digest.update(head.identity.wrapping_add(DROPPED_FULL));
+            self.digest.update(packet.identity.wrapping_add(DROPPED_FULL));
             return Entered::Dropped(Refusal::Full);
         }
-        let on_line = now.max(self.fifo.free_at);
-        let idle_since = self.fifo.free_at;
-        let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line, idle_since };
-        let verdict = self.aqm.on_enqueue(now, &packet);
-        self.counters.judged(verdict);
+        let verdict = if self.aqm.lets_all_pass(found) {
+            Verdict::Forward
+        } else {
+            let (size, ecn) = (packet.size, pool.head(packet.id).ecn);
+            let idle_since = self.fifo.free_at;
+            let on_line = now.max(idle_since);
+            let verdict =
+                self.aqm.on_enqueue(now, &Arriving { found, size, ecn, on_line, idle_since });
+            self.counters.judged(verdict);
+            verdict
+        };
         let code = match verdict {
             Verdict::Forward => ENQUEUED,
             Verdict::Mark => MARKED,
             Verdict::Drop => DROPPED_BY_MARKER,
         };
-        self.digest.update(head.identity.wrapping_add(code));
+        self.digest.update(packet.identity.wrapping_add(code));
         if verdict == Verdict::Drop {
             return Entered::Dropped(Refusal::Marker);
         }
         if self.count_in_service || self.fifo.in_system() > 0 {
-            self.counters.queued(found.bytes + u64::from(head.size));
+            self.counters.queued(found.bytes + u64::from(packet.size));
         }
-        let departure = self.departure_of(now, head.size);
+        let departure = self.departure_of(now, packet.size);
         Entered::Queued { departure, marked: verdict == Verdict::Mark }
     }
     /// A packet is lost before it meets the queue.
     #[cold]
     #[inline(never)]
-    fn lose(&mut self, now: Instant, head: &Head) -> Entered {
+    fn lose(&mut self, now: Instant, packet: &Moving) -> Entered {
         self.retire(now);
-        self.note_lost(now, head);
+        self.note_lost(now, packet);
         Entered::Dropped(Refusal::Lost)
     }
-    fn note_lost(&mut self, now: Instant, head: &Head) {
+    fn note_lost(&mut self, now: Instant, packet: &Moving) {
         let code = if self.loss.as_ref().is_some_and(|loss| loss.is_down()) {
             self.counters.cut();
             CUT
@@ -300,7 +312,7 @@ impl Port {
             LOST
         };
         self.digest.update(now.as_ps());
-        self.digest.update(head.identity.wrapping_add(code));
+        self.digest.update(packet.identity.wrapping_add(code));
     }
     /// When a packet of `size` bytes that takes its place at `now` will have left.
     #[inline]
@@ -309,14 +321,8 @@ impl Port {
     }
     /// The packet that was let in takes its place. True when its arrival is to be scheduled.
     #[inline]
-    pub(crate) fn commit(
-        &mut self,
-        id: PacketId,
-        size: u32,
-        departure: Instant,
-        arrival: Instant,
-    ) -> bool {
-        self.fifo.push(id, size, departure, arrival)
+    pub(crate) fn commit(&mut self, packet: Moving, departure: Instant, arrival: Instant) -> bool {
+        self.fifo.push(packet, departure, arrival)
     }
     /// The first packet on its way arrives at the far end.
     #[inline]
@@ -354,6 +360,7 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Head;
 
     /// Speed at a thousand hosts hangs on how many lines of the cache a hop touches.
     #[test]
@@ -362,6 +369,6 @@ mod tests {
         assert_eq!(std::mem::offset_of!(Port, fifo) + Fifo::WITHIN_FIRST_LINE, 64);
         assert_eq!(std::mem::offset_of!(Port, buffer), 128);
         assert_eq!(std::mem::offset_of!(Port, counters) + 48, 192);
-        assert_eq!(size_of::<Head>(), 32);
+        assert_eq!((size_of::<Moving>(), size_of::<Head>()), (24, 32));
     }
 }

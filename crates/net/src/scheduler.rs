@@ -14,7 +14,7 @@ use lowtide_units::{Duration, Instant};
 
 pub(crate) use self::classes::Turns;
 
-use crate::packet::PacketId;
+use crate::packet::Moving;
 
 /// A length of queue in both units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,14 +29,13 @@ pub struct Occupancy {
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     departure: Instant,
-    packet: PacketId,
-    size: u32,
+    packet: Moving,
 }
 
 /// A packet at the far end of the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Arrived {
-    pub(crate) packet: PacketId,
+    pub(crate) packet: Moving,
     /// When its last bit left this end.
     pub(crate) departure: Instant,
     /// When the next packet arrives, if one is under way.
@@ -116,7 +115,7 @@ impl Fifo {
         if with_line || packets == 0 {
             Occupancy { packets, bytes: self.bytes }
         } else {
-            let sending = u64::from(self.place(self.line).size);
+            let sending = u64::from(self.place(self.line).packet.size);
             Occupancy { packets: packets - 1, bytes: self.bytes - sending }
         }
     }
@@ -127,7 +126,7 @@ impl Fifo {
             return None;
         }
         let place = self.place(self.line);
-        (place.departure <= now).then_some((place.departure, place.size))
+        (place.departure <= now).then_some((place.departure, place.packet.size))
     }
     /// The packet on the line, of `size` bytes, has left.
     #[inline]
@@ -168,13 +167,7 @@ impl Fifo {
     /// Adds a packet at the end; true when it is the only one between here and the far end. `arrival` is
     /// the departure and the delay, where it was not said that packets may be late.
     #[inline]
-    pub(crate) fn push(
-        &mut self,
-        packet: PacketId,
-        size: u32,
-        departure: Instant,
-        arrival: Instant,
-    ) -> bool {
+    pub(crate) fn push(&mut self, packet: Moving, departure: Instant, arrival: Instant) -> bool {
         let used = self.tail - self.head.min(self.line);
         if used == 0 {
             self.before += u64::from(self.line);
@@ -184,12 +177,12 @@ impl Fifo {
             self.grow();
         }
         let at = self.tail as usize & (self.ring.len() - 1);
-        self.ring[at] = Place { departure, packet, size };
+        self.ring[at] = Place { departure, packet };
         if let Some(late) = &mut self.late {
             late.arrivals.push_back(arrival);
         }
         self.free_at = departure;
-        self.bytes += u64::from(size);
+        self.bytes += u64::from(packet.size);
         self.tail += 1;
         self.tail - self.head == 1
     }
@@ -199,7 +192,7 @@ impl Fifo {
         if self.head == self.tail {
             return None;
         }
-        let Place { packet, departure, .. } = *self.place(self.head);
+        let Place { packet, departure } = *self.place(self.head);
         self.head += 1;
         if let Some(late) = &mut self.late {
             late.arrivals.pop_front();
@@ -234,17 +227,18 @@ mod tests {
     }
 
     /// A hundred packets, number `i` of `i` bytes, into a ring that has turned `turn` times.
-    fn filled(turn: usize) -> (Fifo, Vec<PacketId>) {
+    fn filled(turn: usize) -> (Fifo, Vec<Moving>) {
         let mut pool = Pool::default();
-        let ids: Vec<PacketId> = (0..100).map(|_| pool.put(&any())).collect();
+        let ids: Vec<Moving> =
+            (0..100).map(|size| Moving { size, ..pool.put(&any(), 0) }).collect();
         let mut fifo = Fifo::new(Duration::from_ps(7), turn.is_multiple_of(2));
         for &id in &ids[..turn] {
-            assert!(fifo.push(id, 1, at(0), at(7)));
-            fifo.depart(1);
+            assert!(fifo.push(id, at(0), at(7)));
+            fifo.depart(id.size);
             assert_eq!(fifo.arrive(), Some(Arrived { packet: id, departure: at(0), next: None }));
         }
         for (i, &id) in ids.iter().enumerate() {
-            assert_eq!(fifo.push(id, i as u32, at(i), at(i + 7)), i == 0);
+            assert_eq!(fifo.push(id, at(i), at(i + 7)), i == 0);
         }
         (fifo, ids)
     }
@@ -263,7 +257,7 @@ mod tests {
         assert_eq!(fifo.next_departure(at(1_000)), None);
     }
 
-    fn all_arrive(fifo: &mut Fifo, ids: &[PacketId]) {
+    fn all_arrive(fifo: &mut Fifo, ids: &[Moving]) {
         for (i, &id) in ids.iter().enumerate() {
             let next = (i < 99).then(|| at(i + 8));
             assert_eq!(fifo.arrive(), Some(Arrived { packet: id, departure: at(i), next }));
@@ -293,7 +287,8 @@ mod tests {
         let turn = far as usize % fifo.ring.len();
         fifo.ring.rotate_right(turn);
         for i in 100..200 {
-            assert!(!fifo.push(ids[0], i, at(i as usize), at(i as usize + 7)));
+            let packet = Moving { size: i, ..ids[0] };
+            assert!(!fifo.push(packet, at(i as usize), at(i as usize + 7)));
         }
         assert!(fifo.tail < 1_000);
         for i in 0..200 {
@@ -304,7 +299,7 @@ mod tests {
         all_arrive_first(&mut fifo, &ids);
     }
 
-    fn all_arrive_first(fifo: &mut Fifo, ids: &[PacketId]) {
+    fn all_arrive_first(fifo: &mut Fifo, ids: &[Moving]) {
         for (i, &id) in ids.iter().enumerate() {
             let arrived = fifo.arrive().map(|a| (a.packet, a.departure, a.next));
             assert_eq!(arrived, Some((id, at(i), Some(at(i + 8)))));
@@ -316,7 +311,8 @@ mod tests {
         let (mut fifo, ids) = filled(0);
         all_arrive(&mut fifo, &ids);
         for i in 100..200 {
-            assert_eq!(fifo.push(ids[0], i, at(i as usize), at(i as usize + 7)), i == 100);
+            let packet = Moving { size: i, ..ids[0] };
+            assert_eq!(fifo.push(packet, at(i as usize), at(i as usize + 7)), i == 100);
         }
         for i in 0..200 {
             assert_eq!(fifo.next_departure(at(200)), Some((at(i), i as u32)));

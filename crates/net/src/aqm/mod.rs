@@ -157,6 +157,19 @@ impl Marker {
     }
 }
 
+impl Marker {
+    /// Whether a packet that finds this queue is let pass whatever its codepoint, and nothing is learned
+    /// from it.
+    #[inline]
+    pub(crate) fn lets_all_pass(&self, found: Occupancy) -> bool {
+        match self {
+            Self::DropTail(_) | Self::StepDequeue(_) | Self::CoDel(_) => true,
+            Self::Step(step) => !step.chooses(found),
+            _ => false,
+        }
+    }
+}
+
 impl Aqm for Marker {
     #[inline]
     fn on_enqueue(&mut self, now: Instant, packet: &Arriving) -> Verdict {

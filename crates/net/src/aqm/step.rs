@@ -34,10 +34,16 @@ impl Step {
         Self { k: Limit::new(k), not_ect }
     }
 
+    /// Whether a packet beside this queue is to be marked if it can be.
+    #[inline]
+    pub(super) const fn chooses(&self, queue: Occupancy) -> bool {
+        self.k.is_exceeded(queue)
+    }
+
     /// What becomes of a packet of this codepoint beside this queue.
     #[inline]
     pub(super) fn judge(&self, queue: &Occupancy, ecn: Ecn) -> Verdict {
-        if self.k.is_exceeded(*queue) { self.not_ect.verdict(ecn) } else { Verdict::Forward }
+        if self.chooses(*queue) { self.not_ect.verdict(ecn) } else { Verdict::Forward }
     }
 }
 

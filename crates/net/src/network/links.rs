@@ -71,7 +71,7 @@ impl Network {
         if let Some(failures) = &mut self.failures {
             if let Some(digest) = failures.digests.get_mut(switch as usize) {
                 digest.update(now.as_ps());
-                digest.update(self.pool.head(id).identity);
+                digest.update(self.pool.head(id).moving.identity);
             }
             failures.unrouted += u64::from(now >= self.warmup);
         }

@@ -13,7 +13,7 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
-use crate::packet::PacketId;
+use crate::packet::{Moving, PacketId};
 use crate::port::{Begun, Entered, Far};
 use crate::scheduler::Arrived;
 use crate::{MemoryView, Occupancy};
@@ -25,7 +25,7 @@ impl Network {
         &mut self,
         now: Instant,
         port: u32,
-        id: PacketId,
+        packet: &Moving,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
         self.bring_up(now, port);
@@ -35,20 +35,20 @@ impl Network {
         if let Some(memory) = memory {
             this.retire(now);
             free = self.memories[memory].free();
-            let size = self.pool.head(id).size;
+            let size = packet.size;
             if staged || self.memories[memory].would_peak(size) || !this.admits(size, free) {
                 self.settle(now, memory, Some(sched));
                 free = self.memories[memory].free();
             }
         }
         let departure = if staged {
-            self.take_in_staged(now, port, id, free);
+            self.take_in_staged(now, port, packet.id, free);
             self.arm(port, sched);
             None
         } else {
-            let departure = self.take_in(now, port, id, free, sched);
+            let departure = self.take_in(now, port, packet, free, sched);
             if departure.is_some() {
-                self.ports[port as usize].bind(now, self.pool.head(id));
+                self.ports[port as usize].bind(now, self.pool.head(packet.id));
             }
             departure
         };
@@ -63,8 +63,9 @@ impl Network {
         let head = *self.pool.head(id);
         let (found, entered) = this.enter_staged(now, &head, free);
         if let Some(watch) = &mut self.watch {
-            let service = this.line().serialization(head.size);
-            watch.passes((now, port), (id, head.size), found, &entered, service);
+            let size = head.moving.size;
+            let service = this.line().serialization(size);
+            watch.passes((now, port), (id, size), found, &entered, service);
         }
         let Entered::Queued { marked, .. } = entered else { return self.pool.discard(id) };
         if marked {
@@ -145,16 +146,16 @@ impl Network {
     fn begin(&mut self, at: Instant, port: u32) {
         let this = &mut self.ports[port as usize];
         let begun = this.begin(at, &mut self.pool, self.watch.as_deref_mut());
-        let Some(Begun { packet, size, waited, departure }) = begun else { return };
+        let Some(Begun { packet, waited, departure }) = begun else { return };
         let mut arrival = departure + this.delay();
         if let Far::Host(host) = this.far()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
         {
             arrival = late.delay(arrival, self.host_jitter);
         }
-        this.commit(packet, size, departure, arrival);
+        this.commit(packet, departure, arrival);
         if self.waits {
-            self.pool.wait(packet, waited);
+            self.pool.wait(packet.id, waited);
         }
     }
 
@@ -183,10 +184,10 @@ impl Network {
         let this = &mut self.ports[port as usize];
         this.retire(now);
         let arrived = this.arrive()?;
-        if this.hand_over() && arrived.packet != PacketId::GONE {
-            self.pool.set_ce(arrived.packet);
+        if this.hand_over() && arrived.packet.id != PacketId::GONE {
+            self.pool.set_ce(arrived.packet.id);
             if let Some(watch) = &mut self.watch {
-                watch.marked(arrived.packet);
+                watch.marked(arrived.packet.id);
             }
         }
         Some(arrived)

@@ -11,7 +11,7 @@ use lowtide_wire::Ecn;
 
 use super::{MARKED_LEAVING, Port, Special};
 use crate::aqm::{Aqm, Leaving, Verdict};
-use crate::packet::Head;
+use crate::packet::{Head, Moving};
 
 /// Packets from their place in the queue to the far end of the line.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ impl Port {
     /// A packet has taken its place, the port having been brought up to `now`.
     pub(crate) fn bind(&mut self, now: Instant, head: &Head) {
         let Some(Special { bound: Some(bound), .. }) = self.special.as_deref_mut() else { return };
-        let &Head { identity, size, ecn, .. } = head;
+        let &Head { moving: Moving { identity, size, .. }, ecn, .. } = head;
         bound.ring.push_back(Pending { identity, came: now, size, ecn, marked: false });
         if self.fifo.in_system() == 1 {
             self.next_on_line(now);

@@ -34,7 +34,7 @@ impl Port {
         for (id, size) in gone {
             self.counters.cut();
             self.digest.update(now.as_ps());
-            self.digest.update(pool.head(id).identity.wrapping_add(CUT));
+            self.digest.update(pool.head(id).moving.identity.wrapping_add(CUT));
             lost(id, size);
             pool.discard(id);
         }

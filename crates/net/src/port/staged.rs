@@ -16,7 +16,7 @@ use super::{
 use crate::aqm::{Aqm, Arriving, Leaving, Marker, Verdict};
 use crate::buffer::{Admission, Buffer, Room};
 use crate::line::Line;
-use crate::packet::{Head, PacketId, Pool};
+use crate::packet::{Head, Moving, PacketId, Pool};
 use crate::scheduler::{Occupancy, Turns};
 use crate::stats::{ClassStats, Counters};
 use crate::watch::Watch;
@@ -58,8 +58,7 @@ struct Waiting {
 /// A packet that the line begins to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
-    pub(crate) packet: PacketId,
-    pub(crate) size: u32,
+    pub(crate) packet: Moving,
     pub(crate) waited: Duration,
     pub(crate) departure: Instant,
 }
@@ -168,7 +167,7 @@ impl Port {
             let Waiting { packet, size, came } = queue.ring.pop_front()?;
             queue.bytes -= u64::from(size);
             let left = queue.occupancy(with_line.then_some(u64::from(size)));
-            let &Head { ecn, identity, .. } = pool.head(packet);
+            let &Head { ecn, moving: Moving { identity, .. }, .. } = pool.head(packet);
             let waited = at.saturating_since(came);
             let verdict = queue.marker.on_dequeue(at, &Leaving { left, waited, size, ecn });
             let code = match verdict {
@@ -206,7 +205,7 @@ impl Port {
             }
             staged.turns.sent(chosen, size, queue.ring.is_empty());
             staged.sending = chosen;
-            return Some(Begun { packet, size, waited, departure });
+            return Some(Begun { packet: pool.head(packet).moving, waited, departure });
         }
     }
     /// A packet arrives: memory, then marker; also the queue that it finds. [`Port::place`] must follow if
@@ -218,7 +217,7 @@ impl Port {
         free: u64,
     ) -> (Occupancy, Entered) {
         if self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
-            self.note_lost(now, head);
+            self.note_lost(now, &head.moving);
             return (self.queue_staged(), Entered::Dropped(Refusal::Lost));
         }
         let (with_line, on_line) = (self.count_in_service, self.fifo.bytes());
@@ -237,15 +236,16 @@ impl Port {
         self.counters.arrival(now, staged.waiting.packets as usize + usize::from(busy));
         queue.counters.arrival(now, found.packets as usize);
         self.digest.update(now.as_ps());
-        if !queue.buffer.admits(&Room { found, size: head.size, held, free }) {
+        if !queue.buffer.admits(&Room { found, size: head.moving.size, held, free }) {
             self.counters.full();
             queue.counters.full();
-            self.digest.update(head.identity.wrapping_add(DROPPED_FULL));
+            self.digest.update(head.moving.identity.wrapping_add(DROPPED_FULL));
             return (found, dropped(Refusal::Full));
         }
         let empty = queue.ring.is_empty() && !own_on_line;
         let idle_since = if empty { queue.idle_since } else { now };
-        let packet = Arriving { found, size: head.size, ecn: head.ecn, on_line: now, idle_since };
+        let packet =
+            Arriving { found, size: head.moving.size, ecn: head.ecn, on_line: now, idle_since };
         let verdict = queue.marker.on_enqueue(now, &packet);
         self.counters.judged(verdict);
         queue.counters.judged(verdict);
@@ -254,17 +254,17 @@ impl Port {
             Verdict::Mark => MARKED,
             Verdict::Drop => DROPPED_BY_MARKER,
         };
-        self.digest.update(head.identity.wrapping_add(code));
+        self.digest.update(head.moving.identity.wrapping_add(code));
         if verdict == Verdict::Drop {
             return (found, dropped(Refusal::Marker));
         }
         if with_line || busy {
-            let size = u64::from(head.size);
+            let size = u64::from(head.moving.size);
             let all = staged.waiting.bytes + if with_line { on_line } else { 0 };
             self.counters.queued(all + size);
             queue.counters.queued(found.bytes + size);
         }
-        let departure = now + self.line.serialization(head.size);
+        let departure = now + self.line.serialization(head.moving.size);
         (found, Entered::Queued { departure, marked: verdict == Verdict::Mark })
     }
     /// The packet that was let in takes its place. True when the line is free for it.
@@ -273,7 +273,7 @@ impl Port {
             return false;
         };
         let class = usize::from(head.class).min(staged.queues.len() - 1);
-        let size = head.size;
+        let size = head.moving.size;
         staged.queues[class].ring.push_back(Waiting { packet, size, came: now });
         staged.queues[class].bytes += u64::from(size);
         staged.waiting.packets += 1;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use lowtide_sim::{Rng, Seed};
 
-use crate::packet::Head;
+use crate::packet::Moving;
 use crate::{BlueprintError, HostId, Routing};
 
 pub(crate) use edges::Edges;
@@ -72,10 +72,10 @@ struct Turn {
 }
 
 impl Routes {
-    /// The port of `switch` for the packet with this head; `None` if there is no way.
+    /// The port of `switch` for this packet; `None` if there is no way.
     #[inline]
-    pub(crate) fn port(&mut self, switch: u32, head: &Head) -> Option<u32> {
-        let home = self.homes[head.dst.0 as usize];
+    pub(crate) fn port(&mut self, switch: u32, packet: &Moving) -> Option<u32> {
+        let home = self.homes[packet.dst.0 as usize];
         let way = self.table[switch as usize * self.columns + home.rack as usize];
         if way < SET {
             return Some(way);
@@ -83,7 +83,7 @@ impl Routes {
         match way {
             HERE => Some(home.nic ^ 1),
             NONE => None,
-            set => Some(self.choose((set - SET) as usize, head.flow)),
+            set => Some(self.choose((set - SET) as usize, packet.flow)),
         }
     }
     fn choose(&mut self, set: usize, flow: u32) -> u32 {

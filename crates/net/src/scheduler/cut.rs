@@ -18,14 +18,14 @@ impl Fifo {
         let mut lost = Vec::new();
         for position in self.head..self.tail {
             let place = &mut self.ring[position as usize & mask];
-            if place.departure + self.delay <= now || place.packet == PacketId::GONE {
+            if place.departure + self.delay <= now || place.packet.id == PacketId::GONE {
                 continue;
             }
-            lost.push((place.packet, place.size));
+            lost.push((place.packet.id, place.packet.size));
             if position < begun {
-                place.packet = PacketId::GONE;
+                place.packet.id = PacketId::GONE;
             } else {
-                self.bytes -= u64::from(place.size);
+                self.bytes -= u64::from(place.packet.size);
             }
         }
         if begun < self.tail {
