@@ -83,6 +83,11 @@ impl lowtide_sim::World for World<'_> {
         }
     }
 
+    fn foresee(&self, coming: impl Iterator<Item = Entity>) {
+        let ports = coming.filter(|e| e.kind() == Network::PORT_KIND).map(Entity::index);
+        self.net.foresee(ports);
+    }
+
     fn finished(&self) -> bool {
         self.done
     }

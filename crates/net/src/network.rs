@@ -1,5 +1,6 @@
 //! The network that runs.
 
+mod foresee;
 mod links;
 mod special;
 mod ways;

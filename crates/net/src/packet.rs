@@ -124,6 +124,12 @@ impl Pool {
         let waited = &mut self.heads[id.0 as usize].waited;
         *waited = waited.saturating_add(span.as_ns() as u32);
     }
+    /// Reads a word of each line of the packet.
+    #[inline]
+    pub(crate) fn peek(&self, id: PacketId) -> u64 {
+        let packet = &self.packets[id.0 as usize];
+        u64::from(packet.src_conn) ^ u64::from(packet.segment.seq.raw())
+    }
     pub(crate) fn set_ce(&mut self, id: PacketId) {
         self.heads[id.0 as usize].ecn = Ecn::Ce;
         self.packets[id.0 as usize].segment.ecn = Ecn::Ce;

@@ -335,6 +335,21 @@ impl Port {
         let found = self.fifo.occupancy(self.count_in_service);
         self.buffer.admits(&Room { found, size, held: self.fifo.bytes(), free })
     }
+    /// The packet that arrives next at the far end.
+    #[inline]
+    pub(crate) fn next_to_arrive(&self) -> Option<&Moving> {
+        self.fifo.next_to_arrive()
+    }
+    /// Reads a word of each line of the cache that this struct has for a packet.
+    #[inline]
+    pub(crate) fn peek_far(&self) -> u64 {
+        self.fifo.peek_near() ^ self.digest.value() ^ self.counters.peek_near()
+    }
+    /// Reads a word of each place outside of this struct that a packet touches which comes here.
+    #[inline]
+    pub(crate) fn peek(&self) -> u64 {
+        self.fifo.peek() ^ self.counters.peek(self.fifo.in_system())
+    }
     /// When the packet on the line leaves.
     pub(crate) fn leaves_at(&self) -> Option<Instant> {
         self.fifo.leaves_at()

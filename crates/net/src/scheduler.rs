@@ -199,6 +199,25 @@ impl Fifo {
         }
         Some(Arrived { packet, departure, next: self.arrives_at() })
     }
+    /// The packet that arrives next at the far end.
+    #[inline]
+    pub(crate) fn next_to_arrive(&self) -> Option<&Moving> {
+        (self.head < self.tail).then(|| &self.place(self.head).packet)
+    }
+    /// Reads a word of the queue itself.
+    #[inline]
+    pub(crate) fn peek_near(&self) -> u64 {
+        u64::from(self.head) ^ self.bytes
+    }
+    /// Reads a word of what a packet that comes here touches beside it.
+    #[inline]
+    pub(crate) fn peek(&self) -> u64 {
+        let departure = |position: u32| {
+            let place = self.ring.get(position as usize & self.ring.len().wrapping_sub(1));
+            place.map_or(0, |place| place.departure.as_ps())
+        };
+        departure(self.line) ^ departure(self.tail)
+    }
     /// Makes the ring longer if it is full, and counts positions anew.
     #[cold]
     fn grow(&mut self) {

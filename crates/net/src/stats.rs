@@ -187,6 +187,16 @@ impl Counters {
         self.packets += 1;
         self.bytes += u64::from(size);
     }
+    /// Reads a word of the counters themselves.
+    #[inline]
+    pub(crate) fn peek_near(&self) -> u64 {
+        self.packets
+    }
+    /// Reads a word of what an arrival touches beside the counters.
+    #[inline]
+    pub(crate) fn peek(&self, in_system: usize) -> u64 {
+        self.bins.get(in_system).map_or(0, |bin| bin.ps)
+    }
     #[cold]
     fn grow(&mut self, in_system: usize) {
         let mut bins = vec![Bin::default(); (in_system + 1).next_power_of_two()];

@@ -1,21 +1,22 @@
 //! How long a tick of the wheel should be.
 //!
-//! Many events in one tick must be sorted; too short ticks leave the wheel with so little time that many
-//! events take the way through the radix heap. Between the two nothing changes.
+//! The events of one tick are sorted, so there should not be many; they are foreseen together
+//! ([`crate::World::foresee`]), so there should be some. Between six and sixteen nothing changes.
 
 /// Events between two looks.
 const EVERY: u64 = 1 << 15;
 /// Ticks are of at least 4 ps and at most 4 us.
 const SHORTEST: u32 = 2;
 const LONGEST: u32 = 22;
+/// Events of a tick, in the mean.
+const FEW: u64 = 6;
+const MANY: u64 = 16;
 
 /// What happened since the last look.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rhythm {
     /// Ticks that had an event.
     pub(crate) ticks: u64,
-    /// Events that came into the wheel from beyond it.
-    pub(crate) moved: u64,
     /// Events there had been by then.
     seen: u64,
 }
@@ -27,16 +28,16 @@ impl Rhythm {
         if passed < EVERY {
             return None;
         }
-        let (ticks, moved) = (self.ticks.max(1), self.moved);
-        *self = Self { seen: events, ..Self::default() };
-        if passed > 4 * ticks {
-            let shorter = (passed / ticks).ilog2() - 1;
-            Some(bits.saturating_sub(shorter).max(SHORTEST)).filter(|new| *new != bits)
-        } else if 2 * moved > passed && passed < 2 * ticks {
-            Some(bits + 1).filter(|new| *new <= LONGEST)
+        let ticks = self.ticks.max(1);
+        *self = Self { seen: events, ticks: 0 };
+        let better = if passed > MANY * ticks {
+            bits.saturating_sub((passed / ticks).ilog2() - FEW.ilog2()).max(SHORTEST)
+        } else if passed < FEW * ticks {
+            (bits + 1).min(LONGEST)
         } else {
-            None
-        }
+            bits
+        };
+        Some(better).filter(|better| *better != bits)
     }
 }
 
@@ -44,24 +45,24 @@ impl Rhythm {
 mod tests {
     use super::*;
 
-    fn judged(bits: u32, ticks: u64, moved: u64) -> Option<u32> {
-        Rhythm { ticks, moved, seen: 0 }.judge(bits, EVERY)
+    fn judged(bits: u32, ticks: u64) -> Option<u32> {
+        Rhythm { ticks, seen: 0 }.judge(bits, EVERY)
     }
 
     #[test]
-    fn crowded_ticks_become_shorter_and_what_comes_from_beyond_makes_them_longer() {
-        assert_eq!(judged(11, EVERY, 0), None);
-        assert_eq!(judged(11, EVERY / 4, EVERY), None);
-        assert_eq!(judged(11, EVERY / 8, 0), Some(9));
-        assert_eq!(judged(11, EVERY / 128, 0), Some(5));
-        assert_eq!(judged(11, EVERY, EVERY / 2 + 1), Some(12));
-        assert_eq!(judged(LONGEST, EVERY, EVERY), None);
-        assert_eq!(judged(SHORTEST, 1, 0), None);
+    fn crowded_ticks_become_shorter_and_lonely_ones_longer() {
+        assert_eq!(judged(11, EVERY), Some(12));
+        assert_eq!(judged(11, EVERY / 8), None);
+        assert_eq!(judged(11, EVERY / 16), None);
+        assert_eq!(judged(11, EVERY / 32), Some(8));
+        assert_eq!(judged(11, EVERY / 1_024), Some(3));
+        assert_eq!(judged(LONGEST, EVERY), None);
+        assert_eq!(judged(SHORTEST, 1), None);
     }
 
     #[test]
     fn it_looks_now_and_then() {
-        let mut rhythm = Rhythm { ticks: 1, moved: 0, seen: 0 };
+        let mut rhythm = Rhythm { ticks: 1, seen: 0 };
         assert_eq!(rhythm.judge(11, EVERY - 1), None);
         assert_eq!(rhythm.ticks, 1);
         assert!(rhythm.judge(11, EVERY).is_some());

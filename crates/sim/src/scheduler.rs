@@ -114,6 +114,20 @@ impl Scheduler {
         let before = self.soon.iter().rev().take_while(|other| **other < key).count();
         self.soon.insert(self.soon.len() - before, key);
     }
+    /// Finds what comes next if that is not known. True when several events are at hand now that were not
+    /// before.
+    #[inline]
+    pub(crate) fn open(&mut self) -> bool {
+        if !self.soon.is_empty() || !self.crowd.is_empty() {
+            return false;
+        }
+        self.advance();
+        self.soon.len() > 1
+    }
+    /// What is at hand, the next first.
+    pub(crate) fn coming(&self) -> impl Iterator<Item = Entity> {
+        self.soon.iter().rev().map(|key| Entity::from_raw(*key as u32))
+    }
     /// Takes the next event out and moves the clock there.
     pub fn pop(&mut self) -> Option<(Instant, Entity)> {
         self.pop_before(Instant::FAR_FUTURE)
@@ -186,11 +200,8 @@ impl Scheduler {
     fn fill(&mut self, tick: u64) {
         let last = (tick >> BLOCK_BITS) + BUCKETS / BLOCK - 1;
         self.within = (last + 1) << BLOCK_BITS;
-        let (wheel, rhythm, bits) = (&mut self.wheel, &mut self.rhythm, self.bits);
-        self.later.take_up_to(last, &mut |key| {
-            rhythm.moved += 1;
-            wheel.put(time_of(key).as_ps() >> bits, key);
-        });
+        let (wheel, bits) = (&mut self.wheel, self.bits);
+        self.later.take_up_to(last, &mut |key| wheel.put(time_of(key).as_ps() >> bits, key));
     }
     /// From now on ticks are of two to the `bits` picoseconds.
     #[cold]

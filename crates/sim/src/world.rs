@@ -8,6 +8,9 @@ use crate::{Entity, Scheduler};
 pub trait World {
     /// The event of `entity` has come. What happens next goes into `sched`.
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler);
+    /// These events are at hand, the next first; others may come before them. Whoever reads now what they
+    /// will need lets the processor fetch it for all of them at once. Must not change what happens.
+    fn foresee(&self, _coming: impl Iterator<Item = Entity>) {}
     /// True when there is nothing left to wait for; asked before each event, so keep it cheap.
     fn finished(&self) -> bool;
 }
@@ -47,6 +50,9 @@ pub fn run<W: World>(
         for _ in 0..POLL_EVERY {
             if world.finished() {
                 return Stop::Finished;
+            }
+            if sched.open() {
+                world.foresee(sched.coming());
             }
             let Some((now, entity)) = sched.pop_before(until) else {
                 if sched.is_empty() {

@@ -86,6 +86,26 @@ impl Routes {
             set => Some(self.choose((set - SET) as usize, packet.flow)),
         }
     }
+    /// Reads what [`Self::likely`] will.
+    #[inline]
+    pub(crate) fn peek(&self, switch: u32, packet: &Moving) -> u64 {
+        let home = self.homes.get(packet.dst.0 as usize).map_or(0, |home| home.rack as usize);
+        self.table.get(switch as usize * self.columns + home).map_or(0, |way| u64::from(*way))
+    }
+    /// Which port it will be, as far as that can be told without taking it.
+    #[inline]
+    pub(crate) fn likely(&self, switch: u32, packet: &Moving) -> u32 {
+        let home = self.homes[packet.dst.0 as usize];
+        let way = self.table[switch as usize * self.columns + home.rack as usize];
+        match way {
+            HERE => home.nic ^ 1,
+            _ if way < SET || way == NONE => way,
+            set => {
+                let Set { first, len, salt } = self.sets[(set - SET) as usize];
+                self.members[(first + share(packet.flow, salt, len)) as usize]
+            }
+        }
+    }
     fn choose(&mut self, set: usize, flow: u32) -> u32 {
         let Set { first, len, salt } = self.sets[set];
         let which = match self.turns.get_mut(set) {
