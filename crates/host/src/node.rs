@@ -49,10 +49,11 @@ pub(crate) fn address(index: u32) -> IpAddr {
 
 impl Node {
     /// Host `index` of a run, on whose line a packet has so many bytes of `framing`; `port_seed` stands
-    /// in for the run's where ports do not depend on it.
+    /// in for the run's where ports do not depend on it. `config` is that of the setup, which hosts share.
     pub(crate) fn new(
         index: u32,
         setup: &HostSetup,
+        config: Arc<Config>,
         framing: u64,
         run_seed: u64,
         port_seed: u64,
@@ -60,7 +61,6 @@ impl Node {
         let id = u64::from(index);
         let seed = Seed::derive(port_seed, "host", id, "isn and ports");
         let mut endpoint = Endpoint::new(seed.value());
-        let config = Arc::new(setup.config.clone());
         // The simulated backlog never fills: every SYN of an incast is served.
         let listening = endpoint.listen(SERVER_PORT, Arc::clone(&config), usize::MAX);
         debug_assert!(listening.is_ok(), "a new endpoint has no listener yet");
@@ -82,6 +82,12 @@ impl Node {
             aggregator: nic.aggregation.map(|spec| Box::new(Aggregator::new(&spec))),
             digest: Digest::default(),
         }
+    }
+
+    /// A stamp more or less changes no other.
+    #[inline]
+    pub(crate) const fn stamps_are_free(&self) -> bool {
+        self.clock.is_exact() && self.calibration.is_off()
     }
 
     pub(crate) fn note_delivery(&mut self, now: Instant, seg: &Segment) {

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::defence::Throttle;
 use crate::delay::{Delay, DelayMode};
 use crate::ecn::EcnState;
-use crate::event::{CloseReason, Event, Pending, SegmentError};
+use crate::event::{CloseReason, Event, Kind, Pending, SegmentError};
 use crate::feedback::FeedbackDecoder;
 use crate::handshake::state::Handshake;
 use crate::info::{Counters, Info};
@@ -53,6 +53,10 @@ pub struct Connection {
     /// Queueing delay from host stamps, where that was agreed.
     pub(crate) delay: Option<Box<Delay>>,
     pub(crate) pending: Pending,
+    /// Why it is over.
+    pub(crate) closed: CloseReason,
+    /// Segments that come before anything was sent are no news to what this end sends with.
+    pub(crate) deaf: bool,
     /// A RST to send: its sequence number, and its acknowledgement where it carries one.
     pub(crate) reset: Option<SeqNum>,
     pub(crate) counters: Counters,
@@ -92,6 +96,8 @@ impl Connection {
             ts: None,
             delay: None,
             pending: Pending::default(),
+            closed: CloseReason::Normal,
+            deaf: false,
             reset: None,
             counters: Counters::default(),
             throttle: Throttle::default(),
@@ -141,16 +147,24 @@ impl Connection {
 
     /// The next thing to put on the wire; `None` when there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let mut transmit = Transmit::default();
+        self.poll_transmit_into(now, &mut transmit).then_some(transmit)
+    }
+
+    /// [`Self::poll_transmit`] into a place that the driver keeps, which saves a copy: false, and nothing
+    /// of use in `out`, when there is nothing to send now.
+    pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
         let released = self.rcv.released_by_timer();
-        let mut transmit = self.next_transmit(now);
-        if released && let Some(transmit) = &mut transmit {
-            transmit.delack_timeout = !self.rcv.released_by_timer();
+        let sends = self.next_transmit(now, out);
+        if released && sends {
+            out.delack_timeout = !self.rcv.released_by_timer();
         }
         self.note_waiting(now);
-        transmit
+        sends
     }
 
     /// The segments of `id` left the host, at that reading of the host's clock.
+    #[inline]
     pub fn on_transmitted(&mut self, id: TransmitId, stamp: HostStamp) {
         let _ = id;
         self.last_departure = Some(stamp);
@@ -158,9 +172,9 @@ impl Connection {
 
     /// When [`Self::handle_timeout`] wants to be called; `None` for never.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let mut at = self.timers.next().min(self.rcv.ack_deadline()).min(self.liveness_deadline());
-        if self.snd.extras.is_some() {
-            at = at.min(self.timers.next_of_losses());
+        let mut at = self.timers.next().min(self.rcv.ack_deadline());
+        if self.minds_liveness() {
+            at = at.min(self.liveness_deadline());
         }
         if self.pacing_blocks() {
             at = at.min(self.snd.pace_at);
@@ -169,21 +183,15 @@ impl Connection {
     }
 
     /// What the application should know next.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
-        let p = &mut self.pending;
-        if core::mem::take(&mut p.established) {
-            return Some(Event::Established);
-        }
-        if core::mem::take(&mut p.readable) {
-            return Some(Event::Readable { upto: self.rcv.readable_upto() });
-        }
-        if core::mem::take(&mut p.writable) {
-            return Some(Event::Writable);
-        }
-        if core::mem::take(&mut p.peer_closed) {
-            return Some(Event::PeerClosed);
-        }
-        p.closed.take().map(Event::Closed)
+        Some(match self.pending.take()? {
+            Kind::Established => Event::Established,
+            Kind::Readable => Event::Readable { upto: self.rcv.readable_upto() },
+            Kind::Writable => Event::Writable,
+            Kind::PeerClosed => Event::PeerClosed,
+            Kind::Closed => Event::Closed(self.closed),
+        })
     }
 
     /// The application has `n` more bytes to send. They are taken even beyond the send buffer, which
@@ -340,6 +348,12 @@ impl Connection {
         }
     }
 
+    /// The application hears that it is over, and why.
+    pub(crate) const fn tell_closed(&mut self, reason: CloseReason) {
+        self.closed = reason;
+        self.pending.note(Kind::Closed);
+    }
+
     pub(crate) fn new_id(&mut self) -> TransmitId {
         self.next_id += 1;
         TransmitId(self.next_id)
@@ -348,7 +362,7 @@ impl Connection {
     /// The connection is over; timers stop, the application hears of it once.
     pub(crate) fn end(&mut self, reason: CloseReason) {
         if self.state != State::Closed && self.state != State::TimeWait {
-            self.pending.closed = Some(reason);
+            self.tell_closed(reason);
         }
         self.state = State::Closed;
         self.timers = Timers::OFF;

@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::connection::Connection;
 use crate::delay::Delay;
 use crate::ecn::PacketClass;
-use crate::event::{CloseReason, SegmentError};
+use crate::event::{CloseReason, Kind, SegmentError};
 use crate::feedback;
 use crate::receiver::{Accepted, Receiver};
 use crate::state::State;
@@ -286,12 +286,15 @@ impl Connection {
             mss,
             ecn: self.ecn.must_echo(),
         };
+        self.deaf = !measures
+            && !self.ecn.is_accurate()
+            && !self.cc.as_ref().is_some_and(|cc| cc.runs_by_the_clock());
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));
 
         self.snd.delivered_at = now;
         self.liveness.hear(now);
         self.timers.retransmit = Instant::FAR_FUTURE;
-        self.pending.established = true;
+        self.pending.note(Kind::Established);
         self.state = if self.snd.closing { State::FinWait1 } else { State::Established };
     }
 }

@@ -32,6 +32,7 @@ mod endpoint;
 mod event;
 mod expiry;
 mod handshake;
+mod header;
 mod info;
 mod input;
 mod ip;

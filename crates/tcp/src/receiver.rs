@@ -28,6 +28,18 @@ pub(crate) struct SplitAck {
     pub(crate) echo: bool,
 }
 
+/// What became of an arriving segment's payload.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+#[derive(Debug)]
+struct Placed {
+    accepted: Accepted,
+    has_new: bool,
+    in_order: bool,
+    duplicate: bool,
+    /// It must be acknowledged at once.
+    immediate: bool,
+}
+
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
 pub(crate) struct Receiver {
@@ -190,16 +202,56 @@ impl Receiver {
 
     /// Takes the payload (and FIN) of an acceptable segment.
     pub(crate) fn on_segment(&mut self, now: Instant, seg: &Segment) -> Accepted {
-        let start = self.offset(seg.seq);
         let len = i64::from(seg.payload_len);
         let fin = seg.flags.contains(Flags::FIN);
         if len == 0 && !fin {
             return Accepted::default();
         }
+        let start = self.offset(seg.seq);
         self.received_bytes += u64::from(seg.payload_len);
         if seg.ecn == Ecn::Ce {
             self.marked_bytes += u64::from(seg.payload_len);
         }
+        let before = self.nxt;
+        let next = start == before as i64 && !fin && self.fin_at.is_none();
+        let end = before + u64::from(seg.payload_len);
+        let placed = if next && !self.reassembly.has_gap() && end <= self.right_edge {
+            self.nxt = end;
+            let accepted = Accepted { stream: before..end, skip: 0 };
+            Placed { accepted, has_new: true, in_order: true, duplicate: false, immediate: false }
+        } else {
+            self.place(start, len, fin)
+        };
+        let prior_echo = self.echo();
+        let sample = RxSample {
+            now,
+            in_order: placed.in_order,
+            duplicate: placed.duplicate,
+            segments: seg.segments(),
+            payload: seg.payload_len,
+            // A FIN without data may be ECT (RFC 8257 §3.6), but the marks that count are those of data.
+            ect: len > 0 && seg.ecn.is_capable(),
+            // Data outside the window says nothing of the path now (RFC 3168 §6.1.5).
+            ce: seg.ecn == Ecn::Ce && placed.has_new,
+            cwr: seg.flags.contains(Flags::CWR),
+            ack_pending: self.ack_owed,
+            rcv_nxt_before: before,
+        };
+        let action = self.policy.as_mut().map_or(AckAction::Now, |p| p.on_data(&sample));
+        match action {
+            AckAction::Delay(wait) if !placed.immediate => self.owe_ack(now, wait),
+            AckAction::SplitAt { prior } if self.ack_owed => {
+                self.split = Some(SplitAck { upto: prior, echo: prior_echo });
+                self.owe_ack_now();
+            }
+            _ => self.owe_ack_now(),
+        }
+        placed.accepted
+    }
+
+    /// Finds the place of a segment of any kind: `len` bytes from offset `start`, and a FIN behind them.
+    #[inline(never)]
+    fn place(&mut self, start: i64, len: i64, fin: bool) -> Placed {
         let before = self.nxt;
         // Trim to the window: what is below RCV.NXT is old, what is beyond the edge does not fit.
         let fin_offset = start + len;
@@ -256,31 +308,7 @@ impl Receiver {
             self.nxt += 1;
             self.right_edge = self.right_edge.max(self.nxt);
         }
-        let prior_echo = self.echo();
-        let sample = RxSample {
-            now,
-            in_order,
-            duplicate,
-            segments: seg.segments(),
-            payload: seg.payload_len,
-            // A FIN without data may be ECT (RFC 8257 §3.6), but the marks that count are those of data.
-            ect: len > 0 && seg.ecn.is_capable(),
-            // Data outside the window says nothing of the path now (RFC 3168 §6.1.5).
-            ce: seg.ecn == Ecn::Ce && has_new,
-            cwr: seg.flags.contains(Flags::CWR),
-            ack_pending: self.ack_owed,
-            rcv_nxt_before: before,
-        };
-        let action = self.policy.as_mut().map_or(AckAction::Now, |p| p.on_data(&sample));
-        match action {
-            AckAction::Delay(wait) if !immediate && !fin_now => self.owe_ack(now, wait),
-            AckAction::SplitAt { prior } if self.ack_owed => {
-                self.split = Some(SplitAck { upto: prior, echo: prior_echo });
-                self.owe_ack_now();
-            }
-            _ => self.owe_ack_now(),
-        }
-        accepted
+        Placed { accepted, has_new, in_order, duplicate, immediate: immediate || fin_now }
     }
 
     fn owe_ack(&mut self, now: Instant, wait: Duration) {

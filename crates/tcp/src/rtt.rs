@@ -14,6 +14,8 @@ pub(crate) struct Rtt {
     rttvar: Duration,
     min: Duration,
     base: Duration,
+    /// The base is a whole number of ticks.
+    whole: bool,
     backoff: u32,
     floor: Duration,
     floor_applies: RtoMinApplies,
@@ -28,6 +30,7 @@ impl Rtt {
             rttvar: Duration::ZERO,
             min: Duration::MAX,
             base: config.rto_initial,
+            whole: false,
             backoff: 0,
             floor: config.rto_min,
             floor_applies: config.rto_min_applies,
@@ -58,7 +61,13 @@ impl Rtt {
             RtoMinApplies::Timeout => (srtt + variance).max(self.floor),
             RtoMinApplies::Variance => srtt + variance.max(self.floor),
         };
-        self.base = timeout.round_up_to(self.granularity).min(self.ceiling);
+        // Mostly the tick is that of the sample before, and there is nothing to divide.
+        let same = timeout <= self.base && self.base - timeout < self.granularity;
+        if !(same && self.whole) {
+            let ticks = timeout.round_up_to(self.granularity);
+            self.whole = ticks <= self.ceiling;
+            self.base = ticks.min(self.ceiling);
+        }
         self.backoff = 0;
     }
 
@@ -81,12 +90,14 @@ impl Rtt {
         self.backoff = 0;
         if self.srtt.is_none() && config.rto_initial >= Duration::from_secs(1) {
             self.base = Duration::from_secs(3).min(self.ceiling);
+            self.whole = false;
         }
     }
 
     /// The timeout, backoff included.
+    #[inline]
     pub(crate) fn rto(&self) -> Duration {
-        self.doubled(self.backoff)
+        if self.backoff == 0 { self.base.min(self.ceiling) } else { self.doubled(self.backoff) }
     }
 
     /// The timeout without its backoff, doubled that often: window probes back off by themselves

@@ -12,7 +12,9 @@ use alloc::collections::VecDeque;
 use lowtide_units::Instant;
 
 use super::{Arrivals, Sending};
+pub(crate) use plain::InOrder;
 
+mod plain;
 mod timed;
 
 const SACKED: u8 = 1;
@@ -83,17 +85,23 @@ pub(crate) struct Newest {
     pub(crate) app_limited: bool,
 }
 
+impl Newest {
+    const fn of(sent: &Sent) -> Self {
+        Self {
+            at: sent.at,
+            delivered: sent.delivered,
+            delivered_at: sent.delivered_at,
+            app_limited: sent.has(APP_LIMITED),
+        }
+    }
+}
+
 impl Acked {
     fn deliver(&mut self, sent: &Sent) {
         self.delivered_bytes += u64::from(sent.len);
         self.delivered_segments += 1;
         if !sent.has(AMBIGUOUS) && self.newest.is_none_or(|n| n.at <= sent.at) {
-            self.newest = Some(Newest {
-                at: sent.at,
-                delivered: sent.delivered,
-                delivered_at: sent.delivered_at,
-                app_limited: sent.has(APP_LIMITED),
-            });
+            self.newest = Some(Newest::of(sent));
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.take(Sending { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
@@ -118,6 +126,8 @@ pub(crate) struct Scoreboard {
     cursor: u64,
     /// One past the highest offset retransmitted in this episode (HighRxt).
     high_rxt: u64,
+    /// Everything at or above this was sent once.
+    doubt_edge: u64,
 }
 
 impl Scoreboard {
@@ -146,6 +156,7 @@ impl Scoreboard {
     pub(crate) fn doubt_last(&mut self) {
         if let Some(last) = self.sent.back_mut() {
             last.flags |= AMBIGUOUS;
+            self.doubt_edge = self.doubt_edge.max(last.end());
         }
     }
 
@@ -407,6 +418,7 @@ impl Scoreboard {
             }
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
+            self.doubt_edge = self.doubt_edge.max(sent.end());
         }
     }
 
