@@ -282,7 +282,8 @@ pub(crate) fn hold_back(
 
 /// A packet that TCP made at `made` goes to the NIC at `now`. Returns its stamp, which it carries where
 /// it has a place for it (DX); `None` when the NIC had no room.
-#[inline]
+#[expect(clippy::inline_always, reason = "every packet comes this way")]
+#[inline(always)]
 pub(crate) fn send(
     net: &mut Network,
     stamps: (&mut Clock, &mut Calibration),

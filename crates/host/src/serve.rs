@@ -3,13 +3,13 @@
 //!
 //! Every segment comes this way, so host, connection and the driver's notes of it are looked up once.
 
+use lowtide_net::{HostId, Packet};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection};
 use lowtide_units::Instant;
 
 use crate::app::{Handle, Side};
 use crate::bucket::Waiting;
-use crate::node::packet;
 use crate::paths::{hold_back, send};
 use crate::trace::Tracer;
 use crate::transfer::drain;
@@ -47,9 +47,19 @@ impl World<'_> {
         while conn.poll_transmit_into(now, outgoing) {
             let mut stamp = None;
             for i in 0..outgoing.segments {
-                let (from, to) = (side.index(), side.peer().index());
-                let mut packet = packet(handle.host, peer, outgoing.segment(i), from, to);
-                packet.class = node.class;
+                let mut packet = Packet {
+                    segment: outgoing.header,
+                    src: HostId(handle.host),
+                    dst: HostId(peer),
+                    size: 0,
+                    src_conn: side.index(),
+                    dst_conn: side.peer().index(),
+                    class: node.class,
+                };
+                if outgoing.segments > 1 {
+                    packet.segment = outgoing.segment(i);
+                }
+                packet.size = packet.segment.ipv4_len();
                 // What no wire says, for those who ask for it by name.
                 packet.segment.rx.delack_timeout = Some(outgoing.delack_timeout);
                 if sends {
@@ -110,7 +120,8 @@ fn look(now: Instant, side: Side, tracer: &mut Tracer, conn: &Connection) {
 }
 
 /// Keeps one pending event per connection; a deadline that moved later costs nothing now.
-#[inline]
+#[expect(clippy::inline_always, reason = "every segment comes this way")]
+#[inline(always)]
 fn rearm(now: Instant, side: Side, handle: &mut Handle, conn: &Connection, sched: &mut Scheduler) {
     if let Some(at) = conn.poll_timeout()
         && at < handle.armed

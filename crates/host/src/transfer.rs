@@ -58,7 +58,8 @@ impl World<'_> {
 
 /// What a connection has to tell the application of its flow, in one turn. True when the connection can be
 /// released.
-#[inline]
+#[expect(clippy::inline_always, reason = "every segment comes this way")]
+#[inline(always)]
 pub(crate) fn drain(
     now: Instant,
     side: Side,

@@ -15,6 +15,7 @@ use crate::sender::{Extras, LimitedBy};
 impl Connection {
     /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `later`: its timestamp is newer
     /// than all before.
+    #[inline]
     pub(crate) fn process_ack(
         &mut self,
         now: Instant,
@@ -34,19 +35,27 @@ impl Connection {
             return Ok(());
         }
         let ack = ack as u64;
-        let advanced = ack > self.snd.una;
-        let window_moved = self.update_window(seg, advanced);
+        let window_moved = self.update_window(seg, ack > self.snd.una);
         let ece = seg.flags.contains(Flags::ECE);
         if self.snd.nxt == 0 && self.deaf && !ece && seg.options.sack.is_empty() {
             // The side that only receives: there is nothing that this could acknowledge.
             self.snd.last_ece = false;
-            return Ok(());
+        } else {
+            self.take_ack(now, seg, ack, later, window_moved);
         }
+        Ok(())
+    }
 
+    /// Everything that follows from an ACK up to `ack`, which is not older than the last one.
+    #[inline(never)]
+    fn take_ack(&mut self, now: Instant, seg: &Segment, ack: u64, later: bool, window_moved: bool) {
+        let advanced = ack > self.snd.una;
+        let ece = seg.flags.contains(Flags::ECE);
         let prior_in_flight = self.snd.board.pipe();
         let prior_flight_size = self.snd.board.flight_size();
         let mut acked = Acked::default();
         let plain = advanced && seg.options.sack.is_empty() && self.nothing_is_amiss();
+        let reduced = self.snd.prr().is_some();
         let sack_news = if plain {
             self.take_in_order(now, ack, &mut acked);
             false
@@ -82,7 +91,7 @@ impl Connection {
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
         // Whoever has none of PRR, RACK and probes should not pay for them.
         let extras = self.snd.extras.is_some();
-        let was_reducing = !plain && self.snd.prr().is_some();
+        let was_reducing = if plain { reduced } else { self.snd.prr().is_some() };
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
         let dsack = if extras && !plain { self.dsack_of(seg) } else { None };
@@ -162,18 +171,16 @@ impl Connection {
                 self.restart_loss_timers(now, advanced);
             }
         }
-        Ok(())
     }
 
-    /// No loss is being repaired or looked for, no reduction is under way, and the scoreboard is plain: an
-    /// ACK that advances SND.UNA says what arrived, and nothing else.
+    /// No loss is being repaired or looked for, and the scoreboard is plain: an ACK that advances SND.UNA
+    /// says what arrived, and nothing else.
     #[inline]
     fn nothing_is_amiss(&self) -> bool {
         let first = self.snd.board.first_sending();
         // Where the peer took SACKs back, something that was sent later has arrived.
         let quiet = |extras: &Extras| {
-            extras.prr.is_none()
-                && extras.tlp.end().is_none()
+            extras.tlp.end().is_none()
                 && first.is_some_and(|first| !extras.rack.is_ahead_of(first))
         };
         self.snd.board.is_plain(self.snd.una)
@@ -188,11 +195,13 @@ impl Connection {
         let arrived = self.snd.board.ack_in_order(ack, acked);
         self.snd.episode.dup_acks = 0;
         self.snd.limited_bytes = 0;
-        if self.finder() != Finder::Time {
-            return;
+        let by_time = self.finder() == Finder::Time;
+        let Some(extras) = &mut self.snd.extras else { return };
+        if extras.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
+            extras.prr = None;
         }
-        if let (Some(extras), Some(arrived)) = (&mut self.snd.extras, &arrived) {
-            extras.rack.on_in_order(now, arrived);
+        if let Some(arrived) = arrived.filter(|_| by_time) {
+            extras.rack.on_in_order(now, &arrived);
         }
     }
 

@@ -122,6 +122,7 @@ impl Connection {
     ///
     /// `Ok` says which of its bytes to keep. An error says why it was not used; whatever the
     /// specification wants in answer comes out of [`Self::poll_transmit`].
+    #[inline]
     pub fn handle_segment(
         &mut self,
         now: Instant,
@@ -153,12 +154,16 @@ impl Connection {
 
     /// [`Self::poll_transmit`] into a place that the driver keeps, which saves a copy: false, and nothing
     /// of use in `out`, when there is nothing to send now.
+    #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
-        let released = self.rcv.released_by_timer();
-        let sends = self.next_transmit(now, out);
-        if released && sends {
-            out.delack_timeout = !self.rcv.released_by_timer();
-        }
+        let sends = !self.rests() && {
+            let released = self.rcv.released_by_timer();
+            let sends = self.next_transmit(now, out);
+            if released && sends {
+                out.delack_timeout = !self.rcv.released_by_timer();
+            }
+            sends
+        };
         self.note_waiting(now);
         sends
     }
@@ -171,6 +176,7 @@ impl Connection {
     }
 
     /// When [`Self::handle_timeout`] wants to be called; `None` for never.
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline());
         if self.minds_liveness() {
@@ -219,6 +225,7 @@ impl Connection {
     }
 
     /// The application read `n` bytes; the window may open. A peer that has closed is not told.
+    #[inline]
     pub fn read(&mut self, n: u64) {
         if self.rcv.read(n) && self.state.can_receive() {
             self.rcv.owe_ack_now();

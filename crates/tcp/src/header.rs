@@ -25,9 +25,10 @@ impl Connection {
     /// The same where it leaves from.
     #[inline]
     pub(crate) fn put_header(&mut self, now: Instant, seq: SeqNum, class: PacketClass, out: &mut Transmit) {
+        let (window, echo) = self.rcv.acknowledge(now);
         let flags = match self.ecn.ace() {
             Some(ace) => Flags::ACK.with_ace(ace),
-            None if self.rcv.echo() => Flags::ACK.with(Flags::ECE),
+            None if echo => Flags::ACK.with(Flags::ECE),
             None => Flags::ACK,
         };
         let timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
@@ -37,7 +38,7 @@ impl Connection {
             seq,
             ack: self.rcv.seq(self.rcv.nxt),
             flags,
-            window: self.rcv.offer(false),
+            window,
             ecn: self.ecn.codepoint(class),
             options: Options { timestamps, ..Options::default() },
             ..Segment::default()
@@ -45,7 +46,6 @@ impl Connection {
         if self.delay.is_some() {
             self.put_stamps(&mut out.header);
         }
-        self.rcv.on_ack_sent(now);
     }
 
     /// The delay option. Apart from the rest: most connections have none.

@@ -115,7 +115,9 @@ impl Connection {
     fn end_recovery(&mut self, now: Instant) -> bool {
         let una = self.snd.una;
         if let Some(extras) = &mut self.snd.extras {
-            extras.prr = extras.prr.filter(|prr| !prr.is_over(una));
+            if extras.prr.as_ref().is_some_and(|prr| prr.is_over(una)) {
+                extras.prr = None;
+            }
         }
         match self.snd.episode.phase {
             Phase::FastRecovery { point, .. } if una >= point => {

@@ -29,8 +29,32 @@ enum Plan {
 }
 
 impl Connection {
+    /// Nothing waits to be sent or is in flight, and nothing is owed, as at a side that receives between
+    /// its ACKs. What a look at all that could be sent would note is noted.
+    #[inline]
+    pub(crate) fn rests(&mut self) -> bool {
+        let rests = self.state.can_send()
+            && self.reset.is_none()
+            && !self.rcv.must_ack_now()
+            && self.snd.board.is_empty()
+            && !self.snd.has_unsent()
+            && !self.liveness.probe_due;
+        if rests {
+            self.snd.pacing_blocked = false;
+            self.snd.probe_due = false;
+            self.nothing_to_send();
+        }
+        rests
+    }
+
+    fn nothing_to_send(&mut self) {
+        self.snd.limited_by = LimitedBy::Application;
+        self.timers.persist = Instant::FAR_FUTURE;
+    }
+
     /// In the order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks,
     /// data, a plain ACK.
+    #[inline(never)]
     pub(crate) fn next_transmit(&mut self, now: Instant, out: &mut Transmit) -> bool {
         self.snd.pacing_blocked = false;
         if self.reset.is_some() || !self.state.is_synchronised() {
@@ -132,8 +156,7 @@ impl Connection {
             return Some(Plan::Tail(tail));
         }
         if !self.snd.has_unsent() && !self.snd.episode.repairing() {
-            self.snd.limited_by = LimitedBy::Application;
-            self.timers.persist = Instant::FAR_FUTURE;
+            self.nothing_to_send();
             return None;
         }
         let plan = self.plan_unpaced(now);
@@ -292,6 +315,7 @@ impl Connection {
         if len > 0 { Plan::New { len, segments: 1, fin: false } } else { Plan::Probe }
     }
 
+    #[inline(never)]
     pub(crate) fn new_data(
         &mut self,
         now: Instant,
@@ -423,6 +447,7 @@ impl Connection {
     }
 
     /// Data left: the retransmission timer runs (RFC 6298 §5.1) and the pacer moves on.
+    #[inline]
     fn sent_data(&mut self, now: Instant, payload: u32) {
         self.snd.last_sent_at = Some(now);
         self.snd.limited_by = LimitedBy::Application;

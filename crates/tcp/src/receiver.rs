@@ -75,6 +75,9 @@ pub(crate) struct Receiver {
     /// Payload bytes that came with CE; all payload bytes that came, duplicates included.
     pub(crate) marked_bytes: u64,
     pub(crate) received_bytes: u64,
+    /// The window that the last segment offered, while no data has come since the handshake and nothing
+    /// else is to be said: the next one says the same.
+    still: Option<u16>,
 }
 
 impl Receiver {
@@ -103,6 +106,7 @@ impl Receiver {
             split: None,
             marked_bytes: 0,
             received_bytes: 0,
+            still: None,
         }
     }
 
@@ -208,6 +212,7 @@ impl Receiver {
             return Accepted::default();
         }
         let start = self.offset(seg.seq);
+        self.still = None;
         self.received_bytes += u64::from(seg.payload_len);
         if seg.ecn == Ecn::Ce {
             self.marked_bytes += u64::from(seg.payload_len);
@@ -320,6 +325,7 @@ impl Receiver {
     }
 
     pub(crate) const fn owe_ack_now(&mut self) {
+        self.still = None;
         self.ack_owed = true;
         self.ack_now = true;
     }
@@ -371,6 +377,7 @@ impl Receiver {
     /// A segment with so many CE packets was accepted under Accurate ECN; true when the policy wants an
     /// ACK at once.
     pub(crate) fn on_marks(&mut self, ce: u32, data: bool) -> bool {
+        self.still = None;
         let marks = Marks { ce, data, ack_owed: self.ack_owed };
         self.policy.as_mut().is_some_and(|p| p.on_marks(&marks))
     }
@@ -413,13 +420,27 @@ impl Receiver {
         self.timer_fired
     }
 
-    /// A segment that acknowledges everything up to RCV.NXT is going out.
-    pub(crate) fn on_ack_sent(&mut self, now: Instant) {
+    /// What a segment says that goes out now and acknowledges everything up to RCV.NXT: its window, and
+    /// its echo.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, now: Instant) -> (u16, bool) {
+        match self.still {
+            Some(window) => (window, false),
+            None => self.acknowledge_news(now),
+        }
+    }
+
+    #[inline(never)]
+    fn acknowledge_news(&mut self, now: Instant) -> (u16, bool) {
+        let (window, echo) = (self.offer(false), self.echo());
         self.last_ack_sent = self.nxt;
         self.owe_nothing();
         if let Some(policy) = self.policy.as_mut() {
             policy.on_ack_sent(now);
+            let silent = self.nxt == 0 && self.received_bytes == 0 && self.fin_at.is_none();
+            self.still = (silent && !echo).then_some(window);
         }
+        (window, echo)
     }
 
     /// Bytes held outside of this struct.

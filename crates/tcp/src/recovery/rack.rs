@@ -108,6 +108,7 @@ impl Rack {
     }
 
     /// The same of what arrived in order and was sent only once.
+    #[inline]
     pub(crate) fn on_in_order(&mut self, now: Instant, arrived: &InOrder) {
         self.reordering_seen |= arrived.first_end < self.fack;
         self.fack = self.fack.max(arrived.last.end);

@@ -132,6 +132,7 @@ pub(crate) struct Scoreboard {
 
 impl Scoreboard {
     /// A new segment left. `start` must be the end of the last one.
+    #[inline]
     pub(crate) fn push(
         &mut self,
         start: u64,

@@ -24,6 +24,7 @@ impl Scoreboard {
     }
 
     /// [`Self::ack`] of a plain scoreboard, into an `out` in which nothing stands yet.
+    #[inline]
     pub(crate) fn ack_in_order(&mut self, una: u64, out: &mut Acked) -> Option<InOrder> {
         let mut arrived: Option<InOrder> = None;
         while let Some(front) = self.sent.front() {
