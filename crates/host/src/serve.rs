@@ -100,13 +100,7 @@ impl World<'_> {
 /// A writer that waits for acknowledgements may have got them.
 #[cold]
 #[inline(never)]
-fn resume(
-    now: Instant,
-    side: Side,
-    writer: &mut Writer,
-    conn: &Connection,
-    sched: &mut Scheduler,
-) {
+fn resume(now: Instant, side: Side, writer: &mut Writer, conn: &Connection, sched: &mut Scheduler) {
     if let Some(next) = writer.acknowledged(now, conn) {
         sched.at(next, Entity::new(WRITE, side.flow() as u32));
     }

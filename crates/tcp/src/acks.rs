@@ -15,7 +15,8 @@ use crate::sender::{Extras, LimitedBy};
 impl Connection {
     /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `later`: its timestamp is newer
     /// than all before.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub(crate) fn process_ack(
         &mut self,
         now: Instant,
@@ -180,8 +181,7 @@ impl Connection {
         let first = self.snd.board.first_sending();
         // Where the peer took SACKs back, something that was sent later has arrived.
         let quiet = |extras: &Extras| {
-            extras.tlp.end().is_none()
-                && first.is_some_and(|first| !extras.rack.is_ahead_of(first))
+            extras.tlp.end().is_none() && first.is_some_and(|first| !extras.rack.is_ahead_of(first))
         };
         self.snd.board.is_plain(self.snd.una)
             && !self.snd.episode.repairing()
@@ -235,7 +235,8 @@ impl Connection {
     /// could acknowledge new data without bringing its window along, and the old window would count
     /// from the new SND.UNA: beyond what the peer offers. So an acknowledgement of new data is always
     /// newer, as in Linux (tcp_may_update_window).
-    fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
+    #[inline]
+    pub(crate) fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
         let newer = advances
             || self.snd.wl1.before(seg.seq)
             || (self.snd.wl1 == seg.seq && !seg.ack.before(self.snd.wl2));

@@ -128,6 +128,14 @@ impl Connection {
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
+        match self.expected_data(now, seg) {
+            Some(accepted) => Ok(accepted),
+            None => self.handle_any(now, seg),
+        }
+    }
+
+    #[inline(never)]
+    fn handle_any(&mut self, now: Instant, seg: &Segment) -> Result<Accepted, SegmentError> {
         let result = match self.state {
             State::Closed => Err(SegmentError::Closed),
             State::SynSent => self.segment_in_syn_sent(now, seg),
@@ -176,7 +184,8 @@ impl Connection {
     }
 
     /// When [`Self::handle_timeout`] wants to be called; `None` for never.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline());
         if self.minds_liveness() {

@@ -24,7 +24,13 @@ impl Connection {
 
     /// The same where it leaves from.
     #[inline]
-    pub(crate) fn put_header(&mut self, now: Instant, seq: SeqNum, class: PacketClass, out: &mut Transmit) {
+    pub(crate) fn put_header(
+        &mut self,
+        now: Instant,
+        seq: SeqNum,
+        class: PacketClass,
+        out: &mut Transmit,
+    ) {
         let (window, echo) = self.rcv.acknowledge(now);
         let flags = match self.ecn.ace() {
             Some(ace) => Flags::ACK.with_ace(ace),
@@ -141,7 +147,12 @@ impl Connection {
         self.complete(at..at, 1, out);
     }
 
-    pub(crate) fn transmit(&mut self, header: Segment, stream: Range<u64>, segments: u32) -> Transmit {
+    pub(crate) fn transmit(
+        &mut self,
+        header: Segment,
+        stream: Range<u64>,
+        segments: u32,
+    ) -> Transmit {
         let mut out = Transmit { header, ..Transmit::default() };
         self.complete(stream, segments, &mut out);
         out

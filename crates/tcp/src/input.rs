@@ -15,6 +15,42 @@ const NOT_LOOKED_AT: Flags =
     Flags::FIN.with(Flags::PSH).with(Flags::URG).with(Flags::ECE).with(Flags::CWR).with(Flags::AE);
 
 impl Connection {
+    /// Takes the next data at a side that has never sent any, if the segment says nothing else: header
+    /// prediction. Its steps are those of [`Self::segment_arrives`], without the checks of what cannot be.
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
+    pub(crate) fn expected_data(&mut self, now: Instant, seg: &Segment) -> Option<Accepted> {
+        let plain = seg.flags.without(Flags::PSH.with(Flags::CWR)) == Flags::ACK
+            && seg.options.sack.is_empty()
+            && seg.ack == self.snd.seq(0);
+        let receives = self.deaf
+            && self.snd.nxt == 0
+            && self.snd.probe_end.is_none()
+            && self.state.can_receive()
+            && self.rcv.expects(seg);
+        if !plain || !receives {
+            return None;
+        }
+        match (self.ts.as_mut(), seg.options.timestamps) {
+            (None, _) => {}
+            (Some(ts), Some(option)) if !ts.is_old(now, option.value) => {
+                if self.rcv.nxt <= self.rcv.last_ack_sent {
+                    ts.update(now, option.value);
+                }
+            }
+            _ => return None,
+        }
+        self.update_window(seg, false);
+        self.snd.last_ece = false;
+        self.liveness.hear(now);
+        self.pending.note(Kind::Readable);
+        let accepted = self.rcv.on_expected(now, seg);
+        self.note_waiting(now);
+        Some(accepted)
+    }
+
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub(crate) fn segment_arrives(
         &mut self,
         now: Instant,

@@ -447,7 +447,8 @@ impl Connection {
     }
 
     /// Data left: the retransmission timer runs (RFC 6298 §5.1) and the pacer moves on.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every data segment comes this way")]
+    #[inline(always)]
     fn sent_data(&mut self, now: Instant, payload: u32) {
         self.snd.last_sent_at = Some(now);
         self.snd.limited_by = LimitedBy::Application;

@@ -7,10 +7,12 @@ use alloc::boxed::Box;
 use core::ops::Range;
 
 use lowtide_units::{Duration, Instant};
-use lowtide_wire::{Ecn, Flags, SackBlocks, Segment, SeqNum};
+use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
 use crate::ack::{AckAction, AckPolicy, Marks, RxSample};
 use crate::reassembly::Reassembly;
+
+mod blocks;
 
 /// Which of an arriving segment's bytes are new, and where they belong.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -204,6 +206,17 @@ impl Receiver {
         0 < age && age <= self.buffer as i64
     }
 
+    /// The segment brings data, the next that is expected, in full and nothing else.
+    #[inline]
+    pub(crate) fn expects(&self, seg: &Segment) -> bool {
+        seg.payload_len > 0
+            && seg.seq == self.seq(self.nxt)
+            && !seg.flags.contains(Flags::FIN)
+            && self.fin_at.is_none()
+            && !self.reassembly.has_gap()
+            && self.nxt + u64::from(seg.payload_len) <= self.right_edge
+    }
+
     /// Takes the payload (and FIN) of an acceptable segment.
     pub(crate) fn on_segment(&mut self, now: Instant, seg: &Segment) -> Accepted {
         let len = i64::from(seg.payload_len);
@@ -211,22 +224,39 @@ impl Receiver {
         if len == 0 && !fin {
             return Accepted::default();
         }
-        let start = self.offset(seg.seq);
+        if self.expects(seg) {
+            return self.on_expected(now, seg);
+        }
+        let (start, before) = (self.offset(seg.seq), self.nxt);
+        let placed = self.place(start, len, fin);
+        self.decide(now, seg, before, &placed);
+        placed.accepted
+    }
+
+    /// The same of a segment that is expected ([`Self::expects`]).
+    #[inline]
+    pub(crate) fn on_expected(&mut self, now: Instant, seg: &Segment) -> Accepted {
+        let before = self.nxt;
+        self.nxt = before + u64::from(seg.payload_len);
+        let placed = Placed {
+            accepted: Accepted { stream: before..self.nxt, skip: 0 },
+            has_new: true,
+            in_order: true,
+            duplicate: false,
+            immediate: false,
+        };
+        self.decide(now, seg, before, &placed);
+        placed.accepted
+    }
+
+    /// Whether and when the segment is acknowledged; RCV.NXT was `before` when it came.
+    #[inline]
+    fn decide(&mut self, now: Instant, seg: &Segment, before: u64, placed: &Placed) {
         self.still = None;
         self.received_bytes += u64::from(seg.payload_len);
         if seg.ecn == Ecn::Ce {
             self.marked_bytes += u64::from(seg.payload_len);
         }
-        let before = self.nxt;
-        let next = start == before as i64 && !fin && self.fin_at.is_none();
-        let end = before + u64::from(seg.payload_len);
-        let placed = if next && !self.reassembly.has_gap() && end <= self.right_edge {
-            self.nxt = end;
-            let accepted = Accepted { stream: before..end, skip: 0 };
-            Placed { accepted, has_new: true, in_order: true, duplicate: false, immediate: false }
-        } else {
-            self.place(start, len, fin)
-        };
         let prior_echo = self.echo();
         let sample = RxSample {
             now,
@@ -235,7 +265,7 @@ impl Receiver {
             segments: seg.segments(),
             payload: seg.payload_len,
             // A FIN without data may be ECT (RFC 8257 §3.6), but the marks that count are those of data.
-            ect: len > 0 && seg.ecn.is_capable(),
+            ect: seg.payload_len > 0 && seg.ecn.is_capable(),
             // Data outside the window says nothing of the path now (RFC 3168 §6.1.5).
             ce: seg.ecn == Ecn::Ce && placed.has_new,
             cwr: seg.flags.contains(Flags::CWR),
@@ -251,7 +281,6 @@ impl Receiver {
             }
             _ => self.owe_ack_now(),
         }
-        placed.accepted
     }
 
     /// Finds the place of a segment of any kind: `len` bytes from offset `start`, and a FIN behind them.
@@ -339,17 +368,6 @@ impl Receiver {
         self.split = None;
     }
 
-    /// A wholly old segment came: say so (RFC 2883 §4).
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn note_duplicate(&mut self, seg: &Segment) {
-        let start = self.offset(seg.seq).max(0) as u64;
-        let end = (self.offset(seg.seq) + i64::from(seg.payload_len)).max(0) as u64;
-        if self.dsack_on && start < end && end <= self.nxt {
-            self.dsack = Some((start, end));
-        }
-    }
-
     /// The peer's FIN and all data before it have arrived.
     pub(crate) fn finished(&self) -> bool {
         self.fin_at.is_some_and(|f| self.nxt > f)
@@ -364,10 +382,10 @@ impl Receiver {
     pub(crate) fn read(&mut self, n: u64) -> bool {
         self.consumed = (self.consumed + n).min(self.readable_upto());
         let gain = self.target().saturating_sub(self.right_edge);
-        let starved = self.window() < u64::from(self.mss).min(self.buffer / 2);
+        let least = u64::from(self.mss).min(self.buffer / 2);
         gain > 0
             && (gain >= self.buffer.min(self.widest()) / 2
-                || (starved && gain >= u64::from(self.mss).min(self.buffer / 2)))
+                || (gain >= least && self.window() < least))
     }
 
     pub(crate) fn unread(&self) -> u64 {
@@ -446,42 +464,5 @@ impl Receiver {
     /// Bytes held outside of this struct.
     pub(crate) fn heap(&self) -> usize {
         self.policy.as_deref().map_or(0, size_of_val) + self.reassembly.heap()
-    }
-
-    /// There is something to say in a SACK option.
-    pub(crate) fn has_blocks(&self) -> bool {
-        self.dsack.is_some() || self.reassembly.has_gap()
-    }
-
-    /// SACK blocks for the next ACK: a DSACK first, then the ranges held (RFC 2018 §4, RFC 2883 §4).
-    pub(crate) fn sack_blocks(&mut self, room: usize) -> SackBlocks {
-        let mut blocks = SackBlocks::EMPTY;
-        let room = room.min(SackBlocks::MAX);
-        if room == 0 || !self.has_blocks() {
-            return blocks;
-        }
-        let mut left = room;
-        if let Some((start, end)) = self.dsack.take() {
-            blocks.push(self.seq(start), self.seq(end));
-            left -= 1;
-            // A duplicate inside a held range is followed by that range (RFC 2883 §4.1.2).
-            if let Some((a, b)) = self.reassembly.covering(start)
-                && left > 0
-            {
-                blocks.push(self.seq(a), self.seq(b));
-                left -= 1;
-                self.reassembly.blocks(left + 1, |s, e| {
-                    if s != a && left > 0 {
-                        blocks.push(self.irs.add(1).add(s), self.irs.add(1).add(e));
-                        left -= 1;
-                    }
-                });
-                return blocks;
-            }
-        }
-        self.reassembly.blocks(left, |s, e| {
-            blocks.push(self.irs.add(1).add(s), self.irs.add(1).add(e));
-        });
-        blocks
     }
 }
