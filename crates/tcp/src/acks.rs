@@ -235,7 +235,8 @@ impl Connection {
     /// could acknowledge new data without bringing its window along, and the old window would count
     /// from the new SND.UNA: beyond what the peer offers. So an acknowledgement of new data is always
     /// newer, as in Linux (tcp_may_update_window).
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub(crate) fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
         let newer = advances
             || self.snd.wl1.before(seg.seq)

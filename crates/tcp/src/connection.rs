@@ -20,7 +20,7 @@ use crate::ip::IpVersion;
 use crate::liveness::state::Liveness;
 use crate::receiver::{Accepted, Receiver};
 use crate::rtt::Rtt;
-use crate::sender::Sender;
+use crate::sender::{Ahead, Sender};
 use crate::state::State;
 use crate::timers::Timers;
 use crate::transmit::{Transmit, TransmitId};
@@ -136,6 +136,7 @@ impl Connection {
 
     #[inline(never)]
     fn handle_any(&mut self, now: Instant, seg: &Segment) -> Result<Accepted, SegmentError> {
+        self.snd.ahead = Ahead::UNKNOWN;
         let result = match self.state {
             State::Closed => Err(SegmentError::Closed),
             State::SynSent => self.segment_in_syn_sent(now, seg),
@@ -150,6 +151,7 @@ impl Connection {
 
     /// Takes note that the time is `now`; call when [`Self::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.snd.ahead = Ahead::UNKNOWN;
         self.expire(now);
         self.note_waiting(now);
     }
@@ -213,6 +215,7 @@ impl Connection {
     /// bounds what may be sent and unacknowledged: a driver with real bytes asks
     /// [`Self::send_space`] first. Ignored after [`Self::close`].
     pub fn send(&mut self, n: u64) {
+        self.snd.ahead = Ahead::UNKNOWN;
         if !self.snd.closing {
             self.snd.end = self.snd.end.saturating_add(n);
         }
@@ -246,6 +249,7 @@ impl Connection {
         if self.snd.closing {
             return;
         }
+        self.snd.ahead = Ahead::UNKNOWN;
         self.snd.closing = true;
         match self.state {
             // Nothing was sent that the peer must hear of (RFC 9293 §3.10.4). Deviation: where data

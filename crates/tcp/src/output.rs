@@ -9,7 +9,7 @@ use crate::ecn::PacketClass;
 use crate::loss_probe::Tail;
 use crate::losses::Finder;
 use crate::recovery::{Phase, Sent};
-use crate::sender::LimitedBy;
+use crate::sender::{Ahead, LimitedBy, Next};
 use crate::state::State;
 use crate::transmit::Transmit;
 
@@ -29,22 +29,32 @@ enum Plan {
 }
 
 impl Connection {
-    /// Nothing waits to be sent or is in flight, and nothing is owed, as at a side that receives between
-    /// its ACKs. What a look at all that could be sent would note is noted.
+    /// Nothing is owed, and there is nothing to send (and nothing in flight), as at a side that receives
+    /// between its ACKs, or no congestion window for it. What a closer look would note is noted.
     #[inline]
     pub(crate) fn rests(&mut self) -> bool {
-        let rests = self.state.can_send()
+        let silent = self.state.can_send()
             && self.reset.is_none()
             && !self.rcv.must_ack_now()
-            && self.snd.board.is_empty()
-            && !self.snd.has_unsent()
             && !self.liveness.probe_due;
-        if rests {
-            self.snd.pacing_blocked = false;
+        if !silent {
+            return false;
+        }
+        if self.snd.board.is_empty() && !self.snd.has_unsent() {
             self.snd.probe_due = false;
             self.nothing_to_send();
+        } else if self.snd.ahead.next(self.snd.mss) == Next::Stop {
+            self.window_is_full();
+        } else {
+            return false;
         }
-        rests
+        self.snd.pacing_blocked = false;
+        true
+    }
+
+    fn window_is_full(&mut self) {
+        self.snd.limited_by = LimitedBy::Cwnd;
+        self.timers.persist = Instant::FAR_FUTURE;
     }
 
     fn nothing_to_send(&mut self) {
@@ -75,7 +85,16 @@ impl Connection {
                 return true;
             }
         }
-        if self.state.can_send()
+        let next = self.snd.ahead.next(self.snd.mss);
+        if next == Next::Full && self.state.can_send() {
+            self.snd.ahead.take(self.snd.mss);
+            self.timers.persist = Instant::FAR_FUTURE;
+            self.new_data(now, u64::from(self.snd.mss), 1, false, out);
+            return true;
+        }
+        if next == Next::Stop && self.state.can_send() {
+            self.window_is_full();
+        } else if self.state.can_send()
             && let Some(plan) = self.plan(now)
         {
             match plan {
@@ -249,7 +268,11 @@ impl Connection {
             return None;
         }
         let (mut len, mut segments) = (len, 1);
-        if self.config.tso_segments > 1 {
+        if self.sends_singly() {
+            if len == mss {
+                self.snd.ahead = Ahead::after(mss, available.min(window), room);
+            }
+        } else if self.config.tso_segments > 1 {
             let whole = available.min(window).min(room) / mss;
             segments = whole.min(u64::from(self.config.tso_segments)).max(1) as u32;
             if segments > 1 {
@@ -258,6 +281,16 @@ impl Connection {
         }
         let fin = self.snd.closing && self.snd.nxt + len == self.snd.end && window > len;
         Some(Plan::New { len, segments, fin })
+    }
+
+    /// Whether one segment goes depends on nothing but data and windows, which the segment before it makes
+    /// less by its length.
+    fn sends_singly(&self) -> bool {
+        self.config.tso_segments <= 1
+            && self.snd.episode.dup_acks == 0
+            && !self.snd.episode.repairing()
+            && self.snd.prr().is_none()
+            && self.pacing_rate().is_none()
     }
 
     /// Bytes of new data that the congestion window lets go.
@@ -458,6 +491,8 @@ impl Connection {
         if self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();
         }
-        self.space(now, payload);
+        if !self.snd.ahead.unpaced {
+            self.space(now, payload);
+        }
     }
 }

@@ -207,7 +207,8 @@ impl Receiver {
     }
 
     /// The segment brings data, the next that is expected, in full and nothing else.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub(crate) fn expects(&self, seg: &Segment) -> bool {
         seg.payload_len > 0
             && seg.seq == self.seq(self.nxt)
@@ -234,7 +235,8 @@ impl Receiver {
     }
 
     /// The same of a segment that is expected ([`Self::expects`]).
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub(crate) fn on_expected(&mut self, now: Instant, seg: &Segment) -> Accepted {
         let before = self.nxt;
         self.nxt = before + u64::from(seg.payload_len);
@@ -257,7 +259,7 @@ impl Receiver {
         if seg.ecn == Ecn::Ce {
             self.marked_bytes += u64::from(seg.payload_len);
         }
-        let prior_echo = self.echo();
+        let prior_echo = self.ack_owed && self.echo();
         let sample = RxSample {
             now,
             in_order: placed.in_order,

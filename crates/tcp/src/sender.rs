@@ -48,6 +48,57 @@ impl Extras {
     }
 }
 
+/// What the last look at data and windows left for the segments after the one that it let go: it holds until
+/// something arrives, a timer fires, or the application says something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ahead {
+    /// Bytes that are there to be sent and fit the peer's window, but for the last one.
+    data: u64,
+    /// Bytes that the congestion window has room for.
+    room: u64,
+    /// No pacer spaces them.
+    pub(crate) unpaced: bool,
+}
+
+/// What is ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// A full segment, and not the last one.
+    Full,
+    /// Nothing, for want of congestion window.
+    Stop,
+    /// It must be looked at.
+    Unknown,
+}
+
+impl Ahead {
+    pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false };
+
+    /// A full segment of `mss` goes unpaced, out of so many bytes.
+    pub(crate) fn after(mss: u64, data: u64, room: u64) -> Self {
+        let (data, room) = (data.saturating_sub(mss + 1), room.saturating_sub(mss));
+        Self { data, room, unpaced: true }
+    }
+
+    #[inline]
+    pub(crate) const fn next(&self, mss: u32) -> Next {
+        if self.data < mss as u64 {
+            Next::Unknown
+        } else if self.room < mss as u64 {
+            Next::Stop
+        } else {
+            Next::Full
+        }
+    }
+
+    /// It goes.
+    #[inline]
+    pub(crate) const fn take(&mut self, mss: u32) {
+        self.data -= mss as u64;
+        self.room -= mss as u64;
+    }
+}
+
 /// Offsets count payload bytes from zero; a FIN counts one.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Clone, Debug)]
@@ -83,6 +134,7 @@ pub(crate) struct Sender {
     /// End of the current round trip.
     pub(crate) round_end: u64,
     pub(crate) limited_by: LimitedBy,
+    pub(crate) ahead: Ahead,
     /// The application was told that the buffer is full.
     pub(crate) blocked: bool,
     pub(crate) last_sent_at: Option<Instant>,
@@ -124,6 +176,7 @@ impl Sender {
             limited_bytes: 0,
             round_end: 0,
             limited_by: LimitedBy::Application,
+            ahead: Ahead::UNKNOWN,
             blocked: false,
             last_sent_at: None,
             probe_end: None,
