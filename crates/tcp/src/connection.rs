@@ -31,43 +31,45 @@ use crate::transmit::{Transmit, TransmitId};
 /// happened. After any call that returned, poll [`Self::poll_transmit`] until `None`, then
 /// [`Self::poll_event`] until `None`, then ask [`Self::poll_timeout`].
 #[derive(Debug)]
+#[repr(C)]
 pub struct Connection {
+    // In the order of use: what every segment touches stands together, what few do comes last.
     pub(crate) config: Arc<Config>,
     pub(crate) state: State,
-    pub(crate) local_port: u16,
-    pub(crate) remote_port: u16,
-    pub(crate) ip: IpVersion,
-    pub(crate) snd: Sender,
-    pub(crate) rcv: Receiver,
-    pub(crate) ecn: EcnState,
-    pub(crate) rtt: Rtt,
-    pub(crate) timers: Timers,
-    pub(crate) handshake: Handshake,
-    pub(crate) cc: Option<Box<dyn CongestionControl>>,
-    /// Name of that control, which is not always the one that was wished.
-    pub(crate) acting: &'static str,
-    pub(crate) decoder: Option<Box<dyn FeedbackDecoder>>,
-    /// SACK and timestamps as agreed.
-    pub(crate) sack_ok: bool,
-    pub(crate) ts: Option<crate::timestamps::TimestampState>,
-    /// Queueing delay from host stamps, where that was agreed.
-    pub(crate) delay: Option<Box<Delay>>,
     pub(crate) pending: Pending,
-    /// Why it is over.
-    pub(crate) closed: CloseReason,
     /// Segments that come before anything was sent are no news to what this end sends with.
     pub(crate) deaf: bool,
-    /// A RST to send: its sequence number, and its acknowledgement where it carries one.
-    pub(crate) reset: Option<SeqNum>,
-    pub(crate) counters: Counters,
-    pub(crate) throttle: Throttle,
-    pub(crate) liveness: Liveness,
+    /// SACK and timestamps as agreed.
+    pub(crate) sack_ok: bool,
+    /// Why it is over.
+    pub(crate) closed: CloseReason,
+    pub(crate) ip: IpVersion,
+    pub(crate) local_port: u16,
+    pub(crate) remote_port: u16,
     /// Timeouts in a row without progress.
     pub(crate) timeouts: u32,
     /// Timeouts and window probes in a row without any answer.
     pub(crate) unanswered: u32,
-    last_departure: Option<HostStamp>,
+    /// A RST to send: its sequence number, and its acknowledgement where it carries one.
+    pub(crate) reset: Option<SeqNum>,
+    pub(crate) ts: Option<crate::timestamps::TimestampState>,
+    pub(crate) rcv: Receiver,
+    pub(crate) timers: Timers,
+    pub(crate) liveness: Liveness,
+    pub(crate) ecn: EcnState,
+    pub(crate) snd: Sender,
+    pub(crate) cc: Option<Box<dyn CongestionControl>>,
+    pub(crate) decoder: Option<Box<dyn FeedbackDecoder>>,
+    /// Queueing delay from host stamps, where that was agreed.
+    pub(crate) delay: Option<Box<Delay>>,
+    pub(crate) rtt: Rtt,
     next_id: u64,
+    last_departure: Option<HostStamp>,
+    pub(crate) counters: Counters,
+    pub(crate) handshake: Handshake,
+    /// Name of that control, which is not always the one that was wished.
+    pub(crate) acting: &'static str,
+    pub(crate) throttle: Throttle,
 }
 
 impl Connection {

@@ -105,13 +105,15 @@ impl fmt::Display for OpenError {
 impl core::error::Error for OpenError {}
 
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Slot {
+    // In the order of use: what every segment touches stands together, what few do comes last.
     tuple: FourTuple,
-    conn: Connection,
-    /// The listener that counts it as not established.
-    embryonic: Option<ListenerId>,
     /// A newer connection between the same ends has taken its place.
     superseded: bool,
+    /// The listener that counts it as not established.
+    embryonic: Option<ListenerId>,
+    conn: Connection,
 }
 
 /// First port of the dynamic range (RFC 6335 §6).

@@ -44,42 +44,44 @@ struct Placed {
 
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
-    irs: SeqNum,
+    // In the order of use: what every segment touches stands together, what few do comes last.
     /// RCV.NXT.
     pub(crate) nxt: u64,
-    consumed: u64,
-    /// Last.ACK.sent of RFC 7323 §4.3.
-    pub(crate) last_ack_sent: u64,
-    buffer: u64,
     /// The right edge that was promised; it never moves left.
     right_edge: u64,
-    shift: u8,
-    mss: u32,
-    reassembly: Reassembly,
-    dsack_on: bool,
-    dsack: Option<(u64, u64)>,
-    /// Offset of the peer's FIN, once seen, in order or not.
-    fin_at: Option<u64>,
+    /// Last.ACK.sent of RFC 7323 §4.3.
+    pub(crate) last_ack_sent: u64,
+    consumed: u64,
+    buffer: u64,
+    pub(crate) received_bytes: u64,
     policy: Option<Box<dyn AckPolicy>>,
+    ack_deadline: Instant,
+    /// When the data came whose ACK waits for the deadline.
+    ack_since: Instant,
+    irs: SeqNum,
+    mss: u32,
+    /// The window that the last segment offered, while no data has come since the handshake and nothing
+    /// else is to be said: the next one says the same.
+    still: Option<u16>,
+    shift: u8,
     ack_owed: bool,
     ack_now: bool,
     /// The delayed-ACK timer has fired and the ACK is not out yet.
     timer_fired: bool,
-    /// ACKs that the timer released.
-    pub(crate) delack_timeouts: u32,
-    ack_deadline: Instant,
-    /// When the data came whose ACK waits for the deadline.
-    ack_since: Instant,
-    /// How long ACKs waited that the timer released, all together.
-    pub(crate) delack_time: Duration,
+    dsack_on: bool,
+    /// Offset of the peer's FIN, once seen, in order or not.
+    fin_at: Option<u64>,
     split: Option<SplitAck>,
+    reassembly: Reassembly,
     /// Payload bytes that came with CE; all payload bytes that came, duplicates included.
     pub(crate) marked_bytes: u64,
-    pub(crate) received_bytes: u64,
-    /// The window that the last segment offered, while no data has come since the handshake and nothing
-    /// else is to be said: the next one says the same.
-    still: Option<u16>,
+    dsack: Option<(u64, u64)>,
+    /// ACKs that the timer released.
+    pub(crate) delack_timeouts: u32,
+    /// How long ACKs waited that the timer released, all together.
+    pub(crate) delack_time: Duration,
 }
 
 impl Receiver {

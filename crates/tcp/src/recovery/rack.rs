@@ -107,13 +107,14 @@ impl Rack {
         }
     }
 
-    /// The same of what arrived in order and was sent only once.
+    /// The same of what arrived in order, was sent only once, and before which nothing arrived that was
+    /// sent later ([`Self::is_ahead_of`]).
     #[inline]
     pub(crate) fn on_in_order(&mut self, now: Instant, arrived: &InOrder) {
         self.reordering_seen |= arrived.first_end < self.fack;
         self.fack = self.fack.max(arrived.last.end);
         self.rtt = now.saturating_since(arrived.last.at);
-        self.newest = self.newest.max(Some(arrived.last));
+        self.newest = Some(arrived.last);
     }
 
     /// Something has arrived that was sent later than `first`.
