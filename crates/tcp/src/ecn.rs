@@ -79,7 +79,6 @@ pub(crate) enum PacketClass {
     Control,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "independent facts of the handshake")]
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct EcnState {

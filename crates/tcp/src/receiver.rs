@@ -42,7 +42,6 @@ struct Placed {
     immediate: bool,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Receiver {

@@ -100,7 +100,6 @@ impl Ahead {
 }
 
 /// Offsets count payload bytes from zero; a FIN counts one.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
