@@ -137,7 +137,11 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn handle_any(&mut self, now: Instant, seg: &Segment) -> Result<Accepted, SegmentError> {
+    pub(crate) fn handle_any(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+    ) -> Result<Accepted, SegmentError> {
         self.snd.ahead = Ahead::UNKNOWN;
         let result = match self.state {
             State::Closed => Err(SegmentError::Closed),
@@ -168,15 +172,19 @@ impl Connection {
     /// of use in `out`, when there is nothing to send now.
     #[inline]
     pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
-        let sends = !self.rests() && {
-            let released = self.rcv.released_by_timer();
-            let sends = self.next_transmit(now, out);
-            if released && sends {
-                out.delack_timeout = !self.rcv.released_by_timer();
-            }
-            sends
-        };
+        let sends = !self.rests() && self.poll_closely(now, out);
         self.note_waiting(now);
+        sends
+    }
+
+    /// The same where it must be looked at closely.
+    #[inline]
+    pub(crate) fn poll_closely(&mut self, now: Instant, out: &mut Transmit) -> bool {
+        let released = self.rcv.released_by_timer();
+        let sends = self.next_transmit(now, out);
+        if released && sends {
+            out.delack_timeout = !self.rcv.released_by_timer();
+        }
         sends
     }
 

@@ -52,6 +52,8 @@ mod state;
 mod timers;
 mod timestamps;
 mod transmit;
+#[cfg(test)]
+mod twins;
 mod value;
 
 pub use config::{

@@ -451,6 +451,12 @@ impl Receiver {
         }
     }
 
+    /// The next segment does not say the same as the last one only because nothing has come.
+    #[cfg(test)]
+    pub(crate) const fn look_again(&mut self) {
+        self.still = None;
+    }
+
     #[inline(never)]
     fn acknowledge_news(&mut self, now: Instant) -> (u16, bool) {
         let (window, echo) = (self.offer(false), self.echo());

@@ -56,6 +56,12 @@ impl Scoreboard {
         }
     }
 
+    /// Never plain again.
+    #[cfg(test)]
+    pub(crate) const fn doubt_everything(&mut self) {
+        self.doubt_edge = u64::MAX;
+    }
+
     /// What was sent first of all that is in flight, where that is known.
     #[inline]
     pub(crate) fn first_sending(&self) -> Option<Sending> {
