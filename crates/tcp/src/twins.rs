@@ -11,7 +11,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Duration, Instant, Probe, Unit};
 use lowtide_wire::{Ecn, Segment, SeqNum};
 use proptest::prelude::*;
 
@@ -172,8 +172,24 @@ impl Pair {
             }
             let Some(conn) = &self.ends[side] else { continue };
             seen.push(format!("{:?} {:?}", conn.poll_timeout(), conn.info()));
+            // What will show later.
+            let mut shown = Shown::default();
+            if conn.snd.nxt > 0 {
+                conn.probe(&mut shown);
+            }
+            seen.push(format!("{:?} {:?}", conn.allowance(), shown));
         }
         seen
+    }
+}
+
+/// What a control shows beside its window.
+#[derive(Default, Debug)]
+struct Shown(Vec<(String, u64)>);
+
+impl Probe for Shown {
+    fn value(&mut self, name: &str, _: Unit, value: u64) {
+        self.0.push((String::from(name), value));
     }
 }
 
