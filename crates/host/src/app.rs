@@ -71,11 +71,12 @@ pub(crate) struct Progress {
     pub(crate) answers: bool,
     /// Index of the traffic group.
     pub(crate) group: u16,
+    pub(crate) failed: Option<CloseReason>,
+    pub(crate) ports: (u16, u16),
     /// Bytes of data; `None` where no number ends it.
     pub(crate) size: Option<Bytes>,
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Option<Instant>,
-    pub(crate) failed: Option<CloseReason>,
     pub(crate) signals: Signals,
     /// The host that opens it.
     pub(crate) client: u32,
@@ -86,7 +87,6 @@ pub(crate) struct Progress {
     pub(crate) established: Option<Instant>,
     /// Bytes delivered before the warm-up was over.
     pub(crate) delivered_in_warmup: u64,
-    pub(crate) ports: (u16, u16),
 }
 
 impl Progress {

@@ -324,7 +324,7 @@ impl Connection {
         };
         match measured {
             Some(rtt) => {
-                self.rtt.sample(rtt);
+                self.rtt.sample(&self.config, rtt);
                 if let Some(extras) = &mut self.snd.extras {
                     extras.tlp.measured();
                 }

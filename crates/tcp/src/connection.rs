@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use lowtide_units::{HostStamp, Instant, Probe};
 use lowtide_wire::{Segment, SeqNum};
 
-use crate::cc::CongestionControl;
+use crate::cc::{CongestionControl, Entry};
 use crate::config::Config;
 use crate::defence::Throttle;
 use crate::delay::{Delay, DelayMode};
@@ -67,8 +67,8 @@ pub struct Connection {
     last_departure: Option<HostStamp>,
     pub(crate) counters: Counters,
     pub(crate) handshake: Handshake,
-    /// Name of that control, which is not always the one that was wished.
-    pub(crate) acting: &'static str,
+    /// That control, which is not always the one that was wished.
+    pub(crate) acting: Option<&'static Entry>,
     pub(crate) throttle: Throttle,
 }
 
@@ -92,7 +92,7 @@ impl Connection {
             timers: Timers::OFF,
             handshake: Handshake::default(),
             cc: None,
-            acting: config.cc,
+            acting: None,
             decoder: None,
             sack_ok: false,
             ts: None,
@@ -320,7 +320,7 @@ impl Connection {
             ecn: self.ecn.mode(),
             ect: self.ecn.may_set_ect(),
             received_ce_pkts: self.ecn.received_ce(),
-            cc: self.acting,
+            cc: self.acting.map_or(self.config.cc, |entry| entry.name),
             delay: self.delay_mode(),
             queueing_delay: self.delay.as_ref().and_then(|d| d.last()).map(|m| m.queueing),
             snd_cwnd: self.cwnd(),

@@ -248,7 +248,7 @@ impl Connection {
 
         if self.handshake.retransmissions == 0 {
             if let Some(sent_at) = self.handshake.sent_at.filter(|_| !self.handshake.repeated) {
-                self.rtt.sample(now.saturating_since(sent_at));
+                self.rtt.sample(&config, now.saturating_since(sent_at));
             }
         } else {
             self.rtt.syn_was_retransmitted(&config);
@@ -272,7 +272,7 @@ impl Connection {
         // A control that decides by delay is blind without the option.
         let blind = wished.wants.host_stamps && !measures;
         let control = if blind { &cc::newreno::ENTRY } else { wished };
-        self.acting = control.name;
+        self.acting = Some(control);
         self.cc = Some((control.build)(&config.params, &path));
         let mode = self.ecn.mode();
         self.decoder = mode.feedback(config.feedback).map(|name| {

@@ -53,9 +53,9 @@ impl Extras {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ahead {
     /// Bytes that are there to be sent and fit the peer's window, but for the last one.
-    data: u64,
+    data: u32,
     /// Bytes that the congestion window has room for.
-    room: u64,
+    room: u32,
     /// No pacer spaces them.
     pub(crate) unpaced: bool,
 }
@@ -77,14 +77,16 @@ impl Ahead {
     /// A full segment of `mss` goes unpaced, out of so many bytes.
     pub(crate) fn after(mss: u64, data: u64, room: u64) -> Self {
         let (data, room) = (data.saturating_sub(mss + 1), room.saturating_sub(mss));
-        Self { data, room, unpaced: true }
+        // Where the room is more than can be said, the data must be looked at again before it is used up.
+        let most = u64::from(u32::MAX);
+        Self { data: data.min(most - mss) as u32, room: room.min(most) as u32, unpaced: true }
     }
 
     #[inline]
     pub(crate) const fn next(&self, mss: u32) -> Next {
-        if self.data < mss as u64 {
+        if self.data < mss {
             Next::Unknown
-        } else if self.room < mss as u64 {
+        } else if self.room < mss {
             Next::Stop
         } else {
             Next::Full
@@ -94,8 +96,8 @@ impl Ahead {
     /// It goes.
     #[inline]
     pub(crate) const fn take(&mut self, mss: u32) {
-        self.data -= mss as u64;
-        self.room -= mss as u64;
+        self.data -= mss;
+        self.room -= mss;
     }
 }
 
