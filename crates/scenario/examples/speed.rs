@@ -19,15 +19,8 @@ fn main() {
         let t = cpu() - before;
         println!(
             "{:016x} hops {} events {} segs {} cpu {:.3} wall {:.3}  {:.2} Mhops/s {:.1} ns/hop {:.0} ns/seg  ev/hop {:.3}",
-            o.digest,
-            o.counts.hops,
-            o.counts.events,
-            o.counts.segments,
-            t,
-            wall.elapsed().as_secs_f64(),
-            o.counts.hops as f64 / t / 1e6,
-            t * 1e9 / o.counts.hops as f64,
-            t * 1e9 / o.counts.segments as f64,
+            o.digest, o.counts.hops, o.counts.events, o.counts.segments, t, wall.elapsed().as_secs_f64(),
+            o.counts.hops as f64 / t / 1e6, t * 1e9 / o.counts.hops as f64, t * 1e9 / o.counts.segments as f64,
             o.counts.events as f64 / o.counts.hops as f64
         );
     }

@@ -25,8 +25,14 @@ pub static ENTRY: Entry = Entry {
 fn traffic(args: &Args, site: &Site) -> Result<Traffic, Refusal> {
     let drawn = draw(args, site)?;
     let (size, start) = (args.size("size"), Instant::ZERO + args.time("start"));
-    let flow =
-        |(&src, dst)| Flow { group: args.group, src, dst, size, start, source: Source::AtOnce };
+    let flow = |(&src, dst)| Flow {
+        group: args.group,
+        src,
+        dst,
+        size,
+        start,
+        source: Source::AtOnce,
+    };
     Ok(Traffic { flows: args.sources.iter().zip(drawn).map(flow).collect(), askers: Vec::new() })
 }
 
