@@ -46,7 +46,8 @@ impl World<'_> {
         let outgoing = &mut self.outgoing;
         while conn.poll_transmit_into(now, outgoing) {
             let mut stamp = None;
-            for i in 0..outgoing.segments {
+            let mut i = 0;
+            loop {
                 let mut packet = Packet {
                     segment: outgoing.header,
                     src: HostId(handle.host),
@@ -70,12 +71,16 @@ impl World<'_> {
                     let waiting = Waiting { packet, made: now, ends };
                     let ways = (&mut node.stack_out, &mut node.pacer);
                     hold_back(now, handle.host, ways, waiting, i == 0, sched);
-                    continue;
+                } else {
+                    let stamps = (&mut node.clock, &mut node.calibration);
+                    stamp = send(&mut self.net, stamps, (now, now), &packet, sched).or(stamp);
+                    if let Some(tracer) = &mut self.tracer {
+                        tracer.sent(now, side, &packet.segment, self.net.watched_packet());
+                    }
                 }
-                let stamps = (&mut node.clock, &mut node.calibration);
-                stamp = send(&mut self.net, stamps, (now, now), &packet, sched).or(stamp);
-                if let Some(tracer) = &mut self.tracer {
-                    tracer.sent(now, side, &packet.segment, self.net.watched_packet());
+                i += 1;
+                if i >= outgoing.segments {
+                    break;
                 }
             }
             if let Some(stamp) = stamp {

@@ -46,6 +46,7 @@ mod reassembly;
 mod receiver;
 mod recovery;
 mod registered;
+mod rest;
 mod rtt;
 mod sender;
 mod state;

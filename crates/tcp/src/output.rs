@@ -29,39 +29,6 @@ enum Plan {
 }
 
 impl Connection {
-    /// Nothing is owed, and there is nothing to send (and nothing in flight), as at a side that receives
-    /// between its ACKs, or no congestion window for it. What a closer look would note is noted.
-    #[inline]
-    pub(crate) fn rests(&mut self) -> bool {
-        let silent = self.state.can_send()
-            && self.reset.is_none()
-            && !self.rcv.must_ack_now()
-            && !self.liveness.probe_due;
-        if !silent {
-            return false;
-        }
-        if self.snd.board.is_empty() && !self.snd.has_unsent() {
-            self.snd.probe_due = false;
-            self.nothing_to_send();
-        } else if self.snd.ahead.next(self.snd.mss) == Next::Stop {
-            self.window_is_full();
-        } else {
-            return false;
-        }
-        self.snd.pacing_blocked = false;
-        true
-    }
-
-    fn window_is_full(&mut self) {
-        self.snd.limited_by = LimitedBy::Cwnd;
-        self.timers.persist = Instant::FAR_FUTURE;
-    }
-
-    fn nothing_to_send(&mut self) {
-        self.snd.limited_by = LimitedBy::Application;
-        self.timers.persist = Instant::FAR_FUTURE;
-    }
-
     /// In the order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks,
     /// data, a plain ACK.
     #[inline(never)]
@@ -184,10 +151,16 @@ impl Connection {
     }
 
     fn plan_unpaced(&mut self, now: Instant) -> Option<Plan> {
-        let inflated = self.snd.prr().is_none()
-            && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
-        let in_flight = if inflated { self.snd.board.flight_size() } else { self.snd.board.pipe() };
-        let cwnd = self.send_window(in_flight);
+        let calm = self.is_calm();
+        let (cwnd, in_flight) = if calm {
+            (self.cc.as_ref().map_or(0, |cc| cc.cwnd()), self.snd.board.pipe())
+        } else {
+            let inflated = self.snd.prr().is_none()
+                && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+            let board = &self.snd.board;
+            let in_flight = if inflated { board.flight_size() } else { board.pipe() };
+            (self.send_window(in_flight), in_flight)
+        };
         if self.snd.episode.repairing()
             && let Some(lost) = self.snd.board.next_lost()
         {
@@ -197,7 +170,7 @@ impl Connection {
             self.snd.limited_by = LimitedBy::Cwnd;
             return None;
         }
-        let plan = self.plan_new(now, cwnd, in_flight);
+        let plan = self.plan_new(now, cwnd, in_flight, calm);
         if plan.is_none()
             && self.snd.limited_by != LimitedBy::Cwnd
             && self.snd.episode.in_fast_recovery()
@@ -224,7 +197,7 @@ impl Connection {
         self.snd.board.last_unsacked().filter(fits).map(Plan::Rescue)
     }
 
-    fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64) -> Option<Plan> {
+    fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64, calm: bool) -> Option<Plan> {
         let mss = u64::from(self.snd.mss);
         let flight_size = self.snd.board.flight_size();
         let buffer_edge = self.snd.una.saturating_add(self.config.send_buffer.as_u64());
@@ -262,13 +235,17 @@ impl Connection {
             }
         }
         let cwnd = if self.restart_after_idle(now) { self.cc.as_ref()?.cwnd() } else { cwnd };
-        let room = self.cwnd_room(cwnd, in_flight, flight_size);
+        let room = if calm {
+            cwnd.saturating_sub(in_flight)
+        } else {
+            self.cwnd_room(cwnd, in_flight, flight_size)
+        };
         if room < len {
             self.snd.limited_by = LimitedBy::Cwnd;
             return None;
         }
         let (mut len, mut segments) = (len, 1);
-        if self.sends_singly() {
+        if calm && self.sends_singly() {
             if len == mss {
                 self.snd.ahead = Ahead::after(mss, available.min(window), room);
             }
@@ -283,14 +260,16 @@ impl Connection {
         Some(Plan::New { len, segments, fin })
     }
 
-    /// Whether one segment goes depends on nothing but data and windows, which the segment before it makes
-    /// less by its length.
+    /// Where all is calm: whether one segment goes depends on nothing but data and windows, which the segment
+    /// before it makes less by its length.
     fn sends_singly(&self) -> bool {
-        self.config.tso_segments <= 1
-            && self.snd.episode.dup_acks == 0
-            && !self.snd.episode.repairing()
-            && self.snd.prr().is_none()
-            && self.pacing_rate().is_none()
+        self.config.tso_segments <= 1 && self.pacing_rate().is_none()
+    }
+
+    /// No loss is being repaired or looked for and no reduction is under way: the congestion window is what
+    /// the control says.
+    fn is_calm(&self) -> bool {
+        !self.snd.episode.repairing() && self.snd.episode.dup_acks == 0 && self.snd.prr().is_none()
     }
 
     /// Bytes of new data that the congestion window lets go.
