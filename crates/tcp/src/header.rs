@@ -6,11 +6,33 @@
 use core::ops::Range;
 
 use lowtide_units::Instant;
-use lowtide_wire::{DelayStamps, Flags, Options, Segment, SeqNum};
+use lowtide_wire::{DelayStamps, Ecn, Flags, Options, RxMeta, SackBlocks, Segment, SeqNum};
 
 use crate::connection::Connection;
 use crate::ecn::PacketClass;
 use crate::transmit::Transmit;
+
+/// A header in which nothing stands. A constant is written piece by piece; a default is made first.
+const BARE: Segment = Segment {
+    src_port: 0,
+    dst_port: 0,
+    seq: SeqNum::new(0),
+    ack: SeqNum::new(0),
+    flags: Flags::NONE,
+    window: 0,
+    urgent: 0,
+    ecn: Ecn::NotEct,
+    payload_len: 0,
+    options: Options {
+        timestamps: None,
+        sack: SackBlocks::EMPTY,
+        mss: None,
+        window_scale: None,
+        sack_permitted: false,
+        experimental: None,
+    },
+    rx: RxMeta { stamp: None, coalesced: 0, ce_coalesced: 0, delack_timeout: None },
+};
 
 impl Connection {
     /// A header with everything that every segment of a synchronised connection carries. It
@@ -46,8 +68,8 @@ impl Connection {
             flags,
             window,
             ecn: self.ecn.codepoint(class),
-            options: Options { timestamps, ..Options::default() },
-            ..Segment::default()
+            options: Options { timestamps, ..BARE.options },
+            ..BARE
         };
         if self.delay.is_some() {
             self.put_stamps(&mut out.header);
@@ -106,8 +128,8 @@ impl Connection {
             flags: if echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
             window: self.rcv.offer_from(upto, false),
             ecn: self.ecn.codepoint(PacketClass::Control),
-            options: Options { timestamps, ..Options::default() },
-            ..Segment::default()
+            options: Options { timestamps, ..BARE.options },
+            ..BARE
         };
         if self.delay.is_some() {
             out.header.options.set_delay(DelayStamps::default());

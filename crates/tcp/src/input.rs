@@ -351,7 +351,8 @@ impl Connection {
     }
 
     fn take_payload(&mut self, now: Instant, seg: &Segment) -> Accepted {
-        if !self.state.can_receive() {
+        let empty = seg.payload_len == 0 && !seg.flags.contains(Flags::FIN);
+        if empty || !self.state.can_receive() {
             return Accepted::default();
         }
         if let Some(delay) = &mut self.delay

@@ -219,18 +219,14 @@ impl Receiver {
             && self.nxt + u64::from(seg.payload_len) <= self.right_edge
     }
 
-    /// Takes the payload (and FIN) of an acceptable segment.
+    /// Takes the payload (and FIN) of an acceptable segment that has either.
     pub(crate) fn on_segment(&mut self, now: Instant, seg: &Segment) -> Accepted {
-        let len = i64::from(seg.payload_len);
-        let fin = seg.flags.contains(Flags::FIN);
-        if len == 0 && !fin {
-            return Accepted::default();
-        }
         if self.expects(seg) {
             return self.on_expected(now, seg);
         }
         let (start, before) = (self.offset(seg.seq), self.nxt);
-        let placed = self.place(start, len, fin);
+        let fin = seg.flags.contains(Flags::FIN);
+        let placed = self.place(start, i64::from(seg.payload_len), fin);
         self.decide(now, seg, before, &placed);
         placed.accepted
     }
