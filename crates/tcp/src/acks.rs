@@ -114,6 +114,7 @@ impl Connection {
         let round_ended = advanced && ack >= self.snd.round_end;
         if round_ended {
             self.snd.round_end = self.snd.nxt;
+            self.snd.board.trim();
         }
         let recovering = was_frozen_by_recovery || self.snd.episode.in_fast_recovery();
         let may_reduce = feedback.congested && !recovering && self.ecn.may_reduce(ack);

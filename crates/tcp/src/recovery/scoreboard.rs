@@ -26,6 +26,10 @@ const AMBIGUOUS: u8 = 8;
 /// The sender had no more data when it sent this.
 const APP_LIMITED: u8 = 16;
 
+/// Segments in flight from which on a scoreboard can be too large: with fewer the flow is about to end or to
+/// begin.
+const TRIM_FROM: usize = 4;
+
 /// One segment in flight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
@@ -150,6 +154,15 @@ impl Scoreboard {
     /// Bytes held outside of this struct.
     pub(crate) fn heap(&self) -> usize {
         self.sent.capacity() * size_of::<Sent>()
+    }
+
+    /// Gives back memory of a window that has become much smaller, at most once for each halving; and
+    /// segments follow each other in memory that was used not long ago. To be asked once a round trip.
+    pub(crate) fn trim(&mut self) {
+        let len = self.sent.len();
+        if len >= TRIM_FROM && self.sent.capacity() > 4 * len.next_power_of_two() {
+            self.sent.shrink_to(2 * len.next_power_of_two());
+        }
     }
 
     /// The segment pushed last held a byte that had been sent before: no round trip can be read from
