@@ -20,8 +20,8 @@ fn sack(b: &mut Scoreboard, from: u64, to: u64) -> bool {
 #[test]
 fn a_window_that_has_become_much_smaller_gives_memory_back_once() {
     let mut board = Scoreboard::default();
-    let mut push = |board: &mut Scoreboard, i: u64| {
-        board.push(100 * i, 100, Instant::ZERO, 0, Instant::ZERO, false)
+    let push = |board: &mut Scoreboard, i: u64| {
+        board.push(100 * i, 100, Instant::ZERO, 0, Instant::ZERO, false);
     };
     for i in 0..1000 {
         push(&mut board, i);
