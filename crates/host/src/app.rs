@@ -64,29 +64,31 @@ impl Handle {
 
 /// One connection as it goes on.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Progress {
-    /// Index of the traffic group.
-    pub(crate) group: u16,
-    /// The class of its packets; `None` for that of the host that sends them.
-    pub(crate) class: Option<u8>,
+    // In the order of use: what every segment touches stands together, what few do comes last.
     /// It is an asker's: the server sends the data. Else the client does.
     pub(crate) answers: bool,
+    /// The class of its packets; `None` for that of the host that sends them.
+    pub(crate) class: Option<u8>,
+    /// Index of the traffic group.
+    pub(crate) group: u16,
+    pub(crate) failed: Option<CloseReason>,
+    pub(crate) ports: (u16, u16),
+    /// Bytes of data; `None` where no number ends it.
+    pub(crate) size: Option<Bytes>,
+    pub(crate) delivered: u64,
+    pub(crate) delivered_at: Option<Instant>,
+    pub(crate) signals: Signals,
     /// The host that opens it.
     pub(crate) client: u32,
     /// The host that it is opened to.
     pub(crate) server: u32,
-    /// Bytes of data; `None` where no number ends it.
-    pub(crate) size: Option<Bytes>,
     /// When the application opens it, jitter included; far future for one that nobody has asked for.
     pub(crate) start: Instant,
     pub(crate) established: Option<Instant>,
-    pub(crate) delivered: u64,
     /// Bytes delivered before the warm-up was over.
     pub(crate) delivered_in_warmup: u64,
-    pub(crate) delivered_at: Option<Instant>,
-    pub(crate) ports: (u16, u16),
-    pub(crate) failed: Option<CloseReason>,
-    pub(crate) signals: Signals,
 }
 
 impl Progress {

@@ -103,6 +103,7 @@ impl World<'_> {
 
     /// What a connection of an asker has to tell the application of its end. True when it can be
     /// released.
+    #[inline(never)]
     pub(crate) fn converse(
         &mut self,
         now: Instant,

@@ -20,6 +20,11 @@ impl Calibration {
         Self(spec.calibrate.then(Box::default))
     }
 
+    /// It does nothing.
+    pub(crate) const fn is_off(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The stamp of the next packet that is sent; `on_line` says how long it is on the line.
     #[inline]
     pub(crate) fn sent(

@@ -105,6 +105,11 @@ impl Clock {
         }
     }
 
+    /// No generator moves with a stamp.
+    pub(crate) const fn is_exact(&self) -> bool {
+        self.exact
+    }
+
     /// Whether what is received gets its stamp behind aggregation.
     pub(crate) const fn stamps_aggregates(&self) -> bool {
         matches!(self.place, Place::Kernel)

@@ -27,6 +27,7 @@ mod profile;
 mod query;
 mod results;
 mod run;
+mod serve;
 mod setup;
 mod signals;
 mod stack;

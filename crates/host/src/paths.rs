@@ -5,7 +5,7 @@ use std::mem;
 
 use lowtide_net::{Delivery, HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_tcp::{Arrival, ConnId};
+use lowtide_tcp::Arrival;
 use lowtide_units::{HostStamp, Instant};
 
 use crate::app::Side;
@@ -17,50 +17,6 @@ use crate::stack::Way;
 use crate::world::{FLUSH, INTERRUPT, SEND, STACK_IN, STACK_OUT, World};
 
 impl World<'_> {
-    /// Everything that a connection has to send goes on its way.
-    pub(crate) fn transmit(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
-        let Some(handle) = self.handles.get(side.index() as usize) else { return };
-        let Some(peer) = self.handles.get(side.peer().index() as usize) else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
-        let Some(conn) = node.endpoint.conn(id) else { return };
-        let progress = self.flows.get_mut(side.flow());
-        let class = progress.as_ref().and_then(|p| p.class).unwrap_or(node.class);
-        let mut signals = match progress {
-            Some(progress) if progress.sends(side) && now >= self.warm => {
-                Some(&mut progress.signals)
-            }
-            _ => None,
-        };
-        while let Some(transmit) = conn.poll_transmit(now) {
-            let mut stamp = None;
-            for i in 0..transmit.segments {
-                let (from, to) = (side.index(), side.peer().index());
-                let mut packet = packet(handle.host, peer.host, transmit.segment(i), from, to);
-                packet.class = class;
-                // What no wire says, for those who ask for it by name.
-                packet.segment.rx.delack_timeout = Some(transmit.delack_timeout);
-                if let Some(signals) = &mut signals {
-                    signals.sent(&packet.segment);
-                }
-                if node.holds_back {
-                    let ends = (i + 1 == transmit.segments).then_some(transmit.id);
-                    let waiting = Waiting { packet, made: now, ends };
-                    let ways = (&mut node.stack_out, &mut node.pacer);
-                    hold_back(now, handle.host, ways, waiting, i == 0, sched);
-                    continue;
-                }
-                let stamps = (&mut node.clock, &mut node.calibration);
-                stamp = send(&mut self.net, stamps, (now, now), &packet, sched).or(stamp);
-                if let Some(tracer) = &mut self.tracer {
-                    tracer.sent(now, side, &packet.segment, self.net.watched_packet());
-                }
-            }
-            if let Some(stamp) = stamp {
-                conn.on_transmitted(transmit.id, stamp);
-            }
-        }
-    }
-
     /// Burst control of a host lets packets go.
     #[inline(never)]
     pub(crate) fn send_paced(&mut self, now: Instant, host: u32, sched: &mut Scheduler) {
@@ -332,7 +288,7 @@ type Ways<'a> = (&'a mut Option<Box<Way<Waiting>>>, &'a mut Option<Box<Pacer>>);
 /// A packet waits in the stack, or else for burst control; `fresh` for the first one of a burst.
 #[cold]
 #[inline(never)]
-fn hold_back(
+pub(crate) fn hold_back(
     now: Instant,
     host: u32,
     (stack, pacer): Ways<'_>,
@@ -354,9 +310,10 @@ fn hold_back(
 }
 
 /// A packet that TCP made at `made` goes to the NIC at `now`. Returns its stamp, which it carries where
-/// it has a place for it (DX); `None` when the NIC had no room.
-#[inline]
-fn send(
+/// it has a place for it (DX); `None` when the NIC had no room, or where nobody wants it.
+#[expect(clippy::inline_always, reason = "every packet comes this way")]
+#[inline(always)]
+pub(crate) fn send(
     net: &mut Network,
     stamps: (&mut Clock, &mut Calibration),
     (made, now): (Instant, Instant),
@@ -367,6 +324,11 @@ fn send(
         return send_stamped(net, stamps, (made, now), *packet, sched);
     }
     let left = net.send(now, packet, sched)?;
+    let (clock, calibration) = &stamps;
+    // A stamp that nothing is drawn for and nobody reads.
+    if clock.is_exact() && calibration.is_off() {
+        return None;
+    }
     Some(stamp(net, stamps, Sent { made, handed: now, left }, packet))
 }
 
@@ -408,6 +370,10 @@ fn stamp_arrival(
     delivery: &mut Delivery,
 ) {
     if node.aggregator.is_some() && node.clock.stamps_aggregates() {
+        return;
+    }
+    // A stamp that nothing is drawn for and nobody reads.
+    if delivery.packet.segment.options.experimental.is_none() && node.stamps_are_free() {
         return;
     }
     let stamp = node.clock.on_receive(Received { came: delivery.came, taken, given });

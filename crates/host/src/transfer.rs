@@ -2,10 +2,10 @@
 //! everything.
 
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_tcp::{CloseReason, ConnId, Event};
+use lowtide_tcp::{CloseReason, Connection, Event};
 use lowtide_units::{Bytes, Instant};
 
-use crate::app::{BACKLOG, Side};
+use crate::app::{BACKLOG, Progress, Side};
 use crate::world::{WRITE, World};
 
 impl World<'_> {
@@ -54,71 +54,37 @@ impl World<'_> {
         }
         self.serve(now, side, id, sched);
     }
+}
 
-    /// A writer that waits for acknowledgements may have got them.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn resume_writer(
-        &mut self,
-        now: Instant,
-        side: Side,
-        id: ConnId,
-        sched: &mut Scheduler,
-    ) {
-        if !side.is_client() {
-            return;
-        }
-        let Some(Some(writer)) = self.writers.get_mut(side.flow()) else { return };
-        let Some(handle) = self.handles.get(side.index() as usize) else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
-        let Some(conn) = node.endpoint.conn(id) else { return };
-        if let Some(next) = writer.acknowledged(now, conn) {
-            sched.at(next, Entity::new(WRITE, side.flow() as u32));
-        }
-    }
-
-    /// What a connection has to tell its application, one turn of it. True when the connection can be
-    /// released.
-    #[inline]
-    pub(crate) fn drain_events(
-        &mut self,
-        now: Instant,
-        side: Side,
-        id: ConnId,
-        sched: &mut Scheduler,
-    ) -> bool {
-        let Some(progress) = self.flows.get_mut(side.flow()) else { return false };
-        if progress.answers {
-            return self.converse(now, side, id, sched);
-        }
-        let Some(handle) = self.handles.get(side.index() as usize) else { return false };
-        let Some(conn) = self.nodes.get_mut(handle.host as usize).and_then(|n| n.endpoint.conn(id))
-        else {
-            return false;
-        };
-        let was_over = progress.is_over();
-        let mut over = false;
-        while let Some(event) = conn.poll_event() {
-            match event {
-                Event::Established if side.is_client() => progress.established = Some(now),
-                Event::Readable { upto } if !side.is_client() => {
-                    conn.read(upto);
-                    progress.note_delivered(now, upto, self.warm);
-                }
-                // The server has nothing of its own to send.
-                Event::PeerClosed => conn.close(),
-                Event::Closed(reason) => {
-                    over = true;
-                    if reason != CloseReason::Normal && progress.delivered_at.is_none() {
-                        progress.failed.get_or_insert(reason);
-                    }
-                }
-                Event::Established | Event::Readable { .. } | Event::Writable => {}
+/// What a connection has to tell the application of its flow, in one turn. True when the connection can be
+/// released.
+#[expect(clippy::inline_always, reason = "every segment comes this way")]
+#[inline(always)]
+pub(crate) fn drain(
+    now: Instant,
+    side: Side,
+    warm: Instant,
+    conn: &mut Connection,
+    progress: &mut Progress,
+) -> bool {
+    let mut over = false;
+    while let Some(event) = conn.poll_event() {
+        match event {
+            Event::Established if side.is_client() => progress.established = Some(now),
+            Event::Readable { upto } if !side.is_client() => {
+                conn.read(upto);
+                progress.note_delivered(now, upto, warm);
             }
+            // The server has nothing of its own to send.
+            Event::PeerClosed => conn.close(),
+            Event::Closed(reason) => {
+                over = true;
+                if reason != CloseReason::Normal && progress.delivered_at.is_none() {
+                    progress.failed.get_or_insert(reason);
+                }
+            }
+            Event::Established | Event::Readable { .. } | Event::Writable => {}
         }
-        if !was_over && progress.is_over() {
-            self.one_is_over();
-        }
-        over
     }
+    over
 }

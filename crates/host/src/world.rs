@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lowtide_net::{HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler, Seed};
-use lowtide_tcp::{ConnId, Connection, Info};
+use lowtide_tcp::{ConnId, Connection, Info, Transmit};
 use lowtide_units::Instant;
 
 use crate::app::{Handle, Progress, SERVER_PORT, Side};
@@ -14,12 +14,12 @@ use crate::error::RunError;
 use crate::node::{Node, address};
 use crate::outcome::Counts;
 use crate::probe::Sampler;
-use crate::setup::Setup;
+use crate::setup::{HostSetup, Setup};
 use crate::trace::Tracer;
 use crate::writer::Writer;
 
 /// Kinds of events beside [`Network::PORT_KIND`] and [`Network::LINK_KIND`].
-const TIMER: u8 = 1;
+pub(crate) const TIMER: u8 = 1;
 const FLOW_START: u8 = 2;
 const PROBE: u8 = 3;
 pub(crate) const WRITE: u8 = 4;
@@ -53,6 +53,8 @@ pub(crate) struct World<'a> {
     pub(crate) counts: Counts,
     /// Packets on their way to TCP; empty between events.
     pub(crate) ready: Vec<Packet>,
+    /// What a connection sends at present.
+    pub(crate) outgoing: Transmit,
     pub(crate) warm: Instant,
     pub(crate) end: Instant,
     /// Flows with a size that are neither delivered nor failed, and askers with queries to go.
@@ -110,7 +112,15 @@ impl<'a> World<'a> {
         let (plan, jitter) = (&setup.network, disturbance.host_jitter);
         let mut net = Network::build_salted(plan, setup.seed, salts, jitter, setup.warmup)?;
         let endpoint_seed = if disturbance.ports { setup.seed } else { 0 };
-        let node = |(h, i)| Node::new(i, h, net.framing(HostId(i)), setup.seed, endpoint_seed);
+        let mut config = Arc::new(lowtide_tcp::Config::default());
+        let node = |(h, i): (&HostSetup, _)| {
+            // Equal ones are one, and stay in the cache.
+            if *config != h.config {
+                config = Arc::new(h.config.clone());
+            }
+            let framing = net.framing(HostId(i));
+            Node::new(i, h, Arc::clone(&config), framing, setup.seed, endpoint_seed)
+        };
         let nodes = setup.hosts.iter().zip(0_u32..).map(node).collect();
         let flow = |(flow, id): (&lowtide_traffic::Flow, u64)| {
             let mut rng = Seed::derive(setup.seed, "flow", id, "start jitter").rng();
@@ -153,6 +163,7 @@ impl<'a> World<'a> {
             tracer,
             counts: Counts::default(),
             ready: Vec::new(),
+            outgoing: Transmit::default(),
             warm: Instant::ZERO + setup.warmup,
             end: Instant::ZERO + setup.end.at,
             unfinished,
@@ -235,25 +246,10 @@ impl<'a> World<'a> {
         } else if node.timer_tick.is_some() {
             // No timer's tick, so pacing.
             self.serve(now, side, id, sched);
-        } else {
-            self.rearm(now, side, sched);
-        }
-    }
-
-    /// Everything that follows a change of a connection: events, transmissions, the timer.
-    pub(crate) fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
-        let over = self.drain_events(now, side, id, sched);
-        if !self.writers.is_empty() {
-            self.resume_writer(now, side, id, sched);
-        }
-        self.transmit(now, side, id, sched);
-        if self.tracer.is_some() {
-            self.look(now, side, id);
-        }
-        if over {
-            self.release(now, side, id);
-        } else {
-            self.rearm(now, side, sched);
+        } else if let Some(at) = conn.poll_timeout() {
+            // It has moved since.
+            handle.armed = at.max(now);
+            sched.at(handle.armed, Entity::new(TIMER, side.index()));
         }
     }
 
@@ -263,40 +259,9 @@ impl<'a> World<'a> {
         self.done = self.unfinished == 0 && self.setup.end.when_done;
     }
 
-    /// Shows the connection to the tracer.
     #[cold]
     #[inline(never)]
-    fn look(&mut self, now: Instant, side: Side, id: ConnId) {
-        let Some(handle) = self.handles.get(side.index() as usize) else { return };
-        let node = self.nodes.get_mut(handle.host as usize);
-        let (Some(conn), Some(tracer)) = (node.and_then(|n| n.endpoint.conn(id)), &mut self.tracer)
-        else {
-            return;
-        };
-        tracer.look(now, side, conn);
-    }
-
-    /// Keeps one pending event per connection; a deadline that moved later costs nothing now.
-    fn rearm(&mut self, now: Instant, side: Side, sched: &mut Scheduler) {
-        let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
-        let Some(id) = handle.conn else { return };
-        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
-        let Some(conn) = node.endpoint.conn(id) else { return };
-        let deadline = match &node.timer_tick {
-            None => conn.poll_timeout(),
-            Some(tick) => tick.deadline(conn),
-        };
-        if let Some(at) = deadline
-            && at < handle.armed
-        {
-            handle.armed = at.max(now);
-            sched.at(handle.armed, Entity::new(TIMER, side.index()));
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn release(&mut self, now: Instant, side: Side, id: ConnId) {
+    pub(crate) fn release(&mut self, now: Instant, side: Side, id: ConnId) {
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         if let Some(conn) = node.endpoint.conn(id) {

@@ -6,16 +6,18 @@ use lowtide_wire::{Flags, Segment};
 use crate::cc::{AckSample, CongestionEvent, Reaction};
 use crate::config::UndoRule;
 use crate::connection::Connection;
-use crate::event::SegmentError;
+use crate::event::{Kind, SegmentError};
 use crate::feedback::{AckView, CeFeedback};
-use crate::losses::News;
+use crate::losses::{Finder, News};
 use crate::recovery::{Acked, Answer, is_dsack};
 use crate::rtt::{measured, whole_ticks};
-use crate::sender::LimitedBy;
+use crate::sender::{Extras, LimitedBy};
 
 impl Connection {
     /// The fifth check of RFC 9293 §3.10.7.4 in the synchronised states. `later`: its timestamp is newer
     /// than all before.
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub(crate) fn process_ack(
         &mut self,
         now: Instant,
@@ -36,22 +38,38 @@ impl Connection {
         }
         let ack = ack as u64;
         let window_moved = self.update_window(seg, ack > self.snd.una);
+        let ece = seg.flags.contains(Flags::ECE);
+        if self.snd.nxt == 0 && self.deaf && !ece && seg.options.sack.is_empty() {
+            // The side that only receives: there is nothing that this could acknowledge.
+            self.snd.last_ece = false;
+        } else {
+            self.take_ack(now, seg, ack, later, window_moved);
+        }
+        Ok(())
+    }
 
+    /// Everything that follows from an ACK up to `ack`, which is not older than the last one.
+    #[inline(never)]
+    fn take_ack(&mut self, now: Instant, seg: &Segment, ack: u64, later: bool, window_moved: bool) {
+        let advanced = ack > self.snd.una;
+        let ece = seg.flags.contains(Flags::ECE);
         let prior_in_flight = self.snd.board.pipe();
         let prior_flight_size = self.snd.board.flight_size();
         let mut acked = Acked::default();
-        // Whoever has none of PRR, RACK and probes should not pay for them.
-        let extras = self.snd.extras.is_some();
-        if extras {
-            acked.arrivals = self.listen_for_order(now, seg);
-        }
-        let advanced = ack > self.snd.una;
-        self.snd.board.ack(ack, &mut acked);
+        let plain = advanced && seg.options.sack.is_empty() && self.nothing_is_amiss();
+        let reduced = self.snd.prr().is_some();
+        let sack_news = if plain {
+            self.take_in_order(now, ack, &mut acked);
+            false
+        } else {
+            self.take_reports(now, seg, ack, &mut acked)
+        };
         self.snd.una = ack;
-        let sack_news =
-            self.sack_ok && !seg.options.sack.is_empty() && self.take_sack_blocks(seg, &mut acked);
         let feedback = self.decode(seg, &acked, advanced || later);
-        if self.ts.is_some() && (!seg.options.sack.is_empty() || self.snd.episode.repairing()) {
+        if !plain
+            && self.ts.is_some()
+            && (!seg.options.sack.is_empty() || self.snd.episode.repairing())
+        {
             self.undo_spurious(now, seg, advanced, feedback.congested);
         }
         if advanced {
@@ -60,7 +78,7 @@ impl Connection {
             let unacked = self.snd.end.saturating_sub(ack);
             if self.snd.blocked && unacked < self.config.send_buffer.as_u64() {
                 self.snd.blocked = false;
-                self.pending.writable = true;
+                self.pending.note(Kind::Writable);
             }
         }
         self.snd.delivered += acked.delivered_bytes;
@@ -73,19 +91,19 @@ impl Connection {
             && prior_flight_size > 0
             && seg.payload_len == 0
             && !seg.flags.intersects(Flags::SYN | Flags::FIN);
-        let was_reducing = extras && self.snd.prr().is_some();
+        // Whoever has none of PRR, RACK and probes should not pay for them.
+        let extras = self.snd.extras.is_some();
+        let was_reducing = if plain { reduced } else { self.snd.prr().is_some() };
         let was_frozen_by_recovery = self.snd.episode.in_fast_recovery();
         let after_rto = self.snd.episode.after_timeout();
-        let news = News {
-            advanced,
-            duplicate,
-            window_moved,
-            sacked: sack_news,
-            dsack: if extras { self.dsack_of(seg) } else { None },
+        let dsack = if extras && !plain { self.dsack_of(seg) } else { None };
+        let news = News { advanced, duplicate, window_moved, sacked: sack_news, dsack };
+        // With nothing in flight there is nothing to lose, and where nothing is amiss nothing is lost.
+        let (lost_bytes, lost_segments) = if !plain && (extras || prior_flight_size > 0) {
+            self.recover(now, &acked, &news)
+        } else {
+            (0, 0)
         };
-        // With nothing in flight there is nothing to lose: the side that only receives stops here.
-        let (lost_bytes, lost_segments) =
-            if extras || prior_flight_size > 0 { self.recover(now, &acked, &news) } else { (0, 0) };
 
         let rtt = self.measure_round_trip(now, seg, &acked, advanced);
         let measured = match &mut self.delay {
@@ -97,6 +115,7 @@ impl Connection {
         let round_ended = advanced && ack >= self.snd.round_end;
         if round_ended {
             self.snd.round_end = self.snd.nxt;
+            self.snd.board.trim();
         }
         let recovering = was_frozen_by_recovery || self.snd.episode.in_fast_recovery();
         let may_reduce = feedback.congested && !recovering && self.ecn.may_reduce(ack);
@@ -133,7 +152,7 @@ impl Connection {
             delack_suspected: self.delack_suspected(seg, &acked, rtt),
             delack_timeout: seg.rx.delack_timeout,
         };
-        self.snd.last_ece = seg.flags.contains(Flags::ECE);
+        self.snd.last_ece = ece;
         let reaction = self.cc.as_mut().map_or(Reaction::None, |cc| cc.on_ack(&sample));
         if reaction == Reaction::Reduced && sample.ece {
             self.counters.ecn_reductions += 1;
@@ -145,11 +164,58 @@ impl Connection {
         }
         self.restart_timer(now, advanced);
         if extras {
-            self.reduce_on(&acked, &news, lost_bytes == 0);
-            self.judge_loss_probe(now, seg, &news);
-            self.restart_loss_timers(now, advanced);
+            if self.snd.prr().is_some() {
+                self.reduce_on(&acked, &news, lost_bytes == 0);
+            }
+            if plain {
+                self.restart_loss_probe(now, true);
+            } else {
+                self.judge_loss_probe(now, seg, &news);
+                self.restart_loss_timers(now, advanced);
+            }
         }
-        Ok(())
+    }
+
+    /// No loss is being repaired or looked for, and the scoreboard is plain: an ACK that advances SND.UNA
+    /// says what arrived, and nothing else.
+    #[inline]
+    fn nothing_is_amiss(&self) -> bool {
+        let first = self.snd.board.first_sending();
+        // Where the peer took SACKs back, something that was sent later has arrived.
+        let quiet = |extras: &Extras| {
+            extras.tlp.end().is_none() && first.is_some_and(|first| !extras.rack.is_ahead_of(first))
+        };
+        self.snd.board.is_plain(self.snd.una)
+            && !self.snd.episode.repairing()
+            && self.timers.reorder == Instant::FAR_FUTURE
+            && self.snd.extras.as_deref().is_none_or(quiet)
+    }
+
+    /// What an ACK up to `ack` without SACK blocks brings where nothing is amiss: the steps of
+    /// [`Self::take_reports`] and [`Self::recover`] without those that have nothing to do.
+    fn take_in_order(&mut self, now: Instant, ack: u64, acked: &mut Acked) {
+        let arrived = self.snd.board.ack_in_order(ack, acked);
+        self.snd.episode.dup_acks = 0;
+        self.snd.limited_bytes = 0;
+        let by_time = self.finder() == Finder::Time;
+        let Some(extras) = &mut self.snd.extras else { return };
+        if extras.prr.as_ref().is_some_and(|prr| prr.is_over(ack)) {
+            extras.prr = None;
+        }
+        if let Some(arrived) = arrived.filter(|_| by_time) {
+            extras.rack.on_in_order(now, &arrived);
+        }
+    }
+
+    /// What an ACK up to `ack` brings, in order or not. True when its SACK blocks are news.
+    #[inline(never)]
+    fn take_reports(&mut self, now: Instant, seg: &Segment, ack: u64, acked: &mut Acked) -> bool {
+        if self.snd.extras.is_some() {
+            acked.arrivals = self.listen_for_order(now, seg);
+        }
+        self.snd.board.ack(ack, acked);
+        self.snd.una = ack;
+        self.sack_ok && !seg.options.sack.is_empty() && self.take_sack_blocks(seg, acked)
     }
 
     /// The byte of a window probe was taken: now it counts as sent.
@@ -171,7 +237,9 @@ impl Connection {
     /// could acknowledge new data without bringing its window along, and the old window would count
     /// from the new SND.UNA: beyond what the peer offers. So an acknowledgement of new data is always
     /// newer, as in Linux (tcp_may_update_window).
-    fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
+    pub(crate) fn update_window(&mut self, seg: &Segment, advances: bool) -> bool {
         let newer = advances
             || self.snd.wl1.before(seg.seq)
             || (self.snd.wl1 == seg.seq && !seg.ack.before(self.snd.wl2));
@@ -261,7 +329,7 @@ impl Connection {
         };
         match sample {
             Some(rtt) => {
-                self.rtt.sample(rtt);
+                self.rtt.sample(&self.config, rtt);
                 if let Some(extras) = &mut self.snd.extras {
                     extras.tlp.measured();
                 }

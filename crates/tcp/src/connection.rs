@@ -7,12 +7,12 @@ use alloc::sync::Arc;
 use lowtide_units::{HostStamp, Instant, Probe};
 use lowtide_wire::{Segment, SeqNum};
 
-use crate::cc::CongestionControl;
+use crate::cc::{CongestionControl, Entry};
 use crate::config::Config;
 use crate::defence::Throttle;
 use crate::delay::{Delay, DelayMode};
 use crate::ecn::EcnState;
-use crate::event::{CloseReason, Event, Pending, SegmentError};
+use crate::event::{CloseReason, Event, Kind, Pending, SegmentError};
 use crate::feedback::FeedbackDecoder;
 use crate::handshake::state::Handshake;
 use crate::info::{Counters, Info};
@@ -20,7 +20,7 @@ use crate::ip::IpVersion;
 use crate::liveness::state::Liveness;
 use crate::receiver::{Accepted, Receiver};
 use crate::rtt::Rtt;
-use crate::sender::Sender;
+use crate::sender::{Ahead, Sender};
 use crate::state::State;
 use crate::timers::Timers;
 use crate::transmit::{Transmit, TransmitId};
@@ -31,39 +31,45 @@ use crate::transmit::{Transmit, TransmitId};
 /// happened. After any call that returned, poll [`Self::poll_transmit`] until `None`, then
 /// [`Self::poll_event`] until `None`, then ask [`Self::poll_timeout`].
 #[derive(Debug)]
+#[repr(C)]
 pub struct Connection {
+    // In the order of use: what every segment touches stands together, what few do comes last.
     pub(crate) config: Arc<Config>,
     pub(crate) state: State,
-    pub(crate) local_port: u16,
-    pub(crate) remote_port: u16,
-    pub(crate) ip: IpVersion,
-    pub(crate) snd: Sender,
-    pub(crate) rcv: Receiver,
-    pub(crate) ecn: EcnState,
-    pub(crate) rtt: Rtt,
-    pub(crate) timers: Timers,
-    pub(crate) handshake: Handshake,
-    pub(crate) cc: Option<Box<dyn CongestionControl>>,
-    /// Name of that control, which is not always the one that was wished.
-    pub(crate) acting: &'static str,
-    pub(crate) decoder: Option<Box<dyn FeedbackDecoder>>,
+    pub(crate) pending: Pending,
+    /// Segments that come before anything was sent are no news to what this end sends with.
+    pub(crate) deaf: bool,
     /// SACK and timestamps as agreed.
     pub(crate) sack_ok: bool,
-    pub(crate) ts: Option<crate::timestamps::TimestampState>,
-    /// Queueing delay from host stamps, where that was agreed.
-    pub(crate) delay: Option<Box<Delay>>,
-    pub(crate) pending: Pending,
-    /// A RST to send: its sequence number, and its acknowledgement where it carries one.
-    pub(crate) reset: Option<SeqNum>,
-    pub(crate) counters: Counters,
-    pub(crate) throttle: Throttle,
-    pub(crate) liveness: Liveness,
+    /// Why it is over.
+    pub(crate) closed: CloseReason,
+    pub(crate) ip: IpVersion,
+    pub(crate) local_port: u16,
+    pub(crate) remote_port: u16,
     /// Timeouts in a row without progress.
     pub(crate) timeouts: u32,
     /// Timeouts and window probes in a row without any answer.
     pub(crate) unanswered: u32,
-    last_departure: Option<HostStamp>,
+    /// A RST to send: its sequence number, and its acknowledgement where it carries one.
+    pub(crate) reset: Option<SeqNum>,
+    pub(crate) ts: Option<crate::timestamps::TimestampState>,
+    pub(crate) rcv: Receiver,
+    pub(crate) timers: Timers,
+    pub(crate) liveness: Liveness,
+    pub(crate) ecn: EcnState,
+    pub(crate) snd: Sender,
+    pub(crate) cc: Option<Box<dyn CongestionControl>>,
+    pub(crate) decoder: Option<Box<dyn FeedbackDecoder>>,
+    /// Queueing delay from host stamps, where that was agreed.
+    pub(crate) delay: Option<Box<Delay>>,
+    pub(crate) rtt: Rtt,
     next_id: u64,
+    last_departure: Option<HostStamp>,
+    pub(crate) counters: Counters,
+    pub(crate) handshake: Handshake,
+    /// That control, which is not always the one that was wished.
+    pub(crate) acting: Option<&'static Entry>,
+    pub(crate) throttle: Throttle,
 }
 
 impl Connection {
@@ -86,12 +92,14 @@ impl Connection {
             timers: Timers::OFF,
             handshake: Handshake::default(),
             cc: None,
-            acting: config.cc,
+            acting: None,
             decoder: None,
             sack_ok: false,
             ts: None,
             delay: None,
             pending: Pending::default(),
+            closed: CloseReason::Normal,
+            deaf: false,
             reset: None,
             counters: Counters::default(),
             throttle: Throttle::default(),
@@ -116,11 +124,25 @@ impl Connection {
     ///
     /// `Ok` says which of its bytes to keep. An error says why it was not used; whatever the
     /// specification wants in answer comes out of [`Self::poll_transmit`].
+    #[inline]
     pub fn handle_segment(
         &mut self,
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
+        match self.expected_data(now, seg) {
+            Some(accepted) => Ok(accepted),
+            None => self.handle_any(now, seg),
+        }
+    }
+
+    #[inline(never)]
+    pub(crate) fn handle_any(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+    ) -> Result<Accepted, SegmentError> {
+        self.snd.ahead = Ahead::UNKNOWN;
         let result = match self.state {
             State::Closed => Err(SegmentError::Closed),
             State::SynSent => self.segment_in_syn_sent(now, seg),
@@ -135,28 +157,47 @@ impl Connection {
 
     /// Takes note that the time is `now`; call when [`Self::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.snd.ahead = Ahead::UNKNOWN;
         self.expire(now);
         self.note_waiting(now);
     }
 
     /// The next thing to put on the wire; `None` when there is nothing to send now.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let released = self.rcv.released_by_timer();
-        let mut transmit = self.next_transmit(now);
-        if released && let Some(transmit) = &mut transmit {
-            transmit.delack_timeout = !self.rcv.released_by_timer();
-        }
+        let mut transmit = Transmit::default();
+        self.poll_transmit_into(now, &mut transmit).then_some(transmit)
+    }
+
+    /// [`Self::poll_transmit`] into a place that the driver keeps, which saves a copy: false, and nothing
+    /// of use in `out`, when there is nothing to send now.
+    #[inline]
+    pub fn poll_transmit_into(&mut self, now: Instant, out: &mut Transmit) -> bool {
+        let sends = !self.rests() && self.poll_closely(now, out);
         self.note_waiting(now);
-        transmit
+        sends
+    }
+
+    /// The same where it must be looked at closely.
+    #[inline]
+    pub(crate) fn poll_closely(&mut self, now: Instant, out: &mut Transmit) -> bool {
+        let released = self.rcv.released_by_timer();
+        let sends = self.next_transmit(now, out);
+        if released && sends {
+            out.delack_timeout = !self.rcv.released_by_timer();
+        }
+        sends
     }
 
     /// The segments of `id` left the host, at that reading of the host's clock.
+    #[inline]
     pub fn on_transmitted(&mut self, id: TransmitId, stamp: HostStamp) {
         let _ = id;
         self.last_departure = Some(stamp);
     }
 
     /// When [`Self::handle_timeout`] wants to be called; `None` for never.
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let at = self.poll_timers().unwrap_or(Instant::FAR_FUTURE);
         let at = self.poll_pacer().map_or(at, |paced| at.min(paced));
@@ -164,11 +205,12 @@ impl Connection {
     }
 
     /// The same without pacing, for drivers whose timers are coarser than it.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub fn poll_timers(&self) -> Option<Instant> {
-        let mut at = self.timers.next().min(self.rcv.ack_deadline()).min(self.liveness_deadline());
-        if self.snd.extras.is_some() {
-            at = at.min(self.timers.next_of_losses());
+        let mut at = self.timers.next().min(self.rcv.ack_deadline());
+        if self.minds_liveness() {
+            at = at.min(self.liveness_deadline());
         }
         (at < Instant::FAR_FUTURE).then_some(at)
     }
@@ -180,27 +222,22 @@ impl Connection {
     }
 
     /// What the application should know next.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
-        let p = &mut self.pending;
-        if core::mem::take(&mut p.established) {
-            return Some(Event::Established);
-        }
-        if core::mem::take(&mut p.readable) {
-            return Some(Event::Readable { upto: self.rcv.readable_upto() });
-        }
-        if core::mem::take(&mut p.writable) {
-            return Some(Event::Writable);
-        }
-        if core::mem::take(&mut p.peer_closed) {
-            return Some(Event::PeerClosed);
-        }
-        p.closed.take().map(Event::Closed)
+        Some(match self.pending.take()? {
+            Kind::Established => Event::Established,
+            Kind::Readable => Event::Readable { upto: self.rcv.readable_upto() },
+            Kind::Writable => Event::Writable,
+            Kind::PeerClosed => Event::PeerClosed,
+            Kind::Closed => Event::Closed(self.closed),
+        })
     }
 
     /// The application has `n` more bytes to send. They are taken even beyond the send buffer, which
     /// bounds what may be sent and unacknowledged: a driver with real bytes asks
     /// [`Self::send_space`] first. Ignored after [`Self::close`].
     pub fn send(&mut self, n: u64) {
+        self.snd.ahead = Ahead::UNKNOWN;
         if !self.snd.closing {
             self.snd.end = self.snd.end.saturating_add(n);
         }
@@ -222,6 +259,7 @@ impl Connection {
     }
 
     /// The application read `n` bytes; the window may open. A peer that has closed is not told.
+    #[inline]
     pub fn read(&mut self, n: u64) {
         if self.rcv.read(n) && self.state.can_receive() {
             self.rcv.owe_ack_now();
@@ -233,6 +271,7 @@ impl Connection {
         if self.snd.closing {
             return;
         }
+        self.snd.ahead = Ahead::UNKNOWN;
         self.snd.closing = true;
         match self.state {
             // Nothing was sent that the peer must hear of (RFC 9293 §3.10.4). Deviation: where data
@@ -293,7 +332,7 @@ impl Connection {
             ecn: self.ecn.mode(),
             ect: self.ecn.may_set_ect(),
             received_ce_pkts: self.ecn.received_ce(),
-            cc: self.acting,
+            cc: self.acting.map_or(self.config.cc, |entry| entry.name),
             delay: self.delay_mode(),
             queueing_delay: self.delay.as_ref().and_then(|d| d.last()).map(|m| m.queueing),
             snd_cwnd: self.cwnd(),
@@ -352,6 +391,12 @@ impl Connection {
         }
     }
 
+    /// The application hears that it is over, and why.
+    pub(crate) const fn tell_closed(&mut self, reason: CloseReason) {
+        self.closed = reason;
+        self.pending.note(Kind::Closed);
+    }
+
     pub(crate) fn new_id(&mut self) -> TransmitId {
         self.next_id += 1;
         TransmitId(self.next_id)
@@ -360,7 +405,7 @@ impl Connection {
     /// The connection is over; timers stop, the application hears of it once.
     pub(crate) fn end(&mut self, reason: CloseReason) {
         if self.state != State::Closed && self.state != State::TimeWait {
-            self.pending.closed = Some(reason);
+            self.tell_closed(reason);
         }
         self.state = State::Closed;
         self.timers = Timers::OFF;

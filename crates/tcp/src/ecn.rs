@@ -79,10 +79,22 @@ pub(crate) enum PacketClass {
     Control,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "independent facts of the handshake")]
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct EcnState {
+    // In the order of use: what every segment touches stands together, what few do comes last.
+    /// Where AccECN is accepted.
+    accurate: Option<Box<Accurate>>,
     mode: EcnMode,
+    ect: EctClass,
+    cwr_owed: bool,
+    freeze: FreezeGrowth,
+    cut: CutRule,
+    recut: Recut,
+    /// SND.NXT at the last reduction for ECN: only that freezes growth, never a loss.
+    cut_at: Option<u64>,
+    /// SND.NXT at the last reduction, ECN or loss.
+    reduced_at: Option<u64>,
     wish: EcnWish,
     /// What our SYN asks for: the wish, until lost SYNs end it.
     asks: Ask,
@@ -94,18 +106,7 @@ pub(crate) struct EcnState {
     sent_plain: bool,
     heard_setup: bool,
     heard_plain: bool,
-    ect: EctClass,
     cwr_rule: CwrRule,
-    cut: CutRule,
-    recut: Recut,
-    freeze: FreezeGrowth,
-    cwr_owed: bool,
-    /// SND.NXT at the last reduction, ECN or loss.
-    reduced_at: Option<u64>,
-    /// SND.NXT at the last reduction for ECN: only that freezes growth, never a loss.
-    cut_at: Option<u64>,
-    /// Where AccECN is accepted.
-    accurate: Option<Box<Accurate>>,
 }
 
 impl EcnState {

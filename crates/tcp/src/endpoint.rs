@@ -105,13 +105,15 @@ impl fmt::Display for OpenError {
 impl core::error::Error for OpenError {}
 
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Slot {
+    // In the order of use: what every segment touches stands together, what few do comes last.
     tuple: FourTuple,
-    conn: Connection,
-    /// The listener that counts it as not established.
-    embryonic: Option<ListenerId>,
     /// A newer connection between the same ends has taken its place.
     superseded: bool,
+    /// The listener that counts it as not established.
+    embryonic: Option<ListenerId>,
+    conn: Connection,
 }
 
 /// First port of the dynamic range (RFC 6335 §6).
@@ -264,18 +266,30 @@ impl Endpoint {
         seg: &Segment,
         hint: Option<ConnId>,
     ) -> Arrival {
-        let hinted = hint.filter(|id| {
-            self.slot(*id).is_some_and(|s| {
-                !s.superseded
-                    && s.tuple.remote_port == seg.src_port
-                    && s.tuple.local_port == seg.dst_port
-                    && s.tuple.remote == remote
-                    && s.tuple.local == local
-            })
-        });
+        if !seg.flags.contains(Flags::SYN)
+            && let Some(id) = hint
+            && let Some(slot) = self.slot_mut(id)
+            && !slot.superseded
+            && slot.tuple.remote_port == seg.src_port
+            && slot.tuple.local_port == seg.dst_port
+            && slot.tuple.remote == remote
+            && slot.tuple.local == local
+            && slot.embryonic.is_none()
+        {
+            return match slot.conn.handle_segment(now, seg) {
+                Ok(accepted) => Arrival::Taken(id, accepted),
+                Err(error) => Arrival::Refused(id, error),
+            };
+        }
         let tuple =
             FourTuple { local, local_port: seg.dst_port, remote, remote_port: seg.src_port };
-        let found = hinted.or_else(|| self.table.get(&tuple).copied());
+        self.find_and_handle(now, tuple, seg)
+    }
+
+    /// The same by the table: for SYNs, and where no hint helps.
+    #[inline(never)]
+    fn find_and_handle(&mut self, now: Instant, tuple: FourTuple, seg: &Segment) -> Arrival {
+        let found = self.table.get(&tuple).copied();
         let opens =
             seg.flags.contains(Flags::SYN) && !seg.flags.intersects(Flags::ACK | Flags::RST);
         let Some((id, slot)) = found.and_then(|id| self.slot(id).map(|slot| (id, slot))) else {
@@ -409,6 +423,7 @@ impl Endpoint {
     }
 
     /// A connection.
+    #[inline]
     pub fn conn(&mut self, id: ConnId) -> Option<&mut Connection> {
         self.slot_mut(id).map(|s| &mut s.conn)
     }

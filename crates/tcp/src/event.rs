@@ -54,15 +54,41 @@ pub enum Event {
     Closed(CloseReason),
 }
 
-/// Events that wait to be polled: each kind at most once, in a fixed order.
-#[expect(clippy::struct_excessive_bools, reason = "one flag per kind of event")]
+/// A kind of [`Event`]; its value is its bit in [`Pending`], the first to be told the lowest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Established = 1,
+    Readable = 2,
+    Writable = 4,
+    PeerClosed = 8,
+    Closed = 16,
+}
+
+/// Events that wait to be polled: each kind at most once, in a fixed order. One word, as it is asked after
+/// each segment and mostly empty.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pending {
-    pub(crate) established: bool,
-    pub(crate) readable: bool,
-    pub(crate) writable: bool,
-    pub(crate) peer_closed: bool,
-    pub(crate) closed: Option<CloseReason>,
+pub(crate) struct Pending(u8);
+
+impl Pending {
+    pub(crate) const fn note(&mut self, kind: Kind) {
+        self.0 |= kind as u8;
+    }
+
+    /// The first one, which no longer waits.
+    #[inline]
+    pub(crate) const fn take(&mut self) -> Option<Kind> {
+        let kind = match self.0.trailing_zeros() {
+            0 => Kind::Established,
+            1 => Kind::Readable,
+            2 => Kind::Writable,
+            3 => Kind::PeerClosed,
+            4 => Kind::Closed,
+            _ => return None,
+        };
+        self.0 &= !(kind as u8);
+        Some(kind)
+    }
 }
 
 /// Why a segment was not used. It was dropped, and the connection is as it was but for an ACK or a

@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::connection::Connection;
 use crate::delay::Delay;
 use crate::ecn::PacketClass;
-use crate::event::{CloseReason, SegmentError};
+use crate::event::{CloseReason, Kind, SegmentError};
 use crate::feedback;
 use crate::receiver::{Accepted, Receiver};
 use crate::rtt::measured;
@@ -249,7 +249,8 @@ impl Connection {
 
         if self.handshake.retransmissions == 0 {
             if let Some(sent_at) = self.handshake.sent_at.filter(|_| !self.handshake.repeated) {
-                self.rtt.sample(measured(sent_at, now, self.config.rtt_granularity));
+                let rtt = measured(sent_at, now, config.rtt_granularity);
+                self.rtt.sample(&config, rtt);
             }
         } else {
             self.rtt.syn_was_retransmitted(&config);
@@ -273,7 +274,7 @@ impl Connection {
         // A control that decides by delay is blind without the option.
         let blind = wished.wants.host_stamps && !measures;
         let control = if blind { &cc::newreno::ENTRY } else { wished };
-        self.acting = control.name;
+        self.acting = Some(control);
         self.cc = Some((control.build)(&config.params, &path));
         let mode = self.ecn.mode();
         self.decoder = mode.feedback(config.feedback).map(|name| {
@@ -287,12 +288,15 @@ impl Connection {
             mss,
             ecn: self.ecn.must_echo(),
         };
+        self.deaf = !measures
+            && !self.ecn.is_accurate()
+            && !self.cc.as_ref().is_some_and(|cc| cc.runs_by_the_clock());
         self.rcv.establish(mss, (policy.build)(&config.params, &setup));
 
         self.snd.delivered_at = now;
         self.liveness.hear(now);
         self.timers.retransmit = Instant::FAR_FUTURE;
-        self.pending.established = true;
+        self.pending.note(Kind::Established);
         self.state = if self.snd.closing { State::FinWait1 } else { State::Established };
     }
 }

@@ -5,69 +5,70 @@ use lowtide_wire::{Ecn, Flags, Segment};
 
 use crate::connection::Connection;
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
-use crate::event::{CloseReason, SegmentError};
+use crate::event::{CloseReason, Kind, SegmentError};
 use crate::receiver::Accepted;
 use crate::state::State;
 use crate::timers::Timers;
 
+/// Flags that do not decide whether a segment is taken.
+const NOT_LOOKED_AT: Flags =
+    Flags::FIN.with(Flags::PSH).with(Flags::URG).with(Flags::ECE).with(Flags::CWR).with(Flags::AE);
+
 impl Connection {
+    /// Takes the next data at a side that has never sent any, if the segment says nothing else: header
+    /// prediction. Its steps are those of [`Self::segment_arrives`], without the checks of what cannot be.
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
+    pub(crate) fn expected_data(&mut self, now: Instant, seg: &Segment) -> Option<Accepted> {
+        let plain = seg.flags.without(Flags::PSH.with(Flags::CWR)) == Flags::ACK
+            && seg.options.sack.is_empty()
+            && seg.ack == self.snd.seq(0);
+        let receives = self.deaf
+            && self.snd.nxt == 0
+            && self.snd.probe_end.is_none()
+            && self.state.can_receive()
+            && self.rcv.expects(seg);
+        if !plain || !receives {
+            return None;
+        }
+        match (self.ts.as_mut(), seg.options.timestamps) {
+            (None, _) => {}
+            (Some(ts), Some(option)) if !ts.is_old(now, option.value) => {
+                if self.rcv.nxt <= self.rcv.last_ack_sent {
+                    ts.update(now, option.value);
+                }
+            }
+            _ => return None,
+        }
+        self.update_window(seg, false);
+        self.snd.last_ece = false;
+        self.liveness.hear(now);
+        self.pending.note(Kind::Readable);
+        let accepted = self.rcv.on_expected(now, seg);
+        self.note_waiting(now);
+        Some(accepted)
+    }
+
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
     pub(crate) fn segment_arrives(
         &mut self,
         now: Instant,
         seg: &Segment,
     ) -> Result<Accepted, SegmentError> {
-        if seg.flags.contains(Flags::SYN)
-            && self.state == State::SynReceived
-            && !seg.flags.contains(Flags::RST)
-            && self.rcv.offset(seg.seq) == -1
-        {
-            if seg.flags.contains(Flags::ACK) {
-                return self.crossing_syn_ack_arrives(now, seg);
-            }
-            // The peer's SYN again: our SYN-ACK was lost.
-            if !self.ecn.on_syn(seg.flags, seg.ecn) {
-                self.abort();
-                return Err(SegmentError::BadHandshake);
-            }
-            self.handshake.syn_due = true;
-            self.handshake.retransmissions = self.handshake.retransmissions.max(1);
-            return Err(SegmentError::BadHandshake);
-        }
-        if seg.flags.contains(Flags::SYN)
-            && !seg.flags.contains(Flags::RST)
-            && self.state.is_synchronised()
-            && self.config.syn_answer == SynAnswer::ChallengeAck
-        {
-            // Whatever its sequence number and its timestamp (RFC 5961 §4.2).
-            self.challenge(now);
-            self.answer_syn_ack_again(seg);
-            return Err(SegmentError::UnexpectedSyn);
+        // Neither SYN nor RST, an ACK, and the handshake is over: what nearly every segment is.
+        let usual = seg.flags.without(NOT_LOOKED_AT) == Flags::ACK;
+        let usual = usual && self.state != State::SynReceived;
+        if !usual && let Some(answer) = self.syn_before_checks(now, seg) {
+            return answer;
         }
         let offset = self.rcv.offset(seg.seq);
         self.check_timestamps(now, seg)?;
         if !self.rcv.acceptable(offset, seg.seq_len()) {
             return self.unacceptable(now, seg, offset);
         }
-        if seg.flags.contains(Flags::RST) {
-            return self.reset_arrives(now, offset);
-        }
-        if seg.flags.contains(Flags::SYN) {
-            self.syn_arrives(now);
-            return Err(SegmentError::UnexpectedSyn);
-        }
-        if !seg.flags.contains(Flags::ACK) {
-            return Err(SegmentError::NoAck);
-        }
-        if self.state == State::SynReceived {
-            if self.snd.offset(seg.ack) != 0 {
-                self.reset = Some(seg.ack);
-                return Err(SegmentError::AckOfUnsent);
-            }
-            if seg.seq_len() == 0 && seg.options.sack.is_empty() {
-                self.ecn.on_handshake_ack(seg.flags);
-            }
-            self.establish(now);
-            self.snd.take_window(u64::from(seg.window) << self.snd.shift, seg.seq, seg.ack);
+        if !usual && let Some(answer) = self.check_flags(now, seg, offset) {
+            return answer;
         }
         if let Err(error) = self.check_ack(seg) {
             self.challenge(now);
@@ -93,6 +94,73 @@ impl Connection {
             self.count_marks(seg);
         }
         Ok(accepted)
+    }
+
+    /// A SYN that is answered whatever else it says; what becomes of it.
+    #[cold]
+    #[inline(never)]
+    fn syn_before_checks(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+    ) -> Option<Result<Accepted, SegmentError>> {
+        if !seg.flags.contains(Flags::SYN) || seg.flags.contains(Flags::RST) {
+            return None;
+        }
+        if self.state == State::SynReceived && self.rcv.offset(seg.seq) == -1 {
+            if seg.flags.contains(Flags::ACK) {
+                return Some(self.crossing_syn_ack_arrives(now, seg));
+            }
+            // The peer's SYN again: our SYN-ACK was lost.
+            if self.ecn.on_syn(seg.flags, seg.ecn) {
+                self.handshake.syn_due = true;
+                self.handshake.retransmissions = self.handshake.retransmissions.max(1);
+            } else {
+                self.abort();
+            }
+            return Some(Err(SegmentError::BadHandshake));
+        }
+        if self.state.is_synchronised() && self.config.syn_answer == SynAnswer::ChallengeAck {
+            // Whatever its sequence number and its timestamp (RFC 5961 §4.2).
+            self.challenge(now);
+            self.answer_syn_ack_again(seg);
+            return Some(Err(SegmentError::UnexpectedSyn));
+        }
+        None
+    }
+
+    /// The flags of an acceptable segment, and the end of the handshake in SYN-RECEIVED; what becomes of it
+    /// if that is not the rest of the checks.
+    #[cold]
+    #[inline(never)]
+    fn check_flags(
+        &mut self,
+        now: Instant,
+        seg: &Segment,
+        offset: i64,
+    ) -> Option<Result<Accepted, SegmentError>> {
+        if seg.flags.contains(Flags::RST) {
+            return Some(self.reset_arrives(now, offset));
+        }
+        if seg.flags.contains(Flags::SYN) {
+            self.syn_arrives(now);
+            return Some(Err(SegmentError::UnexpectedSyn));
+        }
+        if !seg.flags.contains(Flags::ACK) {
+            return Some(Err(SegmentError::NoAck));
+        }
+        if self.state == State::SynReceived {
+            if self.snd.offset(seg.ack) != 0 {
+                self.reset = Some(seg.ack);
+                return Some(Err(SegmentError::AckOfUnsent));
+            }
+            if seg.seq_len() == 0 && seg.options.sack.is_empty() {
+                self.ecn.on_handshake_ack(seg.flags);
+            }
+            self.establish(now);
+            self.snd.take_window(u64::from(seg.window) << self.snd.shift, seg.seq, seg.ack);
+        }
+        None
     }
 
     /// Counts the CE of a segment that passed all checks (RFC 9768 §3.2), payload or none.
@@ -283,7 +351,8 @@ impl Connection {
     }
 
     fn take_payload(&mut self, now: Instant, seg: &Segment) -> Accepted {
-        if !self.state.can_receive() {
+        let empty = seg.payload_len == 0 && !seg.flags.contains(Flags::FIN);
+        if empty || !self.state.can_receive() {
             return Accepted::default();
         }
         if let Some(delay) = &mut self.delay
@@ -293,9 +362,11 @@ impl Connection {
         }
         let before = self.rcv.readable_upto();
         let accepted = self.rcv.on_segment(now, seg);
-        self.pending.readable |= self.rcv.readable_upto() > before;
+        if self.rcv.readable_upto() > before {
+            self.pending.note(Kind::Readable);
+        }
         if self.rcv.finished() {
-            self.pending.peer_closed = true;
+            self.pending.note(Kind::PeerClosed);
             match self.state {
                 State::Established => self.state = State::CloseWait,
                 State::FinWait1 if !self.snd.fin_acked() => self.state = State::Closing,
@@ -310,7 +381,7 @@ impl Connection {
     #[cold]
     #[inline(never)]
     fn wait_out(&mut self, now: Instant) {
-        self.pending.closed = Some(CloseReason::Normal);
+        self.tell_closed(CloseReason::Normal);
         self.state = State::TimeWait;
         self.timers = Timers { time_wait: now + self.config.time_wait, ..Timers::OFF };
     }

@@ -33,6 +33,7 @@ mod endpoint;
 mod event;
 mod expiry;
 mod handshake;
+mod header;
 mod info;
 mod input;
 mod ip;
@@ -46,12 +47,15 @@ mod reassembly;
 mod receiver;
 mod recovery;
 mod registered;
+mod rest;
 mod rtt;
 mod sender;
 mod state;
 mod timers;
 mod timestamps;
 mod transmit;
+#[cfg(test)]
+mod twins;
 mod value;
 
 pub use config::{

@@ -20,7 +20,14 @@ use crate::state::State;
 use crate::transmit::Transmit;
 
 impl Connection {
+    /// Keep-alive or the user timeout is switched on; most connections have neither.
+    #[inline]
+    pub(crate) fn minds_liveness(&self) -> bool {
+        self.config.keep_alive || self.config.user_timeout != Duration::ZERO
+    }
+
     /// When [`Self::check_liveness`] has something to do.
+    #[inline(never)]
     pub(crate) fn liveness_deadline(&self) -> Instant {
         self.user_deadline().min(self.keep_alive_deadline())
     }
@@ -80,10 +87,16 @@ impl Connection {
 
     /// Something was sent or arrived: notes whether anything waits for the peer, and since when.
     /// Progress is what moves SND.UNA, or ends the wait.
+    #[inline]
     pub(crate) fn note_waiting(&mut self, now: Instant) {
-        if self.config.user_timeout == Duration::ZERO {
-            return;
+        if self.config.user_timeout != Duration::ZERO {
+            self.note_waiting_since(now);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_waiting_since(&mut self, now: Instant) {
         let probing = self.timers.persist < Instant::FAR_FUTURE;
         let waits = probing || !self.snd.board.is_empty();
         let liveness = &mut self.liveness;
@@ -98,13 +111,11 @@ impl Connection {
 
     /// SEG.SEQ = SND.NXT - 1 and no data (RFC 9293 §3.8.4, SHLD-12): old for the peer, so that it must
     /// answer.
-    pub(crate) fn keep_alive_probe(&mut self, now: Instant) -> Option<Transmit> {
-        let due = core::mem::take(&mut self.liveness.probe_due);
-        if !due || self.state == State::Closed {
-            return None;
-        }
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn keep_alive_probe(&mut self, now: Instant) -> Transmit {
         let old = self.snd.isn.add(self.snd.nxt);
         let header = self.segment(now, old, PacketClass::Control);
-        Some(self.control(header))
+        self.control(header)
     }
 }

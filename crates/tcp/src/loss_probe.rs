@@ -27,7 +27,6 @@ pub(crate) enum Tail {
 impl Connection {
     /// After new data was sent, or an ACK arrived: the probe timer starts again when SND.UNA or
     /// SND.NXT moved, and stops where other means find the loss (RFC 8985 §7.2).
-    #[inline(never)]
     pub(crate) fn restart_loss_probe(&mut self, now: Instant, moved: bool) {
         if !self.config.tail_loss_probe {
             return;
@@ -90,7 +89,11 @@ impl Connection {
     pub(crate) fn send_tail(&mut self, now: Instant, tail: &Tail) -> Transmit {
         let flight_size = self.snd.board.flight_size();
         let (again, transmit) = match tail {
-            Tail::New { len, fin } => (false, self.new_data(now, *len, 1, *fin)),
+            Tail::New { len, fin } => {
+                let mut out = Transmit::default();
+                self.new_data(now, *len, 1, *fin, &mut out);
+                (false, out)
+            }
             Tail::Again(sent) => (true, self.retransmission(now, sent)),
         };
         self.counters.loss_probes += 1;

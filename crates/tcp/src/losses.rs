@@ -114,8 +114,10 @@ impl Connection {
     /// SND.UNA may have reached the end of the episode, or of the window of data that ECN cut for.
     fn end_recovery(&mut self, now: Instant) -> bool {
         let una = self.snd.una;
-        if let Some(extras) = &mut self.snd.extras {
-            extras.prr = extras.prr.filter(|prr| !prr.is_over(una));
+        if let Some(extras) = &mut self.snd.extras
+            && extras.prr.as_ref().is_some_and(|prr| prr.is_over(una))
+        {
+            extras.prr = None;
         }
         match self.snd.episode.phase {
             Phase::FastRecovery { point, .. } if una >= point => {

@@ -1,9 +1,7 @@
-//! What may be sent now, and the segments that carry it.
-
-use core::ops::Range;
+//! What may be sent now, and what follows from sending it. How it looks on the wire is in `header`.
 
 use lowtide_units::{Duration, Instant};
-use lowtide_wire::{DelayStamps, Flags, Segment, SeqNum};
+use lowtide_wire::Flags;
 
 use crate::cc::CongestionEvent;
 use crate::connection::Connection;
@@ -12,7 +10,7 @@ use crate::ecn::PacketClass;
 use crate::loss_probe::Tail;
 use crate::losses::Finder;
 use crate::recovery::{Phase, Sent};
-use crate::sender::LimitedBy;
+use crate::sender::{Ahead, LimitedBy, Next};
 use crate::state::State;
 use crate::transmit::Transmit;
 
@@ -34,52 +32,99 @@ enum Plan {
 impl Connection {
     /// In the order of urgency: RST, SYN, an older ACK that must precede, an ACK with SACK blocks,
     /// data, a plain ACK.
-    pub(crate) fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
+    #[inline(never)]
+    pub(crate) fn next_transmit(&mut self, now: Instant, out: &mut Transmit) -> bool {
         self.snd.pacing_blocked = false;
+        if self.reset.is_some() || !self.state.is_synchronised() {
+            return self.next_unsynchronised(now).map(|rare| *out = rare).is_some();
+        }
+        if self.rcv.must_ack_now() {
+            if self.ecn.owes_bare_ack() {
+                *out = self.bare_ack(now);
+                return true;
+            }
+            if let Some(split) = self.rcv.take_split() {
+                self.older_ack(now, split.upto, split.echo, out);
+                return true;
+            }
+            // SACK blocks go on a segment of their own: a full data segment has no room for them.
+            if self.sack_ok && self.rcv.has_blocks() {
+                self.pure_ack(now, out);
+                return true;
+            }
+        }
+        let next = self.snd.ahead.next(self.snd.mss);
+        if next == Next::Full && self.state.can_send() {
+            self.snd.ahead.take(self.snd.mss);
+            self.timers.persist = Instant::FAR_FUTURE;
+            self.new_data(now, u64::from(self.snd.mss), 1, false, out);
+            return true;
+        }
+        if next == Next::Stop && self.state.can_send() {
+            self.window_is_full();
+        } else if self.state.can_send()
+            && let Some(plan) = self.plan(now)
+        {
+            match plan {
+                Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin, out),
+                rare => *out = self.carry_out(now, &rare),
+            }
+            return true;
+        }
+        if self.rcv.must_ack_now() {
+            self.pure_ack(now, out);
+            return true;
+        }
+        let due = core::mem::take(&mut self.liveness.probe_due);
+        if due {
+            *out = self.keep_alive_probe(now);
+        }
+        due
+    }
+
+    /// A RST, or what belongs to the handshake.
+    #[cold]
+    #[inline(never)]
+    fn next_unsynchronised(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(seq) = self.reset.take() {
             return Some(self.reset_segment(now, seq));
         }
-        match self.state {
-            State::Closed => return None,
-            State::SynSent | State::SynReceived => {
-                let syn = self.syn_segment(now);
-                // What did not fit the handshake is answered (RFC 9293 §3.10.7.4).
-                return syn.or_else(|| self.rcv.must_ack_now().then(|| self.pure_ack(now)));
+        if self.state == State::Closed {
+            return None;
+        }
+        let syn = self.syn_segment(now);
+        // What did not fit the handshake is answered (RFC 9293 §3.10.7.4).
+        syn.or_else(|| {
+            self.rcv.must_ack_now().then(|| {
+                let mut ack = Transmit::default();
+                self.pure_ack(now, &mut ack);
+                ack
+            })
+        })
+    }
+
+    /// Anything but new data.
+    #[cold]
+    #[inline(never)]
+    fn carry_out(&mut self, now: Instant, plan: &Plan) -> Transmit {
+        match plan {
+            Plan::New { len, segments, fin } => {
+                let mut out = Transmit::default();
+                self.new_data(now, *len, *segments, *fin, &mut out);
+                out
             }
-            _ => {}
+            Plan::Again(sent) => {
+                self.snd.board.move_high_rxt(sent.end());
+                self.retransmission(now, sent)
+            }
+            Plan::Rescue(sent) => {
+                // HighRxt stays: what lies below may still be missing.
+                self.snd.episode.rescued = true;
+                self.retransmission(now, sent)
+            }
+            Plan::Tail(tail) => self.send_tail(now, tail),
+            Plan::Probe => self.window_probe(now),
         }
-        if self.rcv.must_ack_now() && self.ecn.owes_bare_ack() {
-            return Some(self.bare_ack(now));
-        }
-        if let Some(split) = self.rcv.take_split() {
-            return Some(self.older_ack(now, split.upto, split.echo));
-        }
-        // SACK blocks go on a segment of their own: a full data segment has no room for them.
-        if self.rcv.must_ack_now() && self.sack_ok && self.rcv.has_blocks() {
-            return Some(self.pure_ack(now));
-        }
-        if self.state.can_send()
-            && let Some(plan) = self.plan(now)
-        {
-            return Some(match plan {
-                Plan::New { len, segments, fin } => self.new_data(now, len, segments, fin),
-                Plan::Again(sent) => {
-                    self.snd.board.move_high_rxt(sent.end());
-                    self.retransmission(now, &sent)
-                }
-                Plan::Rescue(sent) => {
-                    // HighRxt stays: what lies below may still be missing.
-                    self.snd.episode.rescued = true;
-                    self.retransmission(now, &sent)
-                }
-                Plan::Tail(tail) => self.send_tail(now, &tail),
-                Plan::Probe => self.window_probe(now),
-            });
-        }
-        if self.rcv.must_ack_now() {
-            return Some(self.pure_ack(now));
-        }
-        self.keep_alive_probe(now)
     }
 
     fn plan(&mut self, now: Instant) -> Option<Plan> {
@@ -89,11 +134,17 @@ impl Connection {
         {
             return Some(self.plan_probe());
         }
-        if let Some(extras) = &mut self.snd.extras
+        // With nothing in flight no probe is due, and what it keeps need not be looked at.
+        if !self.snd.board.is_empty()
+            && let Some(extras) = &mut self.snd.extras
             && core::mem::take(&mut extras.tlp.due)
             && let Some(tail) = self.plan_tail()
         {
             return Some(Plan::Tail(tail));
+        }
+        if !self.snd.has_unsent() && !self.snd.episode.repairing() {
+            self.nothing_to_send();
+            return None;
         }
         let plan = self.plan_unpaced(now);
         self.arm_persist(now, plan.is_some());
@@ -101,10 +152,16 @@ impl Connection {
     }
 
     fn plan_unpaced(&mut self, now: Instant) -> Option<Plan> {
-        let inflated = self.snd.prr().is_none()
-            && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
-        let in_flight = if inflated { self.snd.board.flight_size() } else { self.snd.board.pipe() };
-        let cwnd = self.send_window(in_flight);
+        let calm = self.is_calm();
+        let (cwnd, in_flight) = if calm {
+            (self.cc.as_ref().map_or(0, |cc| cc.cwnd()), self.snd.board.pipe())
+        } else {
+            let inflated = self.snd.prr().is_none()
+                && matches!(self.snd.episode.phase, Phase::FastRecovery { sack: false, .. });
+            let board = &self.snd.board;
+            let in_flight = if inflated { board.flight_size() } else { board.pipe() };
+            (self.send_window(in_flight), in_flight)
+        };
         if self.snd.episode.repairing()
             && let Some(lost) = self.snd.board.next_lost()
         {
@@ -114,7 +171,7 @@ impl Connection {
             self.snd.limited_by = LimitedBy::Cwnd;
             return None;
         }
-        let plan = self.plan_new(now, cwnd, in_flight);
+        let plan = self.plan_new(now, cwnd, in_flight, calm);
         if plan.is_none()
             && self.snd.limited_by != LimitedBy::Cwnd
             && self.snd.episode.in_fast_recovery()
@@ -141,7 +198,7 @@ impl Connection {
         self.snd.board.last_unsacked().filter(fits).map(Plan::Rescue)
     }
 
-    fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64) -> Option<Plan> {
+    fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64, calm: bool) -> Option<Plan> {
         let mss = u64::from(self.snd.mss);
         let flight_size = self.snd.board.flight_size();
         let buffer_edge = self.snd.una.saturating_add(self.config.send_buffer.as_u64());
@@ -166,58 +223,88 @@ impl Connection {
         let len = want.min(window);
         // Silly-window avoidance (RFC 9293 §3.8.6.2.1 rule 3): less than asked for only when it is
         // half of what the peer ever offered, with Nagle only into an empty network.
-        let held = flight_size > 0 && self.config.nagle;
-        if len < want && (len == 0 || len < self.snd.max_wnd / 2 || held) {
-            self.snd.limited_by = LimitedBy::ReceiveWindow;
-            return None;
-        }
-        let last = self.snd.nxt + len == self.snd.end;
-        if len < mss && flight_size > 0 && self.config.nagle && !(last && self.snd.closing) {
-            self.snd.limited_by = LimitedBy::Application;
-            return None;
+        if len < mss {
+            let held = flight_size > 0 && self.config.nagle;
+            if len < want && (len == 0 || len < self.snd.max_wnd / 2 || held) {
+                self.snd.limited_by = LimitedBy::ReceiveWindow;
+                return None;
+            }
+            let last = self.snd.nxt + len == self.snd.end;
+            if held && !(last && self.snd.closing) {
+                self.snd.limited_by = LimitedBy::Application;
+                return None;
+            }
         }
         let cwnd = if self.restart_after_idle(now) { self.cc.as_ref()?.cwnd() } else { cwnd };
-        let room = self.cwnd_room(cwnd, in_flight, flight_size);
+        let room = if calm {
+            cwnd.saturating_sub(in_flight)
+        } else {
+            self.cwnd_room(cwnd, in_flight, flight_size)
+        };
         if room < len {
             self.snd.limited_by = LimitedBy::Cwnd;
             return None;
         }
-        if self.config.tso_defer > 0
-            && self.defers(now, Chance { available, room: room.min(window), cwnd })
-        {
-            self.snd.limited_by =
-                if room <= window { LimitedBy::Cwnd } else { LimitedBy::ReceiveWindow };
-            return None;
+        let (mut len, mut segments) = (len, 1);
+        if calm && self.sends_singly() {
+            if len == mss {
+                self.snd.ahead = Ahead::after(mss, available.min(window), room);
+            }
+        } else if self.config.tso_segments > 1 {
+            if self.config.tso_defer > 0
+                && self.defers(now, Chance { available, room: room.min(window), cwnd })
+            {
+                self.snd.limited_by =
+                    if room <= window { LimitedBy::Cwnd } else { LimitedBy::ReceiveWindow };
+                return None;
+            }
+            let whole = available.min(window).min(room) / mss;
+            segments = whole.min(u64::from(self.config.tso_segments)).max(1) as u32;
+            if segments > 1 {
+                len = u64::from(segments) * mss;
+            }
         }
-        let whole = available.min(window).min(room) / mss;
-        let segments = whole.min(u64::from(self.config.tso_segments)).max(1) as u32;
-        let len = if segments > 1 { u64::from(segments) * mss } else { len };
         let fin = self.snd.closing && self.snd.nxt + len == self.snd.end && window > len;
         Some(Plan::New { len, segments, fin })
+    }
+
+    /// Where all is calm: whether one segment goes depends on nothing but data and windows, which the segment
+    /// before it makes less by its length.
+    fn sends_singly(&self) -> bool {
+        self.config.tso_segments <= 1 && self.pacing_rate().is_none()
+    }
+
+    /// No loss is being repaired or looked for and no reduction is under way: the congestion window is what
+    /// the control says.
+    fn is_calm(&self) -> bool {
+        !self.snd.episode.repairing() && self.snd.episode.dup_acks == 0 && self.snd.prr().is_none()
     }
 
     /// Bytes of new data that the congestion window lets go.
     fn cwnd_room(&self, cwnd: u64, in_flight: u64, flight_size: u64) -> u64 {
         let duplicates = self.snd.episode.dup_acks;
-        let (cwnd, in_flight) =
-            match (self.snd.episode.phase, duplicates, self.config.limited_transmit) {
-                (Phase::Open, 1.., false) => (cwnd, flight_size),
-                // Without SACK each of the first two duplicates lets one segment go (RFC 3042 §2);
-                // with SACK the pipe shrinks by itself, and PRR says by itself what may go.
-                (Phase::Open, 1.., true) if !self.sack_ok && self.snd.prr().is_none() => {
-                    (cwnd + u64::from(duplicates.min(2)) * u64::from(self.snd.mss), flight_size)
-                }
-                _ => (cwnd, in_flight),
-            };
+        let (cwnd, in_flight) = if duplicates == 0 || self.snd.episode.repairing() {
+            (cwnd, in_flight)
+        } else if !self.config.limited_transmit {
+            (cwnd, flight_size)
+        } else if !self.sack_ok && self.snd.prr().is_none() {
+            // Without SACK each of the first two duplicates lets one segment go (RFC 3042 §2);
+            // with SACK the pipe shrinks by itself, and PRR says by itself what may go.
+            (cwnd + u64::from(duplicates.min(2)) * u64::from(self.snd.mss), flight_size)
+        } else {
+            (cwnd, in_flight)
+        };
         cwnd.saturating_sub(in_flight)
     }
 
     /// RFC 5681 §4.1: after an RTO without sending, the window is no longer known to fit. True when
     /// the control was told so.
     fn restart_after_idle(&mut self, now: Instant) -> bool {
+        if !self.snd.board.is_empty() {
+            return false;
+        }
         let idle = self.snd.last_sent_at.map_or(Duration::ZERO, |last| now.saturating_since(last));
-        let restart =
-            self.config.idle_restart && self.snd.board.is_empty() && idle > self.rtt.rto();
+        let restart = self.config.idle_restart && idle > self.rtt.rto();
         if restart {
             self.tell(&CongestionEvent::IdleRestart { now, idle });
             self.snd.last_sent_at = Some(now);
@@ -248,19 +335,22 @@ impl Connection {
         if len > 0 { Plan::New { len, segments: 1, fin: false } } else { Plan::Probe }
     }
 
+    #[inline(never)]
     pub(crate) fn new_data(
         &mut self,
         now: Instant,
         len: u64,
         segments: u32,
         fin: bool,
-    ) -> Transmit {
+        out: &mut Transmit,
+    ) {
         let start = self.snd.nxt;
         let end = start + len;
         let last = end == self.snd.end;
         // A FIN alone is no data packet (RFC 3168 §6.1.4).
         let class = if len > 0 { PacketClass::NewData } else { PacketClass::Control };
-        let mut header = self.segment(now, self.snd.seq(start), class);
+        self.put_header(now, self.snd.seq(start), class, out);
+        let header = &mut out.header;
         header.payload_len = len as u32;
         if last && len > 0 {
             header.flags |= Flags::PSH;
@@ -274,26 +364,16 @@ impl Connection {
                 decoder.on_cwr_sent(end);
             }
         }
-        let (delivered, delivered_at) = (self.snd.delivered, self.snd.delivered_at);
+        let delivered_at = self.snd.delivered_at;
         if self.snd.board.is_empty() {
             // A new flight: the rate is measured from its first segment.
             self.snd.delivered_at = now;
         }
-        let mss = u64::from(self.snd.mss);
-        let mut at = start;
-        while at < end || at == start {
-            let piece = (end - at).min(mss);
-            let with_fin = u64::from(fin && at + piece == end);
-            let delivered_at = if self.snd.board.is_empty() { now } else { delivered_at };
-            self.snd.board.push(at, (piece + with_fin) as u32, now, delivered, delivered_at, last);
-            if self.snd.probe_end.is_some_and(|probed| at < probed) {
-                self.snd.board.doubt_last();
-            }
-            at += piece;
-            self.counters.data_segs_out += 1;
-            if piece == 0 {
-                break;
-            }
+        if segments > 1 {
+            self.note_burst(now, end, fin, delivered_at);
+        } else {
+            let delivered_at = self.snd.delivered_at;
+            self.note_sent(now, start, (len + u64::from(fin)) as u32, delivered_at, last);
         }
         self.snd.nxt = end + u64::from(fin);
         self.snd.fin_sent |= fin;
@@ -302,11 +382,42 @@ impl Connection {
         }
         self.snd.probe_end = None;
         self.snd.probes = 0;
-        self.sent_data(now, header.payload_len);
+        self.sent_data(now, len as u32);
         if self.snd.extras.is_some() {
             self.restart_loss_probe(now, true);
         }
-        self.transmit(header, start..end, segments)
+        self.complete(start..end, segments, out);
+    }
+
+    /// One more segment of new data is in flight.
+    fn note_sent(
+        &mut self,
+        now: Instant,
+        start: u64,
+        len: u32,
+        delivered_at: Instant,
+        app_limited: bool,
+    ) {
+        self.snd.board.push(start, len, now, self.snd.delivered, delivered_at, app_limited);
+        if self.snd.probe_end.is_some_and(|probed| start < probed) {
+            self.snd.board.doubt_last();
+        }
+        self.counters.data_segs_out += 1;
+    }
+
+    /// The segments from SND.NXT up to `end` are in flight, which segmentation offload makes of one.
+    #[inline(never)]
+    fn note_burst(&mut self, now: Instant, end: u64, fin: bool, delivered_at: Instant) {
+        let (mss, last) = (u64::from(self.snd.mss), end == self.snd.end);
+        let mut at = self.snd.nxt;
+        while at < end {
+            let piece = (end - at).min(mss);
+            let with_fin = u64::from(fin && at + piece == end);
+            let first = self.snd.board.is_empty();
+            let delivered_at = if first { now } else { delivered_at };
+            self.note_sent(now, at, (piece + with_fin) as u32, delivered_at, last);
+            at += piece;
+        }
     }
 
     #[cold]
@@ -356,6 +467,8 @@ impl Connection {
     }
 
     /// Data left: the retransmission timer runs (RFC 6298 §5.1) and the pacer moves on.
+    #[expect(clippy::inline_always, reason = "every data segment comes this way")]
+    #[inline(always)]
     fn sent_data(&mut self, now: Instant, payload: u32) {
         self.snd.last_sent_at = Some(now);
         self.snd.limited_by = LimitedBy::Application;
@@ -365,131 +478,8 @@ impl Connection {
         if self.timers.retransmit == Instant::FAR_FUTURE {
             self.timers.retransmit = now + self.rtt.rto();
         }
-        self.space(now, payload);
-    }
-
-    /// A header with everything that every segment of a synchronised connection carries. It
-    /// acknowledges all that arrived, so nothing is owed afterwards.
-    pub(crate) fn segment(&mut self, now: Instant, seq: SeqNum, class: PacketClass) -> Segment {
-        let mut seg = Segment {
-            src_port: self.local_port,
-            dst_port: self.remote_port,
-            seq,
-            ack: self.rcv.seq(self.rcv.nxt),
-            flags: Flags::ACK,
-            window: self.rcv.offer(false),
-            ecn: self.ecn.codepoint(class),
-            ..Segment::default()
-        };
-        match self.ecn.ace() {
-            Some(ace) => seg.flags = seg.flags.with_ace(ace),
-            None if self.rcv.echo() => seg.flags |= Flags::ECE,
-            None => {}
-        }
-        seg.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
-        if self.delay.is_some() {
-            self.put_stamps(&mut seg);
-        }
-        self.rcv.on_ack_sent(now);
-        seg
-    }
-
-    /// The delay option. Apart from the rest: most connections have none.
-    #[inline(never)]
-    fn put_stamps(&mut self, seg: &mut Segment) {
-        if let Some(delay) = &mut self.delay {
-            seg.options.set_delay(delay.stamps());
-        }
-    }
-
-    fn pure_ack(&mut self, now: Instant) -> Transmit {
-        let at = self.snd.nxt;
-        let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control);
-        if self.sack_ok {
-            // As many blocks as the header has room for, and the MTU.
-            let room = (self.config.mtu.saturating_sub(self.ip.header_len()) as usize)
-                .saturating_sub(header.header_len() + 4)
-                / 8;
-            let most = header.options.room_for_sack();
-            header.options.sack = self.rcv.sack_blocks(most.min(room));
-        }
-        self.control(header)
-    }
-
-    /// An ACK alone and without SACK blocks (RFC 9768 §3.2.2.1, §3.2.2.5.1).
-    #[cold]
-    #[inline(never)]
-    fn bare_ack(&mut self, now: Instant) -> Transmit {
-        let blocks = self.sack_ok && self.rcv.has_blocks();
-        let at = self.snd.nxt;
-        let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control);
-        if let Some(ace) = self.ecn.take_bare_ack() {
-            header.flags = header.flags.with_ace(ace);
-            if blocks {
-                self.rcv.owe_ack_now();
-            }
-        }
-        self.control(header)
-    }
-
-    /// The ACK that must go first when the echo flips (RFC 8257 §3.2): an older number with the older
-    /// echo. What arrived since stays owed.
-    #[inline(never)]
-    fn older_ack(&mut self, now: Instant, upto: u64, echo: bool) -> Transmit {
-        let mut header = Segment {
-            src_port: self.local_port,
-            dst_port: self.remote_port,
-            seq: self.snd.seq(self.snd.nxt),
-            ack: self.rcv.seq(upto),
-            flags: if echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
-            window: self.rcv.offer_from(upto, false),
-            ecn: self.ecn.codepoint(PacketClass::Control),
-            ..Segment::default()
-        };
-        header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
-        if self.delay.is_some() {
-            header.options.set_delay(DelayStamps::default());
-        }
-        self.control(header)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn reset_segment(&mut self, now: Instant, seq: SeqNum) -> Transmit {
-        let mut header = Segment {
-            src_port: self.local_port,
-            dst_port: self.remote_port,
-            seq,
-            flags: Flags::RST,
-            ecn: self.ecn.codepoint(PacketClass::Control),
-            ..Segment::default()
-        };
-        if self.rcv.nxt > 0 || self.cc.is_some() {
-            header.ack = self.rcv.seq(self.rcv.nxt);
-            header.flags |= Flags::ACK;
-            header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
-        }
-        self.control(header)
-    }
-
-    #[inline]
-    pub(crate) fn control(&mut self, header: Segment) -> Transmit {
-        // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
-        let at = self.snd.nxt.min(self.snd.end);
-        self.transmit(header, at..at, 1)
-    }
-
-    #[inline]
-    fn transmit(&mut self, header: Segment, stream: Range<u64>, segments: u32) -> Transmit {
-        let mss = self.snd.mss;
-        Transmit {
-            id: self.new_id(),
-            header,
-            stream,
-            mss,
-            segments,
-            accurate: self.ecn.is_accurate(),
-            delack_timeout: false,
+        if !self.snd.ahead.unpaced {
+            self.space(now, payload);
         }
     }
 }

@@ -56,6 +56,7 @@ impl Connection {
     }
 
     /// Data left: the next may leave when this has had its time.
+    #[inline(never)]
     pub(crate) fn space(&mut self, now: Instant, payload: u32) {
         if let Some(rate) = self.pacing_rate() {
             let segments = payload.div_ceil(self.snd.mss).max(1);

@@ -7,10 +7,12 @@ use alloc::boxed::Box;
 use core::ops::Range;
 
 use lowtide_units::{Duration, Instant};
-use lowtide_wire::{Ecn, Flags, SackBlocks, Segment, SeqNum};
+use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
 use crate::ack::{AckAction, AckPolicy, Marks, RxSample};
 use crate::reassembly::Reassembly;
+
+mod blocks;
 
 /// Which of an arriving segment's bytes are new, and where they belong.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -28,41 +30,57 @@ pub(crate) struct SplitAck {
     pub(crate) echo: bool,
 }
 
+/// What became of an arriving segment's payload.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Debug)]
+struct Placed {
+    accepted: Accepted,
+    has_new: bool,
+    in_order: bool,
+    duplicate: bool,
+    /// It must be acknowledged at once.
+    immediate: bool,
+}
+
+#[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Receiver {
-    irs: SeqNum,
+    // In the order of use: what every segment touches stands together, what few do comes last.
     /// RCV.NXT.
     pub(crate) nxt: u64,
-    consumed: u64,
-    /// Last.ACK.sent of RFC 7323 §4.3.
-    pub(crate) last_ack_sent: u64,
-    buffer: u64,
     /// The right edge that was promised; it never moves left.
     right_edge: u64,
-    shift: u8,
-    mss: u32,
-    reassembly: Reassembly,
-    dsack_on: bool,
-    dsack: Option<(u64, u64)>,
-    /// Offset of the peer's FIN, once seen, in order or not.
-    fin_at: Option<u64>,
+    /// Last.ACK.sent of RFC 7323 §4.3.
+    pub(crate) last_ack_sent: u64,
+    consumed: u64,
+    buffer: u64,
+    pub(crate) received_bytes: u64,
     policy: Option<Box<dyn AckPolicy>>,
+    ack_deadline: Instant,
+    /// When the data came whose ACK waits for the deadline.
+    ack_since: Instant,
+    irs: SeqNum,
+    mss: u32,
+    /// The window that the last segment offered, while no data has come since the handshake and nothing
+    /// else is to be said: the next one says the same.
+    still: Option<u16>,
+    shift: u8,
     ack_owed: bool,
     ack_now: bool,
     /// The delayed-ACK timer has fired and the ACK is not out yet.
     timer_fired: bool,
-    /// ACKs that the timer released.
-    pub(crate) delack_timeouts: u32,
-    ack_deadline: Instant,
-    /// When the data came whose ACK waits for the deadline.
-    ack_since: Instant,
-    /// How long ACKs waited that the timer released, all together.
-    pub(crate) delack_time: Duration,
+    dsack_on: bool,
+    /// Offset of the peer's FIN, once seen, in order or not.
+    fin_at: Option<u64>,
     split: Option<SplitAck>,
+    reassembly: Reassembly,
     /// Payload bytes that came with CE; all payload bytes that came, duplicates included.
     pub(crate) marked_bytes: u64,
-    pub(crate) received_bytes: u64,
+    dsack: Option<(u64, u64)>,
+    /// ACKs that the timer released.
+    pub(crate) delack_timeouts: u32,
+    /// How long ACKs waited that the timer released, all together.
+    pub(crate) delack_time: Duration,
 }
 
 impl Receiver {
@@ -91,6 +109,7 @@ impl Receiver {
             split: None,
             marked_bytes: 0,
             received_bytes: 0,
+            still: None,
         }
     }
 
@@ -188,18 +207,84 @@ impl Receiver {
         0 < age && age <= self.buffer as i64
     }
 
-    /// Takes the payload (and FIN) of an acceptable segment.
+    /// The segment brings data, the next that is expected, in full and nothing else.
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
+    pub(crate) fn expects(&self, seg: &Segment) -> bool {
+        seg.payload_len > 0
+            && seg.seq == self.seq(self.nxt)
+            && !seg.flags.contains(Flags::FIN)
+            && self.fin_at.is_none()
+            && !self.reassembly.has_gap()
+            && self.nxt + u64::from(seg.payload_len) <= self.right_edge
+    }
+
+    /// Takes the payload (and FIN) of an acceptable segment that has either.
     pub(crate) fn on_segment(&mut self, now: Instant, seg: &Segment) -> Accepted {
-        let start = self.offset(seg.seq);
-        let len = i64::from(seg.payload_len);
-        let fin = seg.flags.contains(Flags::FIN);
-        if len == 0 && !fin {
-            return Accepted::default();
+        if self.expects(seg) {
+            return self.on_expected(now, seg);
         }
+        let (start, before) = (self.offset(seg.seq), self.nxt);
+        let fin = seg.flags.contains(Flags::FIN);
+        let placed = self.place(start, i64::from(seg.payload_len), fin);
+        self.decide(now, seg, before, &placed);
+        placed.accepted
+    }
+
+    /// The same of a segment that is expected ([`Self::expects`]).
+    #[expect(clippy::inline_always, reason = "every segment comes this way")]
+    #[inline(always)]
+    pub(crate) fn on_expected(&mut self, now: Instant, seg: &Segment) -> Accepted {
+        let before = self.nxt;
+        self.nxt = before + u64::from(seg.payload_len);
+        let placed = Placed {
+            accepted: Accepted { stream: before..self.nxt, skip: 0 },
+            has_new: true,
+            in_order: true,
+            duplicate: false,
+            immediate: false,
+        };
+        self.decide(now, seg, before, &placed);
+        placed.accepted
+    }
+
+    /// Whether and when the segment is acknowledged; RCV.NXT was `before` when it came.
+    #[inline]
+    fn decide(&mut self, now: Instant, seg: &Segment, before: u64, placed: &Placed) {
+        self.still = None;
         self.received_bytes += u64::from(seg.payload_len);
         if seg.ecn == Ecn::Ce {
             self.marked_bytes += u64::from(seg.payload_len);
         }
+        let prior_echo = self.ack_owed && self.echo();
+        let sample = RxSample {
+            now,
+            in_order: placed.in_order,
+            duplicate: placed.duplicate,
+            segments: seg.segments(),
+            payload: seg.payload_len,
+            // A FIN without data may be ECT (RFC 8257 §3.6), but the marks that count are those of data.
+            ect: seg.payload_len > 0 && seg.ecn.is_capable(),
+            // Data outside the window says nothing of the path now (RFC 3168 §6.1.5).
+            ce: seg.ecn == Ecn::Ce && placed.has_new,
+            cwr: seg.flags.contains(Flags::CWR),
+            ack_pending: self.ack_owed,
+            rcv_nxt_before: before,
+        };
+        let action = self.policy.as_mut().map_or(AckAction::Now, |p| p.on_data(&sample));
+        match action {
+            AckAction::Delay(wait) if !placed.immediate => self.owe_ack(now, wait),
+            AckAction::SplitAt { prior } if self.ack_owed => {
+                self.split = Some(SplitAck { upto: prior, echo: prior_echo });
+                self.owe_ack_now();
+            }
+            _ => self.owe_ack_now(),
+        }
+    }
+
+    /// Finds the place of a segment of any kind: `len` bytes from offset `start`, and a FIN behind them.
+    #[inline(never)]
+    fn place(&mut self, start: i64, len: i64, fin: bool) -> Placed {
         let before = self.nxt;
         // Trim to the window: what is below RCV.NXT is old, what is beyond the edge does not fit.
         let fin_offset = start + len;
@@ -256,31 +341,7 @@ impl Receiver {
             self.nxt += 1;
             self.right_edge = self.right_edge.max(self.nxt);
         }
-        let prior_echo = self.echo();
-        let sample = RxSample {
-            now,
-            in_order,
-            duplicate,
-            segments: seg.segments(),
-            payload: seg.payload_len,
-            // A FIN without data may be ECT (RFC 8257 §3.6), but the marks that count are those of data.
-            ect: len > 0 && seg.ecn.is_capable(),
-            // Data outside the window says nothing of the path now (RFC 3168 §6.1.5).
-            ce: seg.ecn == Ecn::Ce && has_new,
-            cwr: seg.flags.contains(Flags::CWR),
-            ack_pending: self.ack_owed,
-            rcv_nxt_before: before,
-        };
-        let action = self.policy.as_mut().map_or(AckAction::Now, |p| p.on_data(&sample));
-        match action {
-            AckAction::Delay(wait) if !immediate && !fin_now => self.owe_ack(now, wait),
-            AckAction::SplitAt { prior } if self.ack_owed => {
-                self.split = Some(SplitAck { upto: prior, echo: prior_echo });
-                self.owe_ack_now();
-            }
-            _ => self.owe_ack_now(),
-        }
-        accepted
+        Placed { accepted, has_new, in_order, duplicate, immediate: immediate || fin_now }
     }
 
     fn owe_ack(&mut self, now: Instant, wait: Duration) {
@@ -292,6 +353,7 @@ impl Receiver {
     }
 
     pub(crate) const fn owe_ack_now(&mut self) {
+        self.still = None;
         self.ack_owed = true;
         self.ack_now = true;
     }
@@ -303,17 +365,6 @@ impl Receiver {
         self.timer_fired = false;
         self.ack_deadline = Instant::FAR_FUTURE;
         self.split = None;
-    }
-
-    /// A wholly old segment came: say so (RFC 2883 §4).
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn note_duplicate(&mut self, seg: &Segment) {
-        let start = self.offset(seg.seq).max(0) as u64;
-        let end = (self.offset(seg.seq) + i64::from(seg.payload_len)).max(0) as u64;
-        if self.dsack_on && start < end && end <= self.nxt {
-            self.dsack = Some((start, end));
-        }
     }
 
     /// The peer's FIN and all data before it have arrived.
@@ -330,10 +381,10 @@ impl Receiver {
     pub(crate) fn read(&mut self, n: u64) -> bool {
         self.consumed = (self.consumed + n).min(self.readable_upto());
         let gain = self.target().saturating_sub(self.right_edge);
-        let starved = self.window() < u64::from(self.mss).min(self.buffer / 2);
+        let least = u64::from(self.mss).min(self.buffer / 2);
         gain > 0
             && (gain >= self.buffer.min(self.widest()) / 2
-                || (starved && gain >= u64::from(self.mss).min(self.buffer / 2)))
+                || (gain >= least && self.window() < least))
     }
 
     pub(crate) fn unread(&self) -> u64 {
@@ -343,6 +394,7 @@ impl Receiver {
     /// A segment with so many CE packets was accepted under Accurate ECN; true when the policy wants an
     /// ACK at once.
     pub(crate) fn on_marks(&mut self, ce: u32, data: bool) -> bool {
+        self.still = None;
         let marks = Marks { ce, data, ack_owed: self.ack_owed };
         self.policy.as_mut().is_some_and(|p| p.on_marks(&marks))
     }
@@ -385,54 +437,37 @@ impl Receiver {
         self.timer_fired
     }
 
-    /// A segment that acknowledges everything up to RCV.NXT is going out.
-    pub(crate) fn on_ack_sent(&mut self, now: Instant) {
+    /// What a segment says that goes out now and acknowledges everything up to RCV.NXT: its window, and
+    /// its echo.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, now: Instant) -> (u16, bool) {
+        match self.still {
+            Some(window) => (window, false),
+            None => self.acknowledge_news(now),
+        }
+    }
+
+    /// The next segment does not say the same as the last one only because nothing has come.
+    #[cfg(test)]
+    pub(crate) const fn look_again(&mut self) {
+        self.still = None;
+    }
+
+    #[inline(never)]
+    fn acknowledge_news(&mut self, now: Instant) -> (u16, bool) {
+        let (window, echo) = (self.offer(false), self.echo());
         self.last_ack_sent = self.nxt;
         self.owe_nothing();
         if let Some(policy) = self.policy.as_mut() {
             policy.on_ack_sent(now);
+            let silent = self.nxt == 0 && self.received_bytes == 0 && self.fin_at.is_none();
+            self.still = (silent && !echo).then_some(window);
         }
+        (window, echo)
     }
 
     /// Bytes held outside of this struct.
     pub(crate) fn heap(&self) -> usize {
         self.policy.as_deref().map_or(0, size_of_val) + self.reassembly.heap()
-    }
-
-    /// There is something to say in a SACK option.
-    pub(crate) fn has_blocks(&self) -> bool {
-        self.dsack.is_some() || self.reassembly.has_gap()
-    }
-
-    /// SACK blocks for the next ACK: a DSACK first, then the ranges held (RFC 2018 §4, RFC 2883 §4).
-    pub(crate) fn sack_blocks(&mut self, room: usize) -> SackBlocks {
-        let mut blocks = SackBlocks::EMPTY;
-        let room = room.min(SackBlocks::MAX);
-        if room == 0 || !self.has_blocks() {
-            return blocks;
-        }
-        let mut left = room;
-        if let Some((start, end)) = self.dsack.take() {
-            blocks.push(self.seq(start), self.seq(end));
-            left -= 1;
-            // A duplicate inside a held range is followed by that range (RFC 2883 §4.1.2).
-            if let Some((a, b)) = self.reassembly.covering(start)
-                && left > 0
-            {
-                blocks.push(self.seq(a), self.seq(b));
-                left -= 1;
-                self.reassembly.blocks(left + 1, |s, e| {
-                    if s != a && left > 0 {
-                        blocks.push(self.irs.add(1).add(s), self.irs.add(1).add(e));
-                        left -= 1;
-                    }
-                });
-                return blocks;
-            }
-        }
-        self.reassembly.blocks(left, |s, e| {
-            blocks.push(self.irs.add(1).add(s), self.irs.add(1).add(e));
-        });
-        blocks
     }
 }

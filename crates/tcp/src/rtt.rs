@@ -14,11 +14,10 @@ pub(crate) struct Rtt {
     rttvar: Duration,
     min: Duration,
     base: Duration,
+    /// The base is a whole number of ticks.
+    whole: bool,
     backoff: u32,
-    floor: Duration,
-    floor_applies: RtoMinApplies,
     ceiling: Duration,
-    granularity: Duration,
 }
 
 impl Rtt {
@@ -28,16 +27,15 @@ impl Rtt {
             rttvar: Duration::ZERO,
             min: Duration::MAX,
             base: config.rto_initial,
+            whole: false,
             backoff: 0,
-            floor: config.rto_min,
-            floor_applies: config.rto_min_applies,
             ceiling: config.rto_max,
-            granularity: config.rto_granularity,
         }
     }
 
     /// Takes one sample R (RFC 6298 §2.2, §2.3) and ends any backoff.
-    pub(crate) fn sample(&mut self, r: Duration) {
+    pub(crate) fn sample(&mut self, config: &Config, r: Duration) {
+        let (tick, floor) = (config.rto_granularity, config.rto_min);
         self.min = self.min.min(r);
         let srtt = match self.srtt {
             None => {
@@ -53,12 +51,18 @@ impl Rtt {
             }
         };
         self.srtt = Some(srtt);
-        let variance = self.granularity.max(self.rttvar * 4);
-        let timeout = match self.floor_applies {
-            RtoMinApplies::Timeout => (srtt + variance).max(self.floor),
-            RtoMinApplies::Variance => srtt + variance.max(self.floor),
+        let variance = tick.max(self.rttvar * 4);
+        let timeout = match config.rto_min_applies {
+            RtoMinApplies::Timeout => (srtt + variance).max(floor),
+            RtoMinApplies::Variance => srtt + variance.max(floor),
         };
-        self.base = timeout.round_up_to(self.granularity).min(self.ceiling);
+        // Mostly the tick is that of the sample before, and there is nothing to divide.
+        let same = timeout <= self.base && self.base - timeout < tick;
+        if !(same && self.whole) {
+            let ticks = timeout.round_up_to(tick);
+            self.whole = ticks <= self.ceiling;
+            self.base = ticks.min(self.ceiling);
+        }
         self.backoff = 0;
     }
 
@@ -81,12 +85,14 @@ impl Rtt {
         self.backoff = 0;
         if self.srtt.is_none() && config.rto_initial >= Duration::from_secs(1) {
             self.base = Duration::from_secs(3).min(self.ceiling);
+            self.whole = false;
         }
     }
 
     /// The timeout, backoff included.
+    #[inline]
     pub(crate) fn rto(&self) -> Duration {
-        self.doubled(self.backoff)
+        if self.backoff == 0 { self.base.min(self.ceiling) } else { self.doubled(self.backoff) }
     }
 
     /// The timeout without its backoff, doubled that often: window probes back off by themselves
@@ -138,10 +144,26 @@ pub(crate) fn whole_ticks(time: Duration, tick: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    fn estimator(change: impl FnOnce(&mut Config)) -> Rtt {
+    /// An estimator and its settings.
+    struct Estimator(Rtt, Config);
+
+    impl Estimator {
+        fn sample(&mut self, r: Duration) {
+            self.0.sample(&self.1, r);
+        }
+    }
+
+    impl core::ops::Deref for Estimator {
+        type Target = Rtt;
+        fn deref(&self) -> &Rtt {
+            &self.0
+        }
+    }
+
+    fn estimator(change: impl FnOnce(&mut Config)) -> Estimator {
         let mut config = Config::default();
         change(&mut config);
-        Rtt::new(&config)
+        Estimator(Rtt::new(&config), config)
     }
 
     #[test]
@@ -214,11 +236,11 @@ mod tests {
     fn backoff_doubles_up_to_the_ceiling_and_ends_with_a_sample() {
         let mut rtt = estimator(|_| ());
         for seconds in [2, 4, 8, 16, 32, 60, 60] {
-            rtt.back_off();
+            rtt.0.back_off();
             assert_eq!(rtt.rto(), Duration::from_secs(seconds));
         }
         for _ in 0..200 {
-            rtt.back_off();
+            rtt.0.back_off();
         }
         assert_eq!(rtt.rto(), Duration::from_secs(60));
         rtt.sample(Duration::from_ms(1));

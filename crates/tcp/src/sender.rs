@@ -48,58 +48,113 @@ impl Extras {
     }
 }
 
+/// What the last look at data and windows left for the segments after the one that it let go: it holds until
+/// something arrives, a timer fires, or the application says something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ahead {
+    /// Bytes that are there to be sent and fit the peer's window, but for the last one.
+    data: u32,
+    /// Bytes that the congestion window has room for.
+    room: u32,
+    /// No pacer spaces them.
+    pub(crate) unpaced: bool,
+}
+
+/// What is ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// A full segment, and not the last one.
+    Full,
+    /// Nothing, for want of congestion window.
+    Stop,
+    /// It must be looked at.
+    Unknown,
+}
+
+impl Ahead {
+    pub(crate) const UNKNOWN: Self = Self { data: 0, room: 0, unpaced: false };
+
+    /// A full segment of `mss` goes unpaced, out of so many bytes.
+    pub(crate) fn after(mss: u64, data: u64, room: u64) -> Self {
+        let (data, room) = (data.saturating_sub(mss + 1), room.saturating_sub(mss));
+        // Where the room is more than can be said, the data must be looked at again before it is used up.
+        let most = u64::from(u32::MAX);
+        Self { data: data.min(most - mss) as u32, room: room.min(most) as u32, unpaced: true }
+    }
+
+    #[inline]
+    pub(crate) const fn next(&self, mss: u32) -> Next {
+        if self.data < mss {
+            Next::Unknown
+        } else if self.room < mss {
+            Next::Stop
+        } else {
+            Next::Full
+        }
+    }
+
+    /// It goes.
+    #[inline]
+    pub(crate) const fn take(&mut self, mss: u32) {
+        self.data -= mss;
+        self.room -= mss;
+    }
+}
+
 /// Offsets count payload bytes from zero; a FIN counts one.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    pub(crate) isn: SeqNum,
+    // In the order of use: what every segment touches stands together, what few do comes last.
     /// SND.UNA.
     pub(crate) una: u64,
     /// SND.NXT: the highest offset ever sent. Retransmission does not move it back.
     pub(crate) nxt: u64,
     /// How far the application has given data.
     pub(crate) end: u64,
-    /// The application closed: FIN follows the last byte.
-    pub(crate) closing: bool,
-    pub(crate) fin_sent: bool,
     /// SND.WND, bytes.
     pub(crate) wnd: u64,
+    /// The largest window that the peer ever offered (RFC 9293 §3.8.6.2.1).
+    pub(crate) max_wnd: u64,
+    pub(crate) isn: SeqNum,
+    /// Payload bytes of a full segment.
+    pub(crate) mss: u32,
     /// SND.WL1 and SND.WL2.
     pub(crate) wl1: SeqNum,
     pub(crate) wl2: SeqNum,
-    /// The largest window that the peer ever offered (RFC 9293 §3.8.6.2.1).
-    pub(crate) max_wnd: u64,
     /// The peer's window shift.
     pub(crate) shift: u8,
-    /// Payload bytes of a full segment.
-    pub(crate) mss: u32,
-    pub(crate) board: Scoreboard,
-    pub(crate) episode: Episode,
-    pub(crate) eifel: Eifel,
-    /// Where a switch asks for it.
-    pub(crate) extras: Option<Box<Extras>>,
-    /// New data sent by limited transmit in this run of duplicates; not part of FlightSize.
-    pub(crate) limited_bytes: u64,
-    /// End of the current round trip.
-    pub(crate) round_end: u64,
+    /// The application closed: FIN follows the last byte.
+    pub(crate) closing: bool,
+    pub(crate) fin_sent: bool,
     pub(crate) limited_by: LimitedBy,
-    /// The application was told that the buffer is full.
-    pub(crate) blocked: bool,
-    pub(crate) last_sent_at: Option<Instant>,
-    /// One past a window probe's byte, while unanswered.
-    pub(crate) probe_end: Option<u64>,
-    /// Window probes since data was sent, for their backoff.
-    pub(crate) probes: u32,
     /// The next transmission ignores the peer's window (persist timer).
     pub(crate) probe_due: bool,
-    pub(crate) pace_at: Instant,
     /// The last attempt to send was stopped by the pacer alone.
     pub(crate) pacing_blocked: bool,
     /// ECE of the last ACK.
     pub(crate) last_ece: bool,
+    /// The application was told that the buffer is full.
+    pub(crate) blocked: bool,
+    pub(crate) ahead: Ahead,
+    /// One past a window probe's byte, while unanswered.
+    pub(crate) probe_end: Option<u64>,
+    pub(crate) board: Scoreboard,
+    /// Where a switch asks for it.
+    pub(crate) extras: Option<Box<Extras>>,
+    pub(crate) episode: Episode,
+    /// New data sent by limited transmit in this run of duplicates; not part of FlightSize.
+    pub(crate) limited_bytes: u64,
     /// Bytes delivered so far, and when the last of them was.
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Instant,
+    /// End of the current round trip.
+    pub(crate) round_end: u64,
+    pub(crate) last_sent_at: Option<Instant>,
+    pub(crate) eifel: Eifel,
+    /// Window probes since data was sent, for their backoff.
+    pub(crate) probes: u32,
+    pub(crate) pace_at: Instant,
 }
 
 impl Sender {
@@ -124,6 +179,7 @@ impl Sender {
             limited_bytes: 0,
             round_end: 0,
             limited_by: LimitedBy::Application,
+            ahead: Ahead::UNKNOWN,
             blocked: false,
             last_sent_at: None,
             probe_end: None,

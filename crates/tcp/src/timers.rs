@@ -27,12 +27,9 @@ impl Timers {
         time_wait: Instant::FAR_FUTURE,
     };
 
+    #[inline]
     pub(crate) fn next(&self) -> Instant {
-        self.retransmit.min(self.persist).min(self.time_wait)
-    }
-
-    /// Those of RACK and of tail loss probes.
-    pub(crate) fn next_of_losses(&self) -> Instant {
-        self.reorder.min(self.loss_probe)
+        let losses = self.reorder.min(self.loss_probe);
+        self.retransmit.min(self.persist).min(self.time_wait).min(losses)
     }
 }

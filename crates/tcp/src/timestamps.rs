@@ -16,6 +16,7 @@ pub(crate) struct TimestampState {
 }
 
 /// TSval at `now` on a clock that starts at `base`.
+#[inline]
 pub(crate) fn tick(now: Instant, granularity: Duration, base: u32) -> u32 {
     let ticks = now.as_ps() / granularity.as_ps().max(1);
     base.wrapping_add(ticks as u32)
@@ -27,11 +28,13 @@ impl TimestampState {
     }
 
     /// The option of an outgoing segment.
+    #[inline]
     pub(crate) fn stamp(&self, now: Instant) -> Timestamps {
         Timestamps { value: tick(now, self.granularity, self.base), echo: self.recent }
     }
 
     /// PAWS: true when the segment is older than one seen before.
+    #[inline]
     pub(crate) fn is_old(&self, now: Instant, value: u32) -> bool {
         value.wrapping_sub(self.recent).cast_signed() < 0
             && now.saturating_since(self.recent_at) < STALE
@@ -48,6 +51,7 @@ impl TimestampState {
     }
 
     /// An acceptable segment that starts at or before the last ACK sent (RFC 7323 §4.3 rule 2).
+    #[inline]
     pub(crate) fn update(&mut self, now: Instant, value: u32) {
         if value.wrapping_sub(self.recent).cast_signed() >= 0
             || now.saturating_since(self.recent_at) >= STALE

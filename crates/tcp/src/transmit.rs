@@ -5,11 +5,11 @@ use core::ops::Range;
 use lowtide_wire::{DelayStamps, Flags, Segment};
 
 /// Names a [`Transmit`] in [`crate::Connection::on_transmitted`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TransmitId(pub u64);
 
 /// Segments to put on the wire. The driver copies the payload out of its own buffer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Transmit {
     /// Its name.
     pub id: TransmitId,

@@ -47,25 +47,30 @@ pub struct Segment {
 
 impl Segment {
     /// Length in sequence space: payload, plus one for SYN and one for FIN.
+    #[inline]
     pub const fn seq_len(&self) -> u32 {
         self.payload_len
             + self.flags.contains(Flags::SYN) as u32
             + self.flags.contains(Flags::FIN) as u32
     }
     /// TCP header length in bytes, options included: 20 to 60.
+    #[inline]
     pub const fn header_len(&self) -> usize {
         20 + self.options.wire_len()
     }
     /// The sequence number after the last one this segment occupies.
+    #[inline]
     pub const fn seq_end(&self) -> SeqNum {
         self.seq.add(self.seq_len() as u64)
     }
     /// Size of the IPv4 packet that carries this segment, in bytes.
     #[expect(clippy::cast_possible_truncation, reason = "a header has at most 60 bytes")]
+    #[inline]
     pub const fn ipv4_len(&self) -> u32 {
         20 + self.header_len() as u32 + self.payload_len
     }
     /// Wire segments folded into this one by receive aggregation, at least one.
+    #[inline]
     pub const fn segments(&self) -> u32 {
         if self.rx.coalesced > 1 { self.rx.coalesced as u32 } else { 1 }
     }

@@ -98,7 +98,8 @@ pub trait AckPolicy: fmt::Debug + Send {
         let _ = rx;
         false
     }
-    /// An ACK for everything received so far is going out, alone or with data.
+    /// An ACK for everything received so far is going out, alone or with data. Not told of each segment
+    /// while nothing has been received at all.
     fn on_ack_sent(&mut self, now: Instant);
     /// The ECE flag of the next ACK.
     fn echo(&self) -> bool;

@@ -229,7 +229,9 @@ pub struct DelackTally {
 
 /// Decides how much may be in flight.
 pub trait CongestionControl: fmt::Debug + Send {
-    /// One ACK. The control updates its estimators and its window, in the order of its specification.
+    /// One ACK. The control updates its estimators and its window, in the order of its specification. What
+    /// comes before this end has sent any data is not told ([`Self::runs_by_the_clock`]), unless it
+    /// reports congestion.
     fn on_ack(&mut self, ack: &AckSample) -> Reaction;
     /// Loss, timeout, idle restart and undo.
     fn on_event(&mut self, event: &CongestionEvent);
@@ -244,6 +246,11 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// How often it guessed right at delayed-ACK timeouts; all zero for a control that does not guess.
     fn delack_tally(&self) -> DelackTally {
         DelackTally::default()
+    }
+    /// It follows the time, too: it is also told of segments that come before this end has sent any data,
+    /// which bring no news else. Others are not troubled with those.
+    fn runs_by_the_clock(&self) -> bool {
+        false
     }
     /// Shows what else is worth recording (alpha). cwnd and ssthresh are recorded anyway.
     fn probe(&self, out: &mut dyn Probe) {

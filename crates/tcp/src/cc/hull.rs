@@ -215,6 +215,9 @@ impl CongestionControl for Hull {
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacer.rate()
     }
+    fn runs_by_the_clock(&self) -> bool {
+        true
+    }
     fn probe(&self, out: &mut dyn Probe) {
         self.dctcp.probe(out);
         out.value("pacer-rate", Unit::BitsPerSecond, self.pacer.rate);

@@ -4,13 +4,15 @@ use lowtide_units::Instant;
 
 /// When the peer was heard, and since when we wait for it.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Liveness {
+    // In the order of use: what every segment touches stands together, what few do comes last.
     /// The last acceptable segment.
     pub(crate) heard_at: Instant,
     /// Keep-alive probes since then, and the last of them.
     pub(crate) probes: u32,
-    pub(crate) probed_at: Instant,
     pub(crate) probe_due: bool,
+    pub(crate) probed_at: Instant,
     /// Since when something waits for the peer without progress.
     pub(crate) waiting_since: Option<Instant>,
     /// SND.UNA then.

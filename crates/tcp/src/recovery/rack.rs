@@ -9,6 +9,8 @@
 
 use lowtide_units::{Duration, Instant};
 
+use super::InOrder;
+
 /// Segments above a hole that make a loss while no reordering was seen (RFC 8985 §6.2 step 4).
 const DUP_THRESH: u32 = 3;
 /// Recoveries after which a widened reordering window shrinks again (RFC 8985 §6.2 step 4).
@@ -103,6 +105,22 @@ impl Rack {
             self.rtt = now.saturating_since(last.at);
             self.newest = self.newest.max(Some(last));
         }
+    }
+
+    /// The same of what arrived in order, was sent only once, and before which nothing arrived that was
+    /// sent later ([`Self::is_ahead_of`]).
+    #[inline]
+    pub(crate) fn on_in_order(&mut self, now: Instant, arrived: &InOrder) {
+        self.reordering_seen |= arrived.first_end < self.fack;
+        self.fack = self.fack.max(arrived.last.end);
+        self.rtt = now.saturating_since(arrived.last.at);
+        self.newest = Some(arrived.last);
+    }
+
+    /// Something has arrived that was sent later than `first`.
+    #[inline]
+    pub(crate) fn is_ahead_of(&self, first: Sending) -> bool {
+        self.newest.is_some_and(|newest| newest > first)
     }
 
     /// The first half of step 4: a DSACK widens the window by a quarter of the least round trip, once

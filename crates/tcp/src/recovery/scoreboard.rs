@@ -12,7 +12,9 @@ use alloc::collections::VecDeque;
 use lowtide_units::Instant;
 
 use super::{Arrivals, Sending};
+pub(crate) use plain::InOrder;
 
+mod plain;
 mod timed;
 
 const SACKED: u8 = 1;
@@ -23,6 +25,10 @@ const RETRANSMITTED: u8 = 4;
 const AMBIGUOUS: u8 = 8;
 /// The sender had no more data when it sent this.
 const APP_LIMITED: u8 = 16;
+
+/// Segments in flight from which on a scoreboard can be too large: with fewer the flow is about to end or to
+/// begin.
+const TRIM_FROM: usize = 4;
 
 /// One segment in flight.
 #[derive(Clone, Copy, Debug)]
@@ -83,17 +89,23 @@ pub(crate) struct Newest {
     pub(crate) app_limited: bool,
 }
 
+impl Newest {
+    const fn of(sent: &Sent) -> Self {
+        Self {
+            at: sent.at,
+            delivered: sent.delivered,
+            delivered_at: sent.delivered_at,
+            app_limited: sent.has(APP_LIMITED),
+        }
+    }
+}
+
 impl Acked {
     fn deliver(&mut self, sent: &Sent) {
         self.delivered_bytes += u64::from(sent.len);
         self.delivered_segments += 1;
         if !sent.has(AMBIGUOUS) && self.newest.is_none_or(|n| n.at <= sent.at) {
-            self.newest = Some(Newest {
-                at: sent.at,
-                delivered: sent.delivered,
-                delivered_at: sent.delivered_at,
-                app_limited: sent.has(APP_LIMITED),
-            });
+            self.newest = Some(Newest::of(sent));
         }
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.take(Sending { at: sent.at, end: sent.end() }, sent.has(AMBIGUOUS));
@@ -118,10 +130,13 @@ pub(crate) struct Scoreboard {
     cursor: u64,
     /// One past the highest offset retransmitted in this episode (HighRxt).
     high_rxt: u64,
+    /// Everything at or above this was sent once.
+    doubt_edge: u64,
 }
 
 impl Scoreboard {
     /// A new segment left. `start` must be the end of the last one.
+    #[inline]
     pub(crate) fn push(
         &mut self,
         start: u64,
@@ -141,11 +156,21 @@ impl Scoreboard {
         self.sent.capacity() * size_of::<Sent>()
     }
 
+    /// Gives back memory of a window that has become much smaller, at most once for each halving; and
+    /// segments follow each other in memory that was used not long ago. To be asked once a round trip.
+    pub(crate) fn trim(&mut self) {
+        let len = self.sent.len();
+        if len >= TRIM_FROM && self.sent.capacity() > 4 * len.next_power_of_two() {
+            self.sent.shrink_to(2 * len.next_power_of_two());
+        }
+    }
+
     /// The segment pushed last held a byte that had been sent before: no round trip can be read from
     /// its ACK (Karn).
     pub(crate) fn doubt_last(&mut self) {
         if let Some(last) = self.sent.back_mut() {
             last.flags |= AMBIGUOUS;
+            self.doubt_edge = self.doubt_edge.max(last.end());
         }
     }
 
@@ -412,6 +437,7 @@ impl Scoreboard {
             }
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
+            self.doubt_edge = self.doubt_edge.max(sent.end());
         }
     }
 

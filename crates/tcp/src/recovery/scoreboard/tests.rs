@@ -18,6 +18,36 @@ fn sack(b: &mut Scoreboard, from: u64, to: u64) -> bool {
 }
 
 #[test]
+fn a_window_that_has_become_much_smaller_gives_memory_back_once() {
+    let mut board = Scoreboard::default();
+    let push = |board: &mut Scoreboard, i: u64| {
+        board.push(100 * i, 100, Instant::ZERO, 0, Instant::ZERO, false);
+    };
+    for i in 0..1000 {
+        push(&mut board, i);
+    }
+    let large = board.heap();
+    board.trim();
+    assert_eq!(board.heap(), large, "all of it is used");
+    board.ack(99_000, &mut Acked::default());
+    board.trim();
+    let small = board.heap();
+    assert!(small <= 32 * size_of::<Sent>(), "{small}");
+    // The next halving, and growth again: nothing to give back.
+    board.ack(99_500, &mut Acked::default());
+    board.trim();
+    for i in 1000..1020 {
+        push(&mut board, i);
+        board.trim();
+    }
+    assert_eq!(board.heap(), small);
+    assert_eq!(board.flight_size(), 2_500);
+    board.ack(101_900, &mut Acked::default());
+    board.trim();
+    assert_eq!(board.heap(), small, "nearly nothing in flight: the flow ends or begins");
+}
+
+#[test]
 fn three_segments_above_make_a_loss() {
     let mut b = board(10);
     sack(&mut b, 1, 3);

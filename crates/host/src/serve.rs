@@ -1,0 +1,142 @@
+//! Everything that follows a change of a connection, in one turn: its application hears what happened, what
+//! it has to send goes on its way, and its timer is set.
+//!
+//! Every segment comes this way, so host, connection and the driver's notes of it are looked up once.
+
+use lowtide_net::{HostId, Packet};
+use lowtide_sim::{Entity, Scheduler};
+use lowtide_tcp::{ConnId, Connection};
+use lowtide_units::Instant;
+
+use crate::app::{Handle, Side};
+use crate::bucket::Waiting;
+use crate::paths::{hold_back, send};
+use crate::timer_tick::TimerTick;
+use crate::trace::Tracer;
+use crate::transfer::drain;
+use crate::world::{TIMER, WRITE, World};
+use crate::writer::Writer;
+
+impl World<'_> {
+    /// The connection `id` of a side has changed.
+    pub(crate) fn serve(&mut self, now: Instant, side: Side, id: ConnId, sched: &mut Scheduler) {
+        let index = side.index() as usize;
+        let answers = self.flows.get(side.flow()).is_some_and(|p| p.answers);
+        let mut over = answers && self.converse(now, side, id, sched);
+
+        let Some(progress) = self.flows.get_mut(side.flow()) else { return };
+        let Some(peer) = self.handles.get(side.peer().index() as usize).map(|h| h.host) else {
+            return;
+        };
+        let Some(handle) = self.handles.get_mut(index) else { return };
+        let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
+        let Some(conn) = node.endpoint.conn(id) else { return };
+        let mut ends = false;
+        if !answers {
+            let was_over = progress.is_over();
+            over = drain(now, side, self.warm, conn, progress);
+            ends = !was_over && progress.is_over();
+        }
+        if let Some(Some(writer)) = self.writers.get_mut(side.flow())
+            && side.is_client()
+        {
+            resume(now, side, writer, conn, sched);
+        }
+
+        let sends = progress.sends(side) && now >= self.warm;
+        let outgoing = &mut self.outgoing;
+        while conn.poll_transmit_into(now, outgoing) {
+            let mut stamp = None;
+            let mut i = 0;
+            loop {
+                let mut packet = Packet {
+                    segment: outgoing.header,
+                    src: HostId(handle.host),
+                    dst: HostId(peer),
+                    size: 0,
+                    src_conn: side.index(),
+                    dst_conn: side.peer().index(),
+                    class: progress.class.unwrap_or(node.class),
+                };
+                if outgoing.segments > 1 {
+                    packet.segment = outgoing.segment(i);
+                }
+                packet.size = packet.segment.ipv4_len();
+                // What no wire says, for those who ask for it by name.
+                packet.segment.rx.delack_timeout = Some(outgoing.delack_timeout);
+                if sends {
+                    progress.signals.sent(&packet.segment);
+                }
+                if node.holds_back {
+                    let ends = (i + 1 == outgoing.segments).then_some(outgoing.id);
+                    let waiting = Waiting { packet, made: now, ends };
+                    let ways = (&mut node.stack_out, &mut node.pacer);
+                    hold_back(now, handle.host, ways, waiting, i == 0, sched);
+                } else {
+                    let stamps = (&mut node.clock, &mut node.calibration);
+                    stamp = send(&mut self.net, stamps, (now, now), &packet, sched).or(stamp);
+                    if let Some(tracer) = &mut self.tracer {
+                        tracer.sent(now, side, &packet.segment, self.net.watched_packet());
+                    }
+                }
+                i += 1;
+                if i >= outgoing.segments {
+                    break;
+                }
+            }
+            if let Some(stamp) = stamp {
+                conn.on_transmitted(outgoing.id, stamp);
+            }
+        }
+        if let Some(tracer) = &mut self.tracer {
+            look(now, side, tracer, conn);
+        }
+        if !over {
+            rearm(now, side, (handle, node.timer_tick.as_deref()), conn, sched);
+        }
+        if ends {
+            self.one_is_over();
+        }
+        if over {
+            self.release(now, side, id);
+        }
+    }
+}
+
+/// A writer that waits for acknowledgements may have got them.
+#[cold]
+#[inline(never)]
+fn resume(now: Instant, side: Side, writer: &mut Writer, conn: &Connection, sched: &mut Scheduler) {
+    if let Some(next) = writer.acknowledged(now, conn) {
+        sched.at(next, Entity::new(WRITE, side.flow() as u32));
+    }
+}
+
+/// Shows the connection to the tracer.
+#[cold]
+#[inline(never)]
+fn look(now: Instant, side: Side, tracer: &mut Tracer, conn: &Connection) {
+    tracer.look(now, side, conn);
+}
+
+/// Keeps one pending event per connection; a deadline that moved later costs nothing now.
+#[expect(clippy::inline_always, reason = "every segment comes this way")]
+#[inline(always)]
+fn rearm(
+    now: Instant,
+    side: Side,
+    (handle, tick): (&mut Handle, Option<&TimerTick>),
+    conn: &Connection,
+    sched: &mut Scheduler,
+) {
+    let deadline = match tick {
+        None => conn.poll_timeout(),
+        Some(tick) => tick.deadline(conn),
+    };
+    if let Some(at) = deadline
+        && at < handle.armed
+    {
+        handle.armed = at.max(now);
+        sched.at(handle.armed, Entity::new(TIMER, side.index()));
+    }
+}

@@ -1,0 +1,193 @@
+//! Headers of what is sent: of data, of the several kinds of ACKs, of RST. That of a SYN is in `handshake`.
+//!
+//! What leaves at every turn is written where it leaves from ([`Connection::poll_transmit_into`]): a copy of
+//! a header costs as much as to make it.
+
+use core::ops::Range;
+
+use lowtide_units::Instant;
+use lowtide_wire::{DelayStamps, Ecn, Flags, Options, RxMeta, SackBlocks, Segment, SeqNum};
+
+use crate::connection::Connection;
+use crate::ecn::PacketClass;
+use crate::transmit::Transmit;
+
+/// A header in which nothing stands. A constant is written piece by piece; a default is made first.
+const BARE: Segment = Segment {
+    src_port: 0,
+    dst_port: 0,
+    seq: SeqNum::new(0),
+    ack: SeqNum::new(0),
+    flags: Flags::NONE,
+    window: 0,
+    urgent: 0,
+    ecn: Ecn::NotEct,
+    payload_len: 0,
+    options: Options {
+        timestamps: None,
+        sack: SackBlocks::EMPTY,
+        mss: None,
+        window_scale: None,
+        sack_permitted: false,
+        experimental: None,
+    },
+    rx: RxMeta { stamp: None, coalesced: 0, ce_coalesced: 0, delack_timeout: None },
+};
+
+impl Connection {
+    /// A header with everything that every segment of a synchronised connection carries. It
+    /// acknowledges all that arrived, so nothing is owed afterwards.
+    #[inline(never)]
+    pub(crate) fn segment(&mut self, now: Instant, seq: SeqNum, class: PacketClass) -> Segment {
+        let mut out = Transmit::default();
+        self.put_header(now, seq, class, &mut out);
+        out.header
+    }
+
+    /// The same where it leaves from.
+    #[inline]
+    pub(crate) fn put_header(
+        &mut self,
+        now: Instant,
+        seq: SeqNum,
+        class: PacketClass,
+        out: &mut Transmit,
+    ) {
+        let (window, echo) = self.rcv.acknowledge(now);
+        let flags = match self.ecn.ace() {
+            Some(ace) => Flags::ACK.with_ace(ace),
+            None if echo => Flags::ACK.with(Flags::ECE),
+            None => Flags::ACK,
+        };
+        let timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
+        out.header = Segment {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq,
+            ack: self.rcv.seq(self.rcv.nxt),
+            flags,
+            window,
+            ecn: self.ecn.codepoint(class),
+            options: Options { timestamps, ..BARE.options },
+            ..BARE
+        };
+        if self.delay.is_some() {
+            self.put_stamps(&mut out.header);
+        }
+    }
+
+    /// The delay option. Apart from the rest: most connections have none.
+    #[inline(never)]
+    fn put_stamps(&mut self, seg: &mut Segment) {
+        if let Some(delay) = &mut self.delay {
+            seg.options.set_delay(delay.stamps());
+        }
+    }
+
+    pub(crate) fn pure_ack(&mut self, now: Instant, out: &mut Transmit) {
+        let at = self.snd.nxt;
+        self.put_header(now, self.snd.seq(at), PacketClass::Control, out);
+        if self.sack_ok && self.rcv.has_blocks() {
+            let header = &mut out.header;
+            // As many blocks as the header has room for, and the MTU.
+            let room = (self.config.mtu.saturating_sub(self.ip.header_len()) as usize)
+                .saturating_sub(header.header_len() + 4)
+                / 8;
+            let most = header.options.room_for_sack();
+            header.options.sack = self.rcv.sack_blocks(most.min(room));
+        }
+        self.complete_control(out);
+    }
+
+    /// An ACK alone and without SACK blocks (RFC 9768 §3.2.2.1, §3.2.2.5.1).
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn bare_ack(&mut self, now: Instant) -> Transmit {
+        let blocks = self.sack_ok && self.rcv.has_blocks();
+        let at = self.snd.nxt;
+        let mut header = self.segment(now, self.snd.seq(at), PacketClass::Control);
+        if let Some(ace) = self.ecn.take_bare_ack() {
+            header.flags = header.flags.with_ace(ace);
+            if blocks {
+                self.rcv.owe_ack_now();
+            }
+        }
+        self.control(header)
+    }
+
+    /// The ACK that must go first when the echo flips (RFC 8257 §3.2): an older number with the older
+    /// echo. What arrived since stays owed.
+    #[inline(never)]
+    pub(crate) fn older_ack(&mut self, now: Instant, upto: u64, echo: bool, out: &mut Transmit) {
+        let timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
+        out.header = Segment {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq: self.snd.seq(self.snd.nxt),
+            ack: self.rcv.seq(upto),
+            flags: if echo { Flags::ACK | Flags::ECE } else { Flags::ACK },
+            window: self.rcv.offer_from(upto, false),
+            ecn: self.ecn.codepoint(PacketClass::Control),
+            options: Options { timestamps, ..BARE.options },
+            ..BARE
+        };
+        if self.delay.is_some() {
+            out.header.options.set_delay(DelayStamps::default());
+        }
+        self.complete_control(out);
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn reset_segment(&mut self, now: Instant, seq: SeqNum) -> Transmit {
+        let mut header = Segment {
+            src_port: self.local_port,
+            dst_port: self.remote_port,
+            seq,
+            flags: Flags::RST,
+            ecn: self.ecn.codepoint(PacketClass::Control),
+            ..Segment::default()
+        };
+        if self.rcv.nxt > 0 || self.cc.is_some() {
+            header.ack = self.rcv.seq(self.rcv.nxt);
+            header.flags |= Flags::ACK;
+            header.options.timestamps = self.ts.as_ref().map(|ts| ts.stamp(now));
+        }
+        self.control(header)
+    }
+
+    pub(crate) fn control(&mut self, header: Segment) -> Transmit {
+        let mut out = Transmit { header, ..Transmit::default() };
+        self.complete_control(&mut out);
+        out
+    }
+
+    #[inline]
+    pub(crate) fn complete_control(&mut self, out: &mut Transmit) {
+        // A FIN that was sent counts one in SND.NXT and is no byte of the stream.
+        let at = self.snd.nxt.min(self.snd.end);
+        self.complete(at..at, 1, out);
+    }
+
+    pub(crate) fn transmit(
+        &mut self,
+        header: Segment,
+        stream: Range<u64>,
+        segments: u32,
+    ) -> Transmit {
+        let mut out = Transmit { header, ..Transmit::default() };
+        self.complete(stream, segments, &mut out);
+        out
+    }
+
+    /// All but the header.
+    #[inline]
+    pub(crate) fn complete(&mut self, stream: Range<u64>, segments: u32, out: &mut Transmit) {
+        out.id = self.new_id();
+        out.stream = stream;
+        out.mss = self.snd.mss;
+        out.segments = segments;
+        out.accurate = self.ecn.is_accurate();
+        out.delack_timeout = false;
+    }
+}

@@ -1,0 +1,225 @@
+//! The short ways through a connection against the long ones: two pairs of connections live through the
+//! same, one of which never takes a short way, and show the same at every step.
+//!
+//! The short ways are header prediction ([`Connection::handle_segment`]), the ACK that finds nothing amiss, the
+//! side that has not sent yet, the look ahead at what may be sent, and the header that says what the last
+//! one said.
+
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use lowtide_units::{Duration, Instant, Probe, Unit};
+use lowtide_wire::{Ecn, Segment, SeqNum};
+use proptest::prelude::*;
+
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::event::Event;
+use crate::profile::PROFILES;
+use crate::scheme::{SCHEMES, apply};
+use crate::sender::Ahead;
+use crate::transmit::Transmit;
+
+/// What happens to both pairs.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The next segment of the client (0) or the server (1) arrives, with CE or without.
+    Arrive(usize, bool),
+    /// It is lost.
+    Lose(usize),
+    /// It comes after the next one.
+    Overtake(usize),
+    /// It comes twice.
+    Double(usize),
+    /// So many microseconds pass.
+    Wait(u64),
+    /// The next timer fires, if it does within a second.
+    Timer(usize),
+    /// The application writes so many bytes.
+    Send(usize, u64),
+    Close(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let side = || 0..2_usize;
+    prop_oneof![
+        40 => (side(), prop::bool::weighted(0.2)).prop_map(|(s, ce)| Step::Arrive(s, ce)),
+        2 => side().prop_map(Step::Lose),
+        2 => side().prop_map(Step::Overtake),
+        1 => side().prop_map(Step::Double),
+        6 => (0..60_u64).prop_map(Step::Wait),
+        5 => side().prop_map(Step::Timer),
+        3 => (prop::bool::weighted(0.2), prop_oneof![1..3_000_u64, 1..60_000_u64])
+            .prop_map(|(server, n)| Step::Send(usize::from(server), n)),
+        1 => prop::bool::weighted(0.3).prop_map(|server| Step::Close(usize::from(server))),
+    ]
+}
+
+/// A client and its server, and what is on its way from each.
+struct Pair {
+    /// It takes no short way.
+    closely: bool,
+    config: Arc<Config>,
+    now: Instant,
+    ends: [Option<Connection>; 2],
+    line: [VecDeque<Segment>; 2],
+}
+
+impl Pair {
+    fn new(config: &Arc<Config>, closely: bool) -> Self {
+        let client =
+            Connection::connect(Arc::clone(config), 1, 2, SeqNum::new(u32::MAX - 9_000), 5);
+        let (ends, line) = ([Some(client), None], [VecDeque::new(), VecDeque::new()]);
+        Self { closely, config: Arc::clone(config), now: Instant::ZERO, ends, line }
+    }
+
+    /// Forgets what the short ways go by.
+    fn look_closely(&mut self, side: usize) {
+        if let Some(conn) = self.ends[side].as_mut().filter(|_| self.closely) {
+            conn.deaf = false;
+            conn.snd.ahead = Ahead::UNKNOWN;
+            conn.snd.board.doubt_everything();
+            conn.rcv.look_again();
+        }
+    }
+
+    fn arrive(&mut self, to: usize, seg: &Segment) -> String {
+        self.look_closely(to);
+        match &mut self.ends[to] {
+            Some(conn) if self.closely => format!("{:?}", conn.handle_any(self.now, seg)),
+            Some(conn) => format!("{:?}", conn.handle_segment(self.now, seg)),
+            None => {
+                let config = Arc::clone(&self.config);
+                let conn = Connection::accept(config, self.now, seg, SeqNum::new(7), 9);
+                self.ends[to] = Some(conn);
+                String::new()
+            }
+        }
+    }
+
+    fn take(&mut self, step: Step) -> String {
+        match step {
+            Step::Arrive(from, ce) => {
+                let Some(mut seg) = self.line[from].pop_front() else { return String::new() };
+                if ce && seg.ecn.is_capable() {
+                    seg.ecn = Ecn::Ce;
+                }
+                self.now += Duration::from_us(1);
+                return self.arrive(1 - from, &seg);
+            }
+            Step::Lose(from) => drop(self.line[from].pop_front()),
+            Step::Overtake(from) if self.line[from].len() > 1 => self.line[from].swap(0, 1),
+            Step::Overtake(_) => {}
+            Step::Double(from) => {
+                if let Some(seg) = self.line[from].front().copied() {
+                    self.line[from].push_front(seg);
+                }
+            }
+            Step::Wait(us) => self.now += Duration::from_us(us),
+            Step::Timer(side) => {
+                let at = self.ends[side].as_ref().and_then(Connection::poll_timeout);
+                if let Some(at) = at.filter(|at| *at <= self.now + Duration::from_secs(1)) {
+                    self.now = self.now.max(at);
+                    self.look_closely(side);
+                    self.ends[side].as_mut().unwrap().handle_timeout(self.now);
+                }
+            }
+            Step::Send(side, n) => {
+                if let Some(conn) = &mut self.ends[side] {
+                    conn.send(n);
+                }
+            }
+            Step::Close(side) => {
+                if let Some(conn) = &mut self.ends[side] {
+                    conn.close();
+                }
+            }
+        }
+        String::new()
+    }
+
+    /// One turn of the driver at both ends; what there was to see.
+    fn turn(&mut self) -> Vec<String> {
+        let mut seen = Vec::new();
+        for side in 0..2 {
+            let (now, closely) = (self.now, self.closely);
+            self.look_closely(side);
+            let Some(conn) = &mut self.ends[side] else { continue };
+            while let Some(event) = conn.poll_event() {
+                seen.push(format!("{event:?}"));
+                if let Event::Readable { upto } = event {
+                    conn.read(upto);
+                }
+            }
+            let mut out = Transmit::default();
+            loop {
+                self.look_closely(side);
+                let Some(conn) = &mut self.ends[side] else { break };
+                let sends = if closely {
+                    conn.poll_closely(now, &mut out)
+                } else {
+                    conn.poll_transmit_into(now, &mut out)
+                };
+                conn.note_waiting(now);
+                if !sends {
+                    break;
+                }
+                seen.push(format!("{out:?}"));
+                self.line[side].extend((0..out.segments).map(|i| out.segment(i)));
+            }
+            let Some(conn) = &self.ends[side] else { continue };
+            seen.push(format!("{:?} {:?}", conn.poll_timeout(), conn.info()));
+            // What will show later.
+            let mut shown = Shown::default();
+            if conn.snd.nxt > 0 {
+                conn.probe(&mut shown);
+            }
+            seen.push(format!("{:?} {:?}", conn.allowance(), shown));
+        }
+        seen
+    }
+}
+
+/// What a control shows beside its window.
+#[derive(Default, Debug)]
+struct Shown(Vec<(String, u64)>);
+
+impl Probe for Shown {
+    fn value(&mut self, name: &str, _: Unit, value: u64) {
+        self.0.push((String::from(name), value));
+    }
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let all = (0..PROFILES.len(), prop::option::of(0..SCHEMES.len()), 1..4_u32);
+    all.prop_map(|(profile, scheme, segments)| {
+        let mut config = PROFILES[profile].config().unwrap();
+        if let Some(scheme) = scheme {
+            apply(&SCHEMES[scheme], &mut config).unwrap();
+        }
+        config.delack_segments = segments;
+        config
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+    #[test]
+    fn the_short_ways_lead_where_the_long_ones_do(
+        config in config(),
+        bytes in 0..200_000_u64,
+        steps in prop::collection::vec(step(), 1..500),
+    ) {
+        let config = Arc::new(config);
+        let (mut short, mut long) = (Pair::new(&config, false), Pair::new(&config, true));
+        let opening = [Step::Send(0, bytes); 1];
+        let handshake = [0, 1, 0].map(|side| Step::Arrive(side, false));
+        for step in opening.into_iter().chain(handshake).chain(steps) {
+            prop_assert_eq!(short.take(step), long.take(step), "{:?}", step);
+            prop_assert_eq!(short.turn(), long.turn(), "{:?}", step);
+        }
+    }
+}
