@@ -16,6 +16,7 @@ import json
 import os
 import pkgutil
 import platform
+import signal
 import sys
 import tempfile
 import time
@@ -162,6 +163,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str]) -> int:
     asked = parsed(arguments)
+    # Being ended is like Ctrl-C: the simulator that runs just now must not stay behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         which = chosen(registered(scenarios, "SCENARIO"), asked.scenarios, "scenario")
         others = chosen(registered(peers, "PEER"), asked.peer, "peer")

@@ -146,7 +146,7 @@ def installed(home: Path) -> Path:
         except PeerError as e:
             raise PeerError(
                 "ns3 could not be installed: is there a network, and is the registry reachable "
-                f"(PIP_INDEX_URL, PIP_PROXY)? There are wheels for Linux on x86-64 only.\n{e}"
+                f"(PIP_INDEX_URL, PIP_PROXY)? It must have a wheel for this Python and machine, too.\n{e}"
             ) from e
         files.write(done, VERSION + "\n")
     found = sorted(environment.glob("lib/python3*/site-packages/ns3"))
