@@ -1,0 +1,1 @@
+"""One file per peer, with a `Peer` as `PEER`."""

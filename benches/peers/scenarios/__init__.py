@@ -1,0 +1,1 @@
+"""One file per scenario, with a `Scenario` as `SCENARIO`."""
