@@ -1,5 +1,6 @@
 //! What may be typed. The help texts are the documentation of the command line.
 
+mod bench;
 mod compare;
 mod plan;
 
@@ -9,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lowtide_units::{Duration, parse_duration};
 
+pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use plan::PlanArgs;
 
@@ -93,13 +95,8 @@ pub(crate) enum Command {
     /// Write the packets of a flow as a capture that Wireshark and tshark open
     Pcap(PcapArgs),
     /// Measure the simulator's speed
-    Bench {
-        /// Which benchmarks; all of them without a name
-        names: Vec<String>,
-        /// How many times each; the median is printed
-        #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-        runs: u32,
-    },
+    #[command(after_long_help = bench::EXAMPLES)]
+    Bench(BenchArgs),
     /// Run packetdrill scripts against the transport, in virtual time
     Packetdrill(PacketdrillArgs),
     /// Print a completion script for a shell

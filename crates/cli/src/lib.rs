@@ -44,7 +44,7 @@ pub fn main() -> ExitCode {
         Command::Reproduce(args) => cmd::reproduce::reproduce(args, out),
         Command::Plot(args) => cmd::flow::plot(args, out),
         Command::Pcap(args) => cmd::flow::pcap(args, out),
-        Command::Bench { names, runs } => cmd::bench::bench(names, *runs, out),
+        Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
     };

@@ -1,6 +1,7 @@
 //! The network that runs.
 
 mod links;
+mod seen;
 mod special;
 mod ways;
 
