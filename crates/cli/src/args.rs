@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare;
+mod diff;
 mod plan;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use lowtide_units::{Duration, parse_duration};
 
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
+pub(crate) use diff::DiffArgs;
 pub(crate) use plan::PlanArgs;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
@@ -36,6 +38,9 @@ pub(crate) enum Command {
     /// Compare two sets of results seed by seed: differences with intervals, and a verdict for each
     #[command(after_long_help = compare::EXAMPLES)]
     Compare(CompareArgs),
+    /// Say where two runs differ: settings, digests, tables, or the first packet
+    #[command(after_long_help = diff::EXAMPLES)]
+    Diff(DiffArgs),
     /// Which K, which g, how much buffer: DCTCP's analysis, checked by a short simulation
     #[command(after_long_help = plan::EXAMPLES)]
     Plan(PlanArgs),
