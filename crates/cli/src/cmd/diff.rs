@@ -42,7 +42,8 @@ pub(crate) fn diff(args: &DiffArgs, out: Output) -> Result<(), Failure> {
         return Err(Failure::Usage(message, Some(help.to_owned())));
     }
     let other = args.b.as_deref().unwrap_or(&args.a);
-    let (a, b) = (side(&args.a, &[])?, side(other, &args.set)?);
+    let b = side(other, &args.set)?;
+    let a = side(&args.a, &[])?;
     let (of_a, of_b) = (choice("", &args.which(0))?, choice("", &args.which(1))?);
     let (a, b) = ((&a, &of_a), (&b, &of_b));
     let version = env!("CARGO_PKG_VERSION");
