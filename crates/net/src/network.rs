@@ -394,7 +394,8 @@ impl Network {
     /// packet lost with its link, ports combined by number. Where failures are planned, the same for each
     /// packet to which a switch had no way follows, switches by number.
     pub fn digest(&self) -> u64 {
-        Digest::combine(self.digests())
+        let unrouted = self.failures.iter().flat_map(|f| &f.digests).map(|d| d.value());
+        Digest::combine(self.ports.iter().map(Port::digest).chain(unrouted))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lowtide_host::{ProbePlan, Setup, Steps, run};
+use lowtide_host::{ProbePlan, SegmentEvent, SegmentRow, Setup, Steps, Trigger, run};
 use lowtide_lab::diff::{Comparison, First, Side, first_divergence, overview};
 use lowtide_lab::flow::Choice;
 use lowtide_lab::{LabError, Options, execute};
@@ -14,11 +14,22 @@ use lowtide_units::Instant;
 
 /// Two flows of 1 MB through one port, DCTCP.
 fn plan(settings: &[(&str, &str)]) -> Plan {
-    let scenario = Scenario::load("first-light").expect("an embedded scenario");
+    plan_of(Scenario::load("first-light").expect("an embedded scenario"), settings)
+}
+
+fn plan_of(scenario: Scenario, settings: &[(&str, &str)]) -> Plan {
     let all = [("compare.schemes", "dctcp")];
     let all = all.iter().chain(settings);
     let scenario = all.fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
     scenario.expand().expect("a right scenario")
+}
+
+/// The same where the link of a host fails after a millisecond, for good.
+fn cut(host: &str, settings: &[(&str, &str)]) -> Plan {
+    let whole = Scenario::load("first-light").expect("an embedded scenario");
+    let failure = format!("[failure.cut]\nlink = \"{host}-switch0\"\ndown = \"1 ms\"\n");
+    let text = format!("{}\n{failure}", whole.text());
+    plan_of(Scenario::parse(&text, "cut.toml").expect("a right scenario"), settings)
 }
 
 fn setup(plan: &Plan, seed: u64, trace: &[u32]) -> Setup {
@@ -60,7 +71,8 @@ fn a_run_in_steps_is_the_run() {
     // Being watched changes nothing.
     let under_way = steps.record();
     assert!(!under_way.is_empty());
-    assert_eq!(steps.digests().count(), whole.queues.len() + setup.hosts.len());
+    let switches = setup.network.switches.len();
+    assert_eq!(steps.digests().count(), whole.queues.len() + switches + setup.hosts.len());
     for (place, digest) in steps.digests().enumerate() {
         assert_eq!(steps.digest(place), Some(digest));
     }
@@ -142,6 +154,54 @@ fn a_run_that_ends_earlier_differs_where_the_other_goes_on() {
     assert!((2_000_000_000..2_020_000_000).contains(&first.at_ps), "{first:?}");
     assert_eq!(first.a, None);
     assert_eq!(first.b.map(|s| s.at_ps), Some(first.at_ps));
+}
+
+#[test]
+fn a_host_that_hears_of_a_packet_later_is_named() {
+    let at_once = ("disturbance.host-jitter", "0 s");
+    let (exact, late) = (plan(&[at_once]), plan(&[("disturbance.host-jitter", "3 us")]));
+    let outcome = run(&setup(&exact, 1, &[0, 1]), &mut |_| false).unwrap();
+    let trace = outcome.trace.unwrap();
+    let received = |r: &&SegmentRow| r.event == SegmentEvent::Received;
+    let syn = trace.segments.iter().find(received).expect("a SYN");
+    let first = compare(&exact, &seed(1), &late, &seed(1)).expect("they differ");
+    assert_eq!((first.at_ps, first.kind), (syn.at.as_ps(), "host"));
+    assert_eq!(first.entity, "receivers.0");
+    let (a, b) = (first.a.unwrap(), first.b.unwrap());
+    assert_eq!((a.what, b.what, &a.packet), ("receives", "receives", &b.packet));
+    assert!(a.at_ps == first.at_ps && b.at_ps > a.at_ps && b.at_ps < a.at_ps + 3_000_000);
+}
+
+#[test]
+fn a_timeout_is_named() {
+    // Everything is lost from 1 ms on: nothing happens at the sender but its timer, which differs.
+    let with = |rto| {
+        let probe = ("transport.sender.tail-loss-probe", "off");
+        cut("receivers.0", &[("transport.sender.rto-min", rto), probe])
+    };
+    let (soon, later) = (with("5 ms"), with("10 ms"));
+    let first = compare(&soon, &seed(1), &later, &seed(1)).expect("they differ");
+    assert_eq!(first.kind, "host");
+    assert!(first.entity.starts_with("senders."), "{first:?}");
+    let (a, b) = (first.a.clone().unwrap(), first.b.clone().unwrap());
+    assert_eq!((a.what, b.what), ("retransmission timeout", "retransmission timeout"));
+    let first_rto = |plan| {
+        let outcome = run(&setup(plan, 1, &[0, 1]), &mut |_| false).expect("it runs");
+        let senders = outcome.trace.expect("it was traced").senders;
+        let timeout = senders.iter().find(|s| s.trigger == Trigger::Rto).expect("one times out");
+        timeout.at.as_ps()
+    };
+    assert_eq!((first.at_ps, a.at_ps), (first_rto(&soon), first_rto(&soon)));
+    assert_eq!(b.at_ps, first_rto(&later));
+}
+
+#[test]
+fn a_link_that_fails_in_one_of_them_differs_when_it_fails() {
+    let cut = cut("senders.0", &[]);
+    let first = compare(&plan(&[]), &seed(1), &cut, &seed(1)).expect("they differ");
+    assert_eq!(first.at_ps, 1_000_000_000);
+    assert!(first.entity.contains("senders.0"), "{first:?}");
+    assert_eq!(first.b.map(|s| s.what), Some("loses"));
 }
 
 #[test]

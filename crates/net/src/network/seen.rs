@@ -5,17 +5,16 @@ use crate::packet::Packet;
 use crate::port::Port;
 
 impl Network {
-    /// The digests that [`Network::digest`] combines, in its order: of each port by number, then, where
-    /// failures are planned, of each switch by number. They may be read at any time of the run; what has
-    /// left a port enters its digest when the next thing happens there.
+    /// What [`Network::digest`] combines: the digest of each port by number, then of each switch by number,
+    /// that of nothing where no failure is planned. They may be read at any time of the run; what has left a
+    /// port enters its digest when the next thing happens there.
     pub fn digests(&self) -> impl Iterator<Item = u64> {
-        let unrouted = self.failures.iter().flat_map(|f| &f.digests).map(|d| d.value());
-        self.ports.iter().map(Port::digest).chain(unrouted)
+        (0..self.digest_count()).filter_map(|place| self.digest_of(place))
     }
 
     /// How many there are of them.
     pub fn digest_count(&self) -> usize {
-        self.ports.len() + self.failures.as_ref().map_or(0, |f| f.digests.len())
+        self.ports.len() + self.switches.len()
     }
 
     /// The one of that place.
@@ -23,8 +22,9 @@ impl Network {
         if let Some(port) = self.ports.get(place) {
             return Some(port.digest());
         }
-        let switch = self.failures.as_ref()?.digests.get(place - self.ports.len())?;
-        Some(switch.value())
+        let switch = place - self.ports.len();
+        let unrouted = self.failures.as_ref().and_then(|f| f.digests.get(switch)).copied();
+        (switch < self.switches.len()).then(|| unrouted.unwrap_or_default().value())
     }
 
     /// The name of the entity of that place in [`Network::digests`].
