@@ -1,12 +1,15 @@
 //! Repository chores.
 //!
 //! `registry` keeps the lists of registered files, `docs` the pages that are made of the code,
-//! `adversary` runs random connections, `fuzz` runs a fuzzer; `docs/testing.md` says more. Exit 0 done, 1 stale or failed, 2 wrong usage.
+//! `adversary` runs random connections, `fuzz` runs a fuzzer, `instructions` counts those of the hot path,
+//! `performance` writes the figures of a page; `docs/testing.md` and `docs/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
 
 mod adversary;
 mod arguments;
 mod docs;
 mod fuzz;
+mod instructions;
+mod performance;
 mod registry;
 
 use std::path::Path;
@@ -18,7 +21,9 @@ usage: cargo xtask registry [--check]
        cargo xtask adversary [--cases N] [--seed S] [-j N] [--long]
        cargo xtask adversary --replay SEED [--long]
        cargo xtask fuzz TARGET [--minutes N] [--slice N] [--stale N] [-j N]
-       cargo xtask fuzz TARGET --keep";
+       cargo xtask fuzz TARGET --keep
+       cargo xtask instructions [--record] [PROGRAM]
+       cargo xtask performance FILE";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,6 +43,14 @@ fn main() -> ExitCode {
             Err(why) => usage(&why),
         },
         "fuzz" => match fuzz::Plan::read(rest) {
+            Ok(plan) => plan.run(root()),
+            Err(why) => usage(&why),
+        },
+        "performance" => match rest {
+            [file] => performance::run(root(), file),
+            _ => usage("performance takes what `lowtide bench --json` printed, in a file"),
+        },
+        "instructions" => match instructions::Plan::read(rest) {
             Ok(plan) => plan.run(root()),
             Err(why) => usage(&why),
         },

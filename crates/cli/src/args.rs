@@ -1,6 +1,8 @@
 //! What may be typed. The help texts are the documentation of the command line.
 
+mod bench;
 mod compare;
+mod diff;
 mod plan;
 
 use std::path::PathBuf;
@@ -9,7 +11,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lowtide_units::{Duration, parse_duration};
 
+pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
+pub(crate) use diff::DiffArgs;
 pub(crate) use plan::PlanArgs;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
@@ -34,6 +38,9 @@ pub(crate) enum Command {
     /// Compare two sets of results seed by seed: differences with intervals, and a verdict for each
     #[command(after_long_help = compare::EXAMPLES)]
     Compare(CompareArgs),
+    /// Say where two runs differ: settings, digests, tables, or the first packet
+    #[command(after_long_help = diff::EXAMPLES)]
+    Diff(DiffArgs),
     /// Which K, which g, how much buffer: DCTCP's analysis, checked by a short simulation
     #[command(after_long_help = plan::EXAMPLES)]
     Plan(PlanArgs),
@@ -93,13 +100,8 @@ pub(crate) enum Command {
     /// Write the packets of a flow as a capture that Wireshark and tshark open
     Pcap(PcapArgs),
     /// Measure the simulator's speed
-    Bench {
-        /// Which benchmarks; all of them without a name
-        names: Vec<String>,
-        /// How many times each; the median is printed
-        #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-        runs: u32,
-    },
+    #[command(after_long_help = bench::EXAMPLES)]
+    Bench(BenchArgs),
     /// Run packetdrill scripts against the transport, in virtual time
     Packetdrill(PacketdrillArgs),
     /// Print a completion script for a shell

@@ -195,9 +195,9 @@ pub(crate) fn of(kind: ListKind) -> Vec<Item> {
             })
             .collect(),
         ListKind::Switches => all_switches(),
-        ListKind::Benchmarks => lowtide_lab::bench::BENCHMARKS
+        ListKind::Benchmarks => lowtide_lab::bench::all()
             .iter()
-            .map(|b| registered("benchmark", b.name, b.summary, "", &[]))
+            .map(|b| registered("benchmark", &b.name, &b.summary, "", &[]))
             .collect(),
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     Usage(String, Option<String>),
     /// It was tried and failed: status 1.
     Run(String),
+    /// It was done, and two runs differ, which stdout says: status 1.
+    Differs,
     /// It was done, and what was asked for does not hold: status 3.
     Short(String),
     /// Ctrl-C: status 130. What was finished is kept.
@@ -54,6 +56,7 @@ impl Failure {
                 eprintln!("error: {message}");
                 ExitCode::from(1)
             }
+            Self::Differs => ExitCode::from(1),
             Self::Short(message) => {
                 eprintln!("{message}");
                 ExitCode::from(3)

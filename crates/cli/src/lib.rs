@@ -3,7 +3,7 @@
 //! It is a library so that a crate with a congestion control of its own can be the whole command with
 //! that control in it: register it ([`lowtide_tcp::cc::register`]), then call [`main`].
 //!
-//! stdout is data, stderr is progress and complaints. Exit status: 0 done, 1 a run failed, 2 bad
+//! stdout is data, stderr is progress and complaints. Exit status: 0 done, 1 a run failed or two runs differ, 2 bad
 //! usage or scenario, 3 done and worse than asked for, 130 interrupted.
 
 mod args;
@@ -28,6 +28,7 @@ pub fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Run(args) => cmd::run::run(args, out),
         Command::Compare(args) => cmd::compare::compare(args, out),
+        Command::Diff(args) => cmd::diff::diff(args, out),
         Command::Plan(args) => cmd::plan::plan(args, out),
         Command::Matrix(args) => cmd::matrix::matrix(args, out),
         Command::Check(args) => cmd::check::check(args, out),
@@ -44,7 +45,7 @@ pub fn main() -> ExitCode {
         Command::Reproduce(args) => cmd::reproduce::reproduce(args, out),
         Command::Plot(args) => cmd::flow::plot(args, out),
         Command::Pcap(args) => cmd::flow::pcap(args, out),
-        Command::Bench { names, runs } => cmd::bench::bench(names, *runs, out),
+        Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
     };

@@ -31,6 +31,7 @@ mod serve;
 mod setup;
 mod signals;
 mod stack;
+mod steps;
 mod timer_tick;
 mod trace;
 mod transfer;
@@ -51,6 +52,7 @@ pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};
 pub use signals::Signals;
 pub use stack::{StackDelay, StackJitter, StackSpec};
+pub use steps::{EntityName, Steps};
 pub use trace::{
     Phase, SegmentEvent, SegmentRow, SenderEvents, SenderRow, Trace, TracedFlow, Trigger,
 };

@@ -321,6 +321,10 @@ pub struct Counts {
     pub open_flows: u64,
     /// Bytes of memory that those hold at both ends.
     pub flow_bytes: u64,
+    /// Output ports, hosts' own included.
+    pub ports: u64,
+    /// Bytes of memory that those hold at the end ([`lowtide_net::Network::port_memory`]).
+    pub port_bytes: u64,
 }
 
 /// One run.

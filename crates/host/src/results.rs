@@ -24,6 +24,8 @@ pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -
     world.counts.cut = world.net.ports().map(|p| p.stats.cut).sum();
     world.counts.unrouted = world.net.unrouted();
     count_memory(&mut world);
+    world.counts.ports = world.net.ports().count() as u64;
+    world.counts.port_bytes = world.net.port_memory() as u64;
     let trace = world.tracer.take().map(|t| t.into_trace(&mut world.net));
     Outcome {
         digest,

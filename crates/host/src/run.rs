@@ -16,10 +16,7 @@ pub fn run(
     setup: &Setup,
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<Outcome, RunError> {
-    let mut world = World::new(setup)?;
-    let order_seed = if setup.disturbance.ties { setup.seed } else { 0 };
-    let mut sched = Scheduler::new(Seed::derive(order_seed, "run", 0, "event order"));
-    world.prime(&mut sched);
+    let (mut world, mut sched) = begin(setup)?;
     let end = world.end;
     let stop = lowtide_sim::run(&mut world, &mut sched, end, should_stop);
     let (reason, ended) = match stop {
@@ -30,4 +27,13 @@ pub fn run(
     };
     world.counts.events = sched.events();
     Ok(results::collect(world, ended, reason))
+}
+
+/// A run before its first event.
+pub(crate) fn begin(setup: &Setup) -> Result<(World<'_>, Scheduler), RunError> {
+    let mut world = World::new(setup)?;
+    let order_seed = if setup.disturbance.ties { setup.seed } else { 0 };
+    let mut sched = Scheduler::new(Seed::derive(order_seed, "run", 0, "event order"));
+    world.prime(&mut sched);
+    Ok((world, sched))
 }

@@ -8,6 +8,7 @@ pub mod advice;
 pub mod bench;
 pub mod claims;
 pub mod compare;
+pub mod diff;
 mod error;
 mod facts;
 mod figure;

@@ -2,6 +2,7 @@
 
 mod foresee;
 mod links;
+mod seen;
 mod special;
 mod ways;
 
@@ -168,9 +169,14 @@ impl Network {
     }
 
     /// From now on notes what becomes of the packets that these connections send
-    /// ([`Packet::src_conn`]), at every port. Looking changes neither the run nor its digest.
+    /// ([`Packet::src_conn`]), at every port. Looking changes neither the run nor its digest. Packets that
+    /// are under way already get the first numbers; what a port has decided about them is not told.
     pub fn watch(&mut self, conns: &[u32]) {
-        self.watch = Some(Box::new(Watch::new(conns, self.ports.len())));
+        let mut watch = Watch::new(conns, self.ports.len());
+        for (id, packet) in self.pool.under_way() {
+            watch.enters(id, packet.src_conn);
+        }
+        self.watch = Some(Box::new(watch));
     }
 
     /// From now on notes how long packets wait, for [`Delivery::waited`].

@@ -144,6 +144,13 @@ impl Pool {
     pub(crate) fn discard(&mut self, id: PacketId) {
         self.free.push(id);
     }
+    /// All packets under way, by place; for whoever begins to look.
+    pub(crate) fn under_way(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
+        let mut free = vec![false; self.packets.len()];
+        self.free.iter().for_each(|id| free[id.index()] = true);
+        let all = self.packets.iter().zip(0..).zip(free);
+        all.filter(|(_, free)| !free).map(|((packet, i), _)| (PacketId(i), packet))
+    }
     /// Packets under way.
     pub(crate) fn len(&self) -> usize {
         self.heads.len() - self.free.len()
@@ -181,6 +188,7 @@ pub(crate) mod tests {
         want.segment.ecn = Ecn::Ce;
         assert_eq!(pool.take(b), want);
         assert_eq!(pool.len(), 1);
+        assert_eq!(pool.under_way().collect::<Vec<_>>(), [(a, &any())]);
         let c = pool.put(&any(), 0).id;
         assert_eq!(c, b);
         assert_eq!(pool.head(c).ecn, Ecn::Ect0);

@@ -195,6 +195,11 @@ impl Port {
     pub(crate) const fn digest(&self) -> u64 {
         self.digest.value()
     }
+    /// Bytes of memory: this record, its ring, its histogram, the record of what only some ports have.
+    pub(crate) fn held(&self) -> usize {
+        let special = if self.special.is_some() { size_of::<Special>() } else { 0 };
+        size_of::<Self>() + self.fifo.held() + self.counters.held() + special
+    }
     pub(crate) fn stats(&self) -> PortStats {
         let mut stats = self.counters.report(self.count_in_service);
         if let Some(Special { staged: Some(staged), .. }) = self.special.as_deref() {

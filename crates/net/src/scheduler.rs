@@ -155,6 +155,11 @@ impl Fifo {
             Some(late) => late.arrivals.front().copied(),
         }
     }
+    /// Bytes of memory behind this record.
+    pub(crate) fn held(&self) -> usize {
+        let late = self.late.as_ref().map_or(0, |late| late.arrivals.capacity());
+        size_of_val(&*self.ring) + late * size_of::<Instant>()
+    }
     /// How many have left so far.
     pub(crate) const fn departures(&self) -> u64 {
         self.before + self.line as u64

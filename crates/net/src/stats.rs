@@ -129,6 +129,10 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
+    /// Bytes of memory behind this record.
+    pub(crate) fn held(&self) -> usize {
+        size_of_val(&*self.bins)
+    }
     pub(crate) fn new(warmup: Instant) -> Self {
         Self {
             since: Instant::FAR_FUTURE,

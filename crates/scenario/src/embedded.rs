@@ -14,6 +14,15 @@ static SCENARIOS: &[Embedded] = &[
         name: "bench-dumbbell",
         text: include_str!("../../../scenarios/bench-dumbbell.toml"),
     },
+    Embedded { name: "bench-incast", text: include_str!("../../../scenarios/bench-incast.toml") },
+    Embedded {
+        name: "bench-permutation",
+        text: include_str!("../../../scenarios/bench-permutation.toml"),
+    },
+    Embedded {
+        name: "bench-websearch",
+        text: include_str!("../../../scenarios/bench-websearch.toml"),
+    },
     Embedded { name: "dumbbell-10g", text: include_str!("../../../scenarios/dumbbell-10g.toml") },
     Embedded {
         name: "fat-tree-websearch",

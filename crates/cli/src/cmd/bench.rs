@@ -1,8 +1,12 @@
 //! `lowtide bench`: how fast the simulator is on this machine.
 
-use lowtide_lab::bench::{BENCHMARKS, Benchmark, Row, measure};
-use serde::Serialize;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
+use lowtide_lab::bench::{Benchmark, Row, all, measure, select};
+use serde::{Deserialize, Serialize};
+
+use crate::args::BenchArgs;
 use crate::cmd::explain::unknown;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -14,20 +18,63 @@ struct Bench {
     rows: Vec<Row>,
 }
 
-pub(crate) fn bench(names: &[String], runs: u32, out: Output) -> Result<(), Failure> {
-    let mut chosen: Vec<&Benchmark> = BENCHMARKS.iter().collect();
-    if !names.is_empty() {
-        let known: Vec<String> = BENCHMARKS.iter().map(|b| b.name.to_string()).collect();
-        if let Some(strange) = names.iter().find(|n| !known.contains(n)) {
-            return Err(unknown("benchmark", strange, &known));
+/// What a process that measures one benchmark prints.
+#[derive(Deserialize)]
+struct Printed {
+    rows: Vec<Row>,
+}
+
+pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), Failure> {
+    if args.threads > 1 {
+        let message = format!("a run cannot use {} threads yet: it uses one", args.threads);
+        let help = "leave --threads out; several runs at a time are `lowtide run -j`".to_owned();
+        return Err(Failure::Usage(message, Some(help)));
+    }
+    let everything = ["*".to_owned()];
+    let names = if args.all { &everything[..] } else { &args.names };
+    let chosen = select(names).map_err(|strange| {
+        let known: Vec<String> = all().iter().map(|b| b.name.clone()).collect();
+        unknown("benchmark", strange, &known)
+    })?;
+    let rows = match chosen[..] {
+        [benchmark] => vec![here(benchmark, args.runs)?],
+        ref several => {
+            let mut rows = Vec::new();
+            for benchmark in several {
+                out.note(&format!("{}: {}", benchmark.name, benchmark.summary));
+                rows.extend(apart(benchmark, args.runs)?);
+            }
+            rows
         }
-        chosen.retain(|b| names.iter().any(|n| n == b.name));
+    };
+    print(rows, out)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command line reads the clock for wall time")]
+fn here(benchmark: &Benchmark, runs: u32) -> Result<Row, Failure> {
+    let start = Instant::now();
+    measure(benchmark, runs, &|| start.elapsed()).map_err(|e| Failure::Run(e.to_string()))
+}
+
+/// Measures in a process of its own, whose peak memory nobody else has a part in.
+fn apart(benchmark: &Benchmark, runs: u32) -> Result<Vec<Row>, Failure> {
+    let failed = |why: String| Failure::Run(format!("{}: {why}", benchmark.name));
+    let program = std::env::current_exe()
+        .map_err(|e| failed(format!("cannot find this program to start it: {e}")))?;
+    let done = Command::new(program)
+        .args(["--json", "--quiet", "bench", &benchmark.name, "-n", &runs.to_string()])
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| failed(format!("cannot start a process of its own: {e}")))?;
+    if !done.status.success() {
+        return Err(failed(format!("its process ended with {}", done.status)));
     }
-    let mut rows = Vec::new();
-    for benchmark in chosen {
-        out.note(&format!("{}: {} ({runs} runs)", benchmark.name, benchmark.summary));
-        rows.push(measure(benchmark, runs).map_err(|e| Failure::Run(e.to_string()))?);
-    }
+    let printed: Printed = serde_json::from_slice(&done.stdout)
+        .map_err(|e| failed(format!("its process printed what is no result: {e}")))?;
+    Ok(printed.rows)
+}
+
+fn print(rows: Vec<Row>, out: Output) -> Result<(), Failure> {
     if out.json {
         let version = env!("CARGO_PKG_VERSION");
         return out.json(&Bench { schema: "lowtide.bench/1", version, rows });
@@ -36,13 +83,17 @@ pub(crate) fn bench(names: &[String], runs: u32, out: Output) -> Result<(), Fail
         "benchmark",
         "packet-hops",
         "cpu s (min to max)",
+        "wall s",
         "Mhops/cpu s",
+        "ns/hop",
         "ns/segment",
         "events/hop",
         "B/flow",
+        "B/port",
         "peak MiB",
         "digest",
     ];
+    let whole = |n: Option<u64>| n.map_or_else(|| "–".into(), |b| b.to_string());
     let cells: Vec<Vec<String>> = rows
         .into_iter()
         .map(|r| {
@@ -51,14 +102,17 @@ pub(crate) fn bench(names: &[String], runs: u32, out: Output) -> Result<(), Fail
                 r.name,
                 r.hops.to_string(),
                 format!("{:.3} ({min:.3} to {max:.3})", r.cpu_s),
+                format!("{:.3}", r.wall_s),
                 format!("{:.2}", r.hops_per_cpu_s / 1e6),
+                format!("{:.1}", r.ns_per_hop),
                 format!("{:.0}", r.ns_per_segment),
                 format!("{:.3}", r.events_per_hop),
-                r.bytes_per_flow.map_or_else(|| "–".into(), |b| b.to_string()),
+                whole(r.bytes_per_flow),
+                whole(r.bytes_per_port),
                 r.peak_rss_mib.map_or_else(|| "–".into(), |m| format!("{m:.1}")),
                 r.digest,
             ]
         })
         .collect();
-    out.table(&header, &[1, 2, 3, 4, 5, 6, 7], &cells)
+    out.table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], &cells)
 }

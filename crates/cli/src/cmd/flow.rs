@@ -29,7 +29,7 @@ struct Written {
     files: Vec<String>,
 }
 
-fn choice(flow: &str, run: &WhichRun) -> Result<Choice, Failure> {
+pub(crate) fn choice(flow: &str, run: &WhichRun) -> Result<Choice, Failure> {
     let pair = |text: &String| {
         split(text, "--at", "KEY=VALUE").map(|(k, v)| (k.to_string(), v.to_string()))
     };
@@ -41,7 +41,7 @@ fn choice(flow: &str, run: &WhichRun) -> Result<Choice, Failure> {
     })
 }
 
-fn failure(error: LabError) -> Failure {
+pub(crate) fn failure(error: LabError) -> Failure {
     match error {
         LabError::Scenario(errors) => errors.into(),
         LabError::Choice { message, help } => Failure::Usage(message, help),

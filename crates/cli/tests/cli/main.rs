@@ -5,3 +5,4 @@ mod matrix;
 mod modules;
 mod packetdrill;
 mod questions;
+mod runs;

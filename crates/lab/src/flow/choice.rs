@@ -1,6 +1,6 @@
 //! Which run of a directory, and which flow of it.
 
-use lowtide_record::{FlowRow, Manifest, ManifestRun, Point};
+use lowtide_record::{FlowRow, Manifest, ManifestRun, Point, RunKey};
 
 use crate::error::LabError;
 
@@ -25,33 +25,56 @@ fn refuse(message: String, known: &[String]) -> LabError {
     LabError::Choice { message, help }
 }
 
+/// Each value once, where it came first.
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
+}
+
 impl Choice {
     /// The runs that it names, one per scheme.
     pub(super) fn runs<'m>(
         &self,
         manifest: &'m Manifest,
     ) -> Result<Vec<&'m ManifestRun>, LabError> {
-        if let Some(scheme) = self.scheme.as_ref().filter(|s| !manifest.schemes.contains(s)) {
-            return Err(refuse(format!("no scheme `{scheme}` was run"), &manifest.schemes));
+        self.pick(&manifest.runs, |run| &run.key)
+    }
+
+    /// The runs that it names among `runs`, which stand in the order of a plan, one per scheme.
+    pub(crate) fn pick<'r, T>(
+        &self,
+        runs: &'r [T],
+        key: impl Fn(&T) -> &RunKey,
+    ) -> Result<Vec<&'r T>, LabError> {
+        let schemes = distinct(runs.iter().map(|r| key(r).scheme.clone()));
+        if let Some(scheme) = self.scheme.as_ref().filter(|s| !schemes.contains(s)) {
+            return Err(refuse(format!("no scheme `{scheme}` was run"), &schemes));
         }
-        let seeds: Vec<String> = manifest.seeds.iter().map(u64::to_string).collect();
-        let first = manifest.seeds.first().copied().unwrap_or_default();
-        let seed = self.seed.unwrap_or(first);
-        if !manifest.seeds.contains(&seed) {
+        let seeds = distinct(runs.iter().map(|r| key(r).seed));
+        let seed = self.seed.or_else(|| seeds.first().copied()).unwrap_or_default();
+        if !seeds.contains(&seed) {
+            let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
             return Err(refuse(format!("no run has the seed {seed}"), &seeds));
         }
-        let at = |p: &&Point| self.point.iter().all(|(k, v)| p.get(k) == Some(v.as_str()));
-        let Some(point) = manifest.points.iter().rfind(at) else {
+        let points = distinct(runs.iter().map(|r| &key(r).point));
+        let at = |p: &&&Point| self.point.iter().all(|(k, v)| p.get(k) == Some(v.as_str()));
+        let Some(point) = points.iter().rfind(at) else {
             let asked: Vec<String> = self.point.iter().map(|(k, v)| format!("{k} = {v}")).collect();
-            let known: Vec<String> = manifest.points.iter().map(ToString::to_string).collect();
+            let known: Vec<String> = points.iter().map(ToString::to_string).collect();
             return Err(refuse(format!("no run is at {}", asked.join(", ")), &known));
         };
-        let wanted = |r: &&ManifestRun| {
-            r.key.seed == seed
-                && r.key.point == *point
-                && self.scheme.as_ref().is_none_or(|s| r.key.scheme == *s)
+        let wanted = |r: &&T| {
+            let key = key(r);
+            key.seed == seed
+                && key.point == **point
+                && self.scheme.as_ref().is_none_or(|s| key.scheme == *s)
         };
-        Ok(manifest.runs.iter().filter(wanted).collect())
+        Ok(runs.iter().filter(wanted).collect())
     }
 
     /// The flow that it names among the flows of a run.

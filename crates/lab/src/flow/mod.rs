@@ -24,7 +24,7 @@ pub use events::{Event, Happening};
 pub use explain::{Explanation, Share, explain};
 pub(crate) use figure::recorded;
 pub use figure::{Plot, Window, plot};
-pub(crate) use replay::{file_name, others};
+pub(crate) use replay::{file_name, not_again, others, specification};
 
 use crate::error::LabError;
 

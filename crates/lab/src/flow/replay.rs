@@ -56,6 +56,35 @@ pub(crate) fn others<'p>(plan: &'p Plan, shown: &RunSpec) -> Vec<(String, &'p Ru
     out
 }
 
+/// Why `run` cannot be made again.
+pub(crate) fn not_again(manifest: &Manifest, run: &ManifestRun, reason: &str) -> LabError {
+    LabError::NotAgain {
+        key: Box::new(run.key.clone()),
+        reason: reason.to_owned(),
+        version: manifest.version.clone(),
+        command: manifest.command.clone(),
+    }
+}
+
+/// How `run` is made, from the scenarios that the directory holds.
+pub(crate) fn specification(
+    dir: &RunDir,
+    manifest: &Manifest,
+    run: &ManifestRun,
+) -> Result<RunSpec, LabError> {
+    let point = manifest.points.iter().position(|p| *p == run.key.point).unwrap_or_default();
+    let again = |reason: &str| not_again(manifest, run, reason);
+    let texts: Vec<String> =
+        names(&run.key.scheme, point).iter().filter_map(|name| dir.read(name).ok()).collect();
+    if texts.is_empty() {
+        return Err(again("the directory does not hold its written-out scenario"));
+    }
+    texts
+        .iter()
+        .find_map(|text| derive(text, &run.key, &run.hash))
+        .ok_or_else(|| again("its written-out scenario means something else by now"))
+}
+
 /// The trace of `flow` in `run`.
 pub(super) fn replay(
     dir: &RunDir,
@@ -63,28 +92,12 @@ pub(super) fn replay(
     run: &ManifestRun,
     flow: u32,
 ) -> Result<TraceTables, LabError> {
-    let point = manifest.points.iter().position(|p| *p == run.key.point).unwrap_or_default();
-    let again = |reason: &str| LabError::NotAgain {
-        key: Box::new(run.key.clone()),
-        reason: reason.to_owned(),
-        version: manifest.version.clone(),
-        command: manifest.command.clone(),
-    };
-    let texts: Vec<String> =
-        names(&run.key.scheme, point).iter().filter_map(|name| dir.read(name).ok()).collect();
-    if texts.is_empty() {
-        return Err(again("the directory does not hold its written-out scenario"));
-    }
-    let spec = texts
-        .iter()
-        .find_map(|text| derive(text, &run.key, &run.hash))
-        .ok_or_else(|| again("its written-out scenario means something else by now"))?;
-    let mut setup = spec.setup()?;
+    let mut setup = specification(dir, manifest, run)?.setup()?;
     setup.probes = ProbePlan { trace: vec![flow], ..ProbePlan::default() };
     let outcome = lowtide_host::run(&setup, &mut |_| false)
         .map_err(|error| LabError::Run { key: Box::new(run.key.clone()), error })?;
     if digest_text(outcome.digest) != run.digest {
-        return Err(again("it comes out with another digest"));
+        return Err(not_again(manifest, run, "it comes out with another digest"));
     }
     Ok(TraceTables::new(&outcome))
 }

@@ -11,6 +11,9 @@ fn every_embedded_scenario_expands_under_its_name() {
         names,
         [
             "bench-dumbbell",
+            "bench-incast",
+            "bench-permutation",
+            "bench-websearch",
             "dumbbell-10g",
             "fat-tree-websearch",
             "first-light",

@@ -1,0 +1,100 @@
+//! `lowtide diff` and `lowtide bench` from outside: what they say, and their exit status.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn lowtide(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lowtide")).args(args).output().expect("it runs")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn complaint(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
+}
+
+#[test]
+fn runs_that_differ_end_with_one_and_say_where() {
+    let k = ["diff", "first-light", "-s", "switch.mark.k=10 pkt", "--first-divergence"];
+    let differs = lowtide(&k);
+    assert_eq!(differs.status.code(), Some(1), "{differs:?}");
+    let text = out(&differs);
+    assert!(text.contains("sack, seed 1: no difference\n"), "{text}");
+    assert!(text.contains("port switch0->receivers.0\n  A enqueues 10.0.0."), "{text}");
+    assert!(text.contains("\n  B marks 10.0.0."), "{text}");
+
+    let same = ["diff", "first-light", "first-light", "--first-divergence", "--scheme", "dctcp"];
+    let same = lowtide(&same);
+    assert_eq!(
+        (same.status.code(), out(&same).as_str()),
+        (Some(0), "dctcp, seed 1: no difference\n")
+    );
+
+    let schemes = ["--json", "diff", "first-light", "--scheme", "sack,dctcp"];
+    let overview = lowtide(&schemes);
+    assert_eq!(overview.status.code(), Some(1));
+    let answer = json(&overview);
+    assert_eq!(answer["schema"], "lowtide.diff/1");
+    assert_ne!(answer["runs"][0]["a"], answer["runs"][0]["b"]);
+
+    let first = lowtide(&[&schemes[..], &["--first-divergence"]].concat());
+    let answer = json(&first);
+    assert_eq!(
+        (&answer["schema"], &answer["same"]),
+        (&"lowtide.divergence/1".into(), &false.into())
+    );
+    let first = &answer["runs"][0]["first"];
+    // The SYN that asks for ECN is the first thing that is another one.
+    assert_eq!(first["kind"], "port");
+    assert!(first["b"]["packet"].as_str().is_some_and(|p| p.contains("[SEW]")), "{answer}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_what_to_do() {
+    for (args, says) in [
+        (&["diff", "first-light"][..], "nothing to compare"),
+        (&["diff", "first-light", "--seed", "1,2,3"], "one for A and one for B"),
+        (&["diff", "first-light", "--seed", "1,9"], "no run has the seed 9"),
+        (&["diff", "first-light", "--scheme", "sack,cubic"], "no scheme `cubic`"),
+        (&["diff", "first-light", "no-such-scenario"], "no-such-scenario"),
+        (&["diff", env!("CARGO_TARGET_TMPDIR"), "-s", "switch.mark.k=3 pkt"], "is a run directory"),
+    ] {
+        let refused = lowtide(args);
+        assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+        assert!(complaint(&refused).contains(says), "{args:?}: {}", complaint(&refused));
+    }
+}
+
+#[test]
+fn benchmarks_run_apart_and_threads_are_refused() {
+    let two = lowtide(&["--json", "--quiet", "bench", "instructions-*", "-n", "1"]);
+    assert_eq!(two.status.code(), Some(0), "{two:?}");
+    let answer = json(&two);
+    let rows = answer["rows"].as_array().expect("a list");
+    let names: Vec<_> = rows.iter().filter_map(|r| r["name"].as_str()).collect();
+    assert_eq!(names, ["instructions-fat-tree", "instructions-dumbbell"]);
+    for row in rows {
+        assert!(row["hops"].as_u64().is_some_and(|n| n > 100_000), "{row}");
+        for key in
+            ["cpu_s", "wall_s", "hops_per_cpu_s", "ns_per_hop", "ns_per_segment", "bytes_per_port"]
+        {
+            assert!(row[key].as_f64().is_some_and(|x| x > 0.0), "{key}: {row}");
+        }
+    }
+    let alone = json(&lowtide(&["--json", "bench", "instructions-dumbbell", "-n", "1"]));
+    assert_eq!(alone["rows"][0]["digest"], rows[1]["digest"]);
+
+    let threads = lowtide(&["bench", "perm-128", "--threads", "2"]);
+    assert_eq!(threads.status.code(), Some(2));
+    assert!(complaint(&threads).contains("cannot use 2 threads yet"), "{}", complaint(&threads));
+    let unknown = lowtide(&["bench", "perm-64*"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(complaint(&unknown).contains("perm-64*"), "{}", complaint(&unknown));
+}

@@ -1,0 +1,143 @@
+//! Speed of the simulator on fixed scenarios.
+//!
+//! A packet-hop is one packet serialised by one output queue; hosts' own ports and ACKs count. Times
+//! are processor seconds of this thread, so that other jobs on the machine disturb as little as they
+//! can; the median of several runs is reported, with the extremes beside it. A run is everything from a
+//! setup to its rows: the network is built in it.
+
+mod suite;
+
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use lowtide_host::{Outcome, ProbePlan, Setup};
+use lowtide_record::digest_text;
+use lowtide_scenario::Scenario;
+use serde::{Deserialize, Serialize};
+
+pub use suite::{Benchmark, all, select};
+
+use crate::error::LabError;
+
+/// What one benchmark took.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Runs that were counted.
+    pub runs: u32,
+    /// Threads of each.
+    pub threads: u32,
+    /// Virtual seconds that one run came to.
+    pub simulated_s: f64,
+    /// Packet-hops of one run.
+    pub hops: u64,
+    /// Events of one run.
+    pub events: u64,
+    /// Segments delivered to a connection in one run.
+    pub segments: u64,
+    /// Processor seconds of the median run.
+    pub cpu_s: f64,
+    /// The fastest and the slowest run, processor seconds.
+    pub cpu_s_range: [f64; 2],
+    /// Seconds of wall time of the median run.
+    pub wall_s: f64,
+    /// Packet-hops per processor second, median.
+    pub hops_per_cpu_s: f64,
+    /// Nanoseconds of processor time per packet-hop, median.
+    pub ns_per_hop: f64,
+    /// Nanoseconds of processor time per delivered segment, median.
+    pub ns_per_segment: f64,
+    /// Events per packet-hop.
+    pub events_per_hop: f64,
+    /// Bytes of memory per flow that is open at the end, both ends.
+    pub bytes_per_flow: Option<u64>,
+    /// Bytes of memory per output port at the end.
+    pub bytes_per_port: Option<u64>,
+    /// Largest resident memory of this process so far, MiB, program included; where the system tells.
+    /// Only in a process of its own does it belong to one benchmark.
+    pub peak_rss_mib: Option<f64>,
+    /// Digest of the run.
+    pub digest: String,
+}
+
+fn setup(benchmark: &Benchmark) -> Result<Setup, LabError> {
+    let mut scenario = Scenario::load(&benchmark.scenario)?;
+    for (key, value) in &benchmark.set {
+        scenario = scenario.with_override(key, value)?;
+    }
+    let plan = scenario.expand()?;
+    let run = plan.runs.first().ok_or_else(|| LabError::NoRuns(benchmark.scenario.clone()))?;
+    let mut setup = run.setup()?;
+    if !benchmark.probes {
+        setup.probes = ProbePlan::default();
+    }
+    Ok(setup)
+}
+
+/// Runs `benchmark` once to warm up and `runs` times to count. `clock` is wall time since some moment.
+pub fn measure(
+    benchmark: &Benchmark,
+    runs: u32,
+    clock: &dyn Fn() -> Duration,
+) -> Result<Row, LabError> {
+    let setup = setup(benchmark)?;
+    let first = lowtide_host::run(&setup, &mut |_| false)?;
+    let mut times = Times::default();
+    for _ in 0..runs.max(1) {
+        let (begin, start) = (clock(), ThreadTime::now());
+        let outcome = lowtide_host::run(&setup, &mut |_| false)?;
+        times.cpu.push(start.elapsed().as_secs_f64());
+        times.wall.push(clock().saturating_sub(begin).as_secs_f64());
+        if outcome.digest != first.digest {
+            return Err(LabError::Unstable { benchmark: benchmark.name.clone() });
+        }
+    }
+    times.cpu.sort_by(f64::total_cmp);
+    times.wall.sort_by(f64::total_cmp);
+    Ok(row(benchmark, &first, &times))
+}
+
+/// Seconds of each run, ascending.
+#[derive(Default)]
+struct Times {
+    cpu: Vec<f64>,
+    wall: Vec<f64>,
+}
+
+fn row(benchmark: &Benchmark, outcome: &Outcome, times: &Times) -> Row {
+    let middle = |all: &[f64]| all.get(all.len() / 2).copied().unwrap_or(f64::NAN);
+    let cpu = middle(&times.cpu);
+    let counts = outcome.counts;
+    Row {
+        name: benchmark.name.clone(),
+        runs: times.cpu.len() as u32,
+        threads: 1,
+        simulated_s: outcome.ended.as_ps() as f64 / 1e12,
+        hops: counts.hops,
+        events: counts.events,
+        segments: counts.segments,
+        cpu_s: cpu,
+        cpu_s_range: [
+            times.cpu.first().copied().unwrap_or(cpu),
+            times.cpu.last().copied().unwrap_or(cpu),
+        ],
+        wall_s: middle(&times.wall),
+        hops_per_cpu_s: counts.hops as f64 / cpu,
+        ns_per_hop: cpu * 1e9 / counts.hops as f64,
+        ns_per_segment: cpu * 1e9 / counts.segments as f64,
+        events_per_hop: counts.events as f64 / counts.hops as f64,
+        bytes_per_flow: counts.flow_bytes.checked_div(counts.open_flows),
+        bytes_per_port: counts.port_bytes.checked_div(counts.ports),
+        peak_rss_mib: peak_rss_mib(),
+        digest: digest_text(outcome.digest),
+    }
+}
+
+/// `VmHWM` of Linux; elsewhere unknown.
+fn peak_rss_mib() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib / 1024.0)
+}

@@ -1,0 +1,131 @@
+//! Which settings, digests and tables differ.
+
+use lowtide_host::ProbePlan;
+use lowtide_record::{RunKey, Setting, digest_text};
+use serde::Serialize;
+
+use super::sides::{Run, Side, pairs};
+use crate::error::LabError;
+use crate::flow::Choice;
+
+/// How two sides differ.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overview {
+    /// No digest and no run differs.
+    pub same: bool,
+    /// Settings that differ.
+    pub settings: Vec<OtherSetting>,
+    /// Runs side by side.
+    pub runs: Vec<RunPair>,
+    /// Paths of tables whose content differs or that only one side has; empty unless both sides are
+    /// directories.
+    pub tables: Vec<String>,
+}
+
+/// A setting that differs; one value per scheme, a single one if all agree, none where it does not exist.
+#[derive(Clone, Debug, Serialize)]
+pub struct OtherSetting {
+    /// Its section and name.
+    pub key: String,
+    /// In the first side.
+    pub a: Vec<String>,
+    /// In the other one.
+    pub b: Vec<String>,
+}
+
+/// A run of each side; `None` where a side has no such run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunPair {
+    /// The run, as the side calls it that has it.
+    pub run: RunKey,
+    /// Its digest in the first side.
+    pub a: Option<String>,
+    /// And in the other one.
+    pub b: Option<String>,
+    /// Both are there and agree.
+    pub same: bool,
+}
+
+/// What differs between `a` and `b`: all runs of two directories where nothing is chosen, else the runs that
+/// the choices name. Runs of a scenario are made.
+///
+/// # Errors
+/// As for [`super::first_divergence`].
+pub fn overview(
+    (a, choose_a): (&Side, &Choice),
+    (b, choose_b): (&Side, &Choice),
+) -> Result<Overview, LabError> {
+    let everything = |c: &Choice| c.scheme.is_none() && c.seed.is_none() && c.point.is_empty();
+    let all = a.is_directory() && b.is_directory() && everything(choose_a) && everything(choose_b);
+    let runs = if all { all_pairs(a, b) } else { some_pairs((a, choose_a), (b, choose_b))? };
+    let tables = if all { tables(a, b) } else { Vec::new() };
+    let settings = settings(&a.settings()?, &b.settings()?);
+    Ok(Overview { same: runs.iter().all(|r| r.same), settings, runs, tables })
+}
+
+fn all_pairs(a: &Side, b: &Side) -> Vec<RunPair> {
+    let same =
+        |x: &RunKey, y: &RunKey| (&x.scheme, &x.point, x.seed) == (&y.scheme, &y.point, y.seed);
+    let digest = |side: &Side, key: &RunKey| {
+        side.runs.iter().find(|r| same(&r.key, key)).and_then(|r| r.digest.clone())
+    };
+    let row = |run: &Run| {
+        let (in_a, in_b) = (digest(a, &run.key), digest(b, &run.key));
+        let same = in_a.is_some() && in_a == in_b;
+        RunPair { run: run.key.clone(), a: in_a, b: in_b, same }
+    };
+    let only_b = b.runs.iter().filter(|r| !a.runs.iter().any(|l| same(&l.key, &r.key)));
+    a.runs.iter().chain(only_b).map(row).collect()
+}
+
+fn some_pairs(a: (&Side, &Choice), b: (&Side, &Choice)) -> Result<Vec<RunPair>, LabError> {
+    let pair = |(left, right): (&Run, &Run)| {
+        let (in_a, in_b) = (digest(a.0, left)?, digest(b.0, right)?);
+        let same = in_a == in_b;
+        Ok(RunPair { run: left.key.clone(), a: Some(in_a), b: Some(in_b), same })
+    };
+    pairs(a, b)?.into_iter().map(pair).collect()
+}
+
+fn digest(side: &Side, run: &Run) -> Result<String, LabError> {
+    if let Some(digest) = &run.digest {
+        return Ok(digest.clone());
+    }
+    let mut setup = side.specification(run)?.setup()?;
+    setup.probes = ProbePlan::default();
+    let outcome = lowtide_host::run(&setup, &mut |_| false)
+        .map_err(|error| LabError::Run { key: Box::new(run.key.clone()), error })?;
+    Ok(digest_text(outcome.digest))
+}
+
+fn tables(a: &Side, b: &Side) -> Vec<String> {
+    let (a, b) = (a.tables(), b.tables());
+    let differs = |path: &str| {
+        let hash =
+            |tables: &[(&str, &str)]| tables.iter().find(|t| t.0 == path).map(|t| t.1.to_owned());
+        hash(&a) != hash(&b)
+    };
+    let mut paths: Vec<&str> = a.iter().chain(&b).map(|t| t.0).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths.into_iter().filter(|p| differs(p)).map(str::to_owned).collect()
+}
+
+fn settings(a: &[Setting], b: &[Setting]) -> Vec<OtherSetting> {
+    let key = |s: &Setting| format!("{}.{}", s.section, s.name);
+    let values = |all: &[Setting], of: &str| {
+        all.iter().find(|s| key(s) == of).map(|s| s.values.clone()).unwrap_or_default()
+    };
+    let mut keys: Vec<String> = Vec::new();
+    for setting in a.iter().chain(b) {
+        let key = key(setting);
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let row = |key: String| {
+        let (a, b) = (values(a, &key), values(b, &key));
+        (a != b).then_some(OtherSetting { key, a, b })
+    };
+    keys.into_iter().filter_map(row).collect()
+}

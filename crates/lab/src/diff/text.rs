@@ -1,0 +1,111 @@
+//! A first difference in words.
+
+use std::fmt::Write as _;
+
+use super::{Comparison, First, Seen};
+
+/// Names of other entities that are listed.
+const MOST_OTHERS: usize = 6;
+
+impl Comparison {
+    /// Some lines: when, where, and what each of the two does there.
+    pub fn text(&self) -> String {
+        let runs = if self.a.to_string() == self.b.to_string() {
+            self.a.to_string()
+        } else {
+            format!("{} and {}", self.a, self.b)
+        };
+        match &self.first {
+            None => format!("{runs}: no difference\n"),
+            Some(first) => format!("{runs}: {}", first.text()),
+        }
+    }
+}
+
+impl First {
+    fn text(&self) -> String {
+        if self.kind == "network" {
+            return format!("the networks differ: {}\n", self.entity);
+        }
+        let mut text =
+            format!("first difference at {}, {} {}\n", time(self.at_ps), self.kind, self.entity);
+        for (name, seen) in [("A", &self.a), ("B", &self.b)] {
+            let _ = writeln!(text, "  {name} {}", does(seen.as_ref(), self.at_ps));
+        }
+        if !self.others.is_empty() {
+            let listed = &self.others[..self.others.len().min(MOST_OTHERS)];
+            let more = match self.others.len() - listed.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let _ = writeln!(text, "  also at this instant: {}{more}", listed.join(", "));
+        }
+        text
+    }
+}
+
+fn does(seen: Option<&Seen>, at_ps: u64) -> String {
+    let Some(seen) = seen else {
+        return "does nothing more there to the end of its run".to_owned();
+    };
+    let mut text = seen.what.to_owned();
+    if let Some(packet) = &seen.packet {
+        let _ = write!(text, " {packet}");
+    }
+    if let Some(queue) = seen.queue_packets {
+        let _ = write!(text, ", which found {queue} packets");
+    }
+    match seen.at_ps {
+        at if at > at_ps => format!("does nothing there yet; at {} it {text}", time(at)),
+        at if at < at_ps => format!("{text}; it came at {}", time(at)),
+        _ => text,
+    }
+}
+
+/// A time in full, in the largest unit of which it is more than one: `1.234567 ms`.
+fn time(ps: u64) -> String {
+    const UNITS: [(u64, &str); 5] = [
+        (1_000_000_000_000, "s"),
+        (1_000_000_000, "ms"),
+        (1_000_000, "us"),
+        (1_000, "ns"),
+        (1, "ps"),
+    ];
+    let found = UNITS.iter().find(|(unit, _)| ps >= *unit);
+    let Some((unit, name)) = found else { return "0 s".to_owned() };
+    let digits = unit.ilog10() as usize;
+    let fraction = format!("{:0digits$}", ps % unit);
+    let fraction = if digits == 0 { "" } else { fraction.trim_end_matches('0') };
+    let dot = if fraction.is_empty() { "" } else { "." };
+    format!("{}{dot}{fraction} {name}", ps / unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        assert_eq!(time(0), "0 s");
+        assert_eq!(time(7), "7 ps");
+        assert_eq!(time(1_234_567_000), "1.234567 ms");
+        assert_eq!(time(1_000_000_000_001), "1.000000000001 s");
+        assert_eq!(time(20_000_000), "20 us");
+    }
+
+    #[test]
+    fn what_comes_later_or_came_before_says_so() {
+        let seen = |at_ps| Seen {
+            at_ps,
+            what: "marks",
+            packet: Some("p".to_owned()),
+            queue_packets: Some(3),
+        };
+        assert_eq!(does(Some(&seen(5)), 5), "marks p, which found 3 packets");
+        assert_eq!(
+            does(Some(&seen(7_000)), 5),
+            "does nothing there yet; at 7 ns it marks p, which found 3 packets"
+        );
+        assert_eq!(does(Some(&seen(4)), 5), "marks p, which found 3 packets; it came at 4 ps");
+    }
+}

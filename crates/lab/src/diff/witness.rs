@@ -1,0 +1,187 @@
+//! What an entity does around the first difference: both runs once more, with every packet on record.
+
+use std::collections::BTreeMap;
+
+use lowtide_host::{EntityName, RunError, SegmentEvent, Setup, Steps, Trace};
+use lowtide_net::{Decision, HostId, Packet, Passage};
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::{Ecn, Segment};
+use serde::Serialize;
+
+use super::search::{FirstInstant, after};
+
+/// Something that an entity did.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Seen {
+    /// When, in virtual picoseconds: when the packet came.
+    pub at_ps: u64,
+    /// What it did.
+    pub what: &'static str,
+    /// With which packet: `10.0.0.1:40000 > 10.0.0.9:5001 [.] seq 1448 ack 1 len 1448 ECT(0)`, as it was sent.
+    pub packet: Option<String>,
+    /// The queue that the packet found, in packets.
+    pub queue_packets: Option<u32>,
+}
+
+/// How long before the instant the record begins, and how long after it, up to [`LOOK_ON`], it ends: what a
+/// port decides when a packet leaves concerns one that came earlier, and is on record when the packet has left.
+/// The last one is the whole run.
+const LOOK_BACK: [Duration; 4] =
+    [Duration::ZERO, Duration::from_ms(1), Duration::from_ms(100), Duration::from_ps(u64::MAX)];
+
+const LOOK_ON: Duration = Duration::from_ms(100);
+
+/// How often [`next`] looks at what changed there before it gives up.
+const MOST_CHANGES: u32 = 8;
+
+/// What the two runs do at the entity that differs first. Where one of them does nothing, the next thing that
+/// it does there.
+pub(super) fn both(
+    a: &Setup,
+    b: &Setup,
+    instant: &FirstInstant,
+) -> Result<(Option<Seen>, Option<Seen>), RunError> {
+    let place = (instant.place, &instant.entity);
+    let lost = LOOK_BACK.map(|back| (back, false)).into_iter().chain([(Duration::ZERO, true)]);
+    for (back, lost) in lost {
+        let from = Instant::from_ps(instant.at.as_ps().saturating_sub(back.as_ps()));
+        let seen_a = rows(a, place, (from, instant.at), lost)?;
+        let seen_b = rows(b, place, (from, instant.at), lost)?;
+        let longest = seen_a.len().max(seen_b.len());
+        let Some(i) = (0..longest).find(|i| seen_a.get(*i) != seen_b.get(*i)) else { continue };
+        let or_next = |seen: &[Seen], setup| match seen.get(i) {
+            Some(seen) => Ok(Some(seen.clone())),
+            None => next(setup, place, instant.at),
+        };
+        return Ok((or_next(&seen_a, a)?, or_next(&seen_b, b)?));
+    }
+    Ok((None, None))
+}
+
+/// The first thing that happens at the entity after `at`.
+fn next(setup: &Setup, place: (usize, &EntityName), at: Instant) -> Result<Option<Seen>, RunError> {
+    let mut steps = Steps::new(setup)?;
+    steps.to(after(at));
+    let mut before = steps.digest(place.0);
+    let mut changes = 0;
+    while changes < MOST_CHANGES && steps.one(Instant::FAR_FUTURE) {
+        let digest = steps.digest(place.0);
+        if digest != before {
+            let now = steps.now();
+            if let Some(seen) = rows(setup, place, (now, now), false)?.into_iter().next() {
+                return Ok(Some(seen));
+            }
+            (before, changes) = (digest, changes + 1);
+        }
+    }
+    Ok(None)
+}
+
+/// What happens at the entity from `from` to `at`; at hosts and switches at `at` only. `lost` asks what a port
+/// does at `at` to packets that came before, as its link fails.
+fn rows(
+    setup: &Setup,
+    (place, entity): (usize, &EntityName),
+    (from, at): (Instant, Instant),
+    lost: bool,
+) -> Result<Vec<Seen>, RunError> {
+    let mut steps = Steps::new(setup)?;
+    steps.to(from);
+    let known = steps.record();
+    steps.to(at);
+    // Packets that were gone after an event in which the entity did something.
+    let mut gone: Vec<Vec<(u64, Packet)>> = Vec::new();
+    let mut there = steps.under_way();
+    let mut digest = steps.digest(place);
+    while steps.one(after(at)) {
+        let now = steps.under_way();
+        if steps.digest(place) != digest {
+            let left = |(n, _): &(u64, Packet)| now.binary_search_by_key(n, |p| p.0).is_err();
+            gone.push(there.into_iter().filter(left).collect());
+        }
+        (there, digest) = (now, steps.digest(place));
+    }
+    steps.to(at + at.saturating_since(from).min(LOOK_ON));
+    let names = Names::new(&known, steps.take_record());
+    let at_ps = at.as_ps();
+    let plain =
+        |what, number| Seen { at_ps, what, packet: names.packet(number), queue_packets: None };
+    Ok(match entity {
+        EntityName::Host(host, _) => {
+            let of_event = |packets: Vec<(u64, Packet)>| -> Vec<Seen> {
+                let came = packets.into_iter().filter(|(_, p)| p.dst == HostId(*host));
+                let came: Vec<Seen> = came.map(|(n, _)| plain("receives", n)).collect();
+                if came.is_empty() { vec![plain("retransmission timeout", 0)] } else { came }
+            };
+            gone.into_iter().flat_map(of_event).collect()
+        }
+        EntityName::Switch(_) => {
+            gone.into_iter().flatten().map(|(n, _)| plain("has no way for", n)).collect()
+        }
+        EntityName::Port(..) if lost => {
+            gone.into_iter().flatten().map(|(n, _)| plain("loses", n)).collect()
+        }
+        EntityName::Port(port, _) => {
+            let passages = names.trace.passages.iter().filter(|p| p.port == *port && p.at <= at);
+            let seen = |p: &Passage| Seen {
+                at_ps: p.at.as_ps(),
+                what: decided(p.decision),
+                packet: names.packet(p.packet),
+                queue_packets: Some(p.found.packets),
+            };
+            passages.map(seen).collect()
+        }
+    })
+}
+
+const fn decided(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Queued => "enqueues",
+        Decision::Marked => "marks",
+        Decision::DroppedByBuffer => "drops (no room)",
+        Decision::DroppedByMarker => "drops (marker)",
+        Decision::Lost => "loses",
+    }
+}
+
+/// What packets are called.
+struct Names {
+    /// Connection and segment by number.
+    segments: BTreeMap<u64, (u32, Segment)>,
+    trace: Trace,
+}
+
+impl Names {
+    fn new(known: &[(u64, Packet)], trace: Trace) -> Self {
+        let mut segments: BTreeMap<u64, (u32, Segment)> =
+            known.iter().map(|(n, p)| (*n, (p.src_conn, p.segment))).collect();
+        for row in trace.segments.iter().filter(|r| r.event == SegmentEvent::Sent) {
+            let conn = 2 * row.flow + u32::from(!row.from_client);
+            segments.insert(row.packet, (conn, row.segment));
+        }
+        Self { segments, trace }
+    }
+
+    fn packet(&self, number: u64) -> Option<String> {
+        let (conn, segment) = self.segments.get(&number)?;
+        let flows = &self.trace.flows;
+        let flow = flows.get(flows.binary_search_by_key(&(conn / 2), |f| f.id).ok()?)?;
+        let (from, to) = (flow.client, flow.server);
+        let (from, to) = if conn % 2 == 0 { (from, to) } else { (to, from) };
+        let ecn = match segment.ecn {
+            Ecn::NotEct => "",
+            Ecn::Ect1 => " ECT(1)",
+            Ecn::Ect0 => " ECT(0)",
+            Ecn::Ce => " CE",
+        };
+        Some(format!(
+            "{from}:{} > {to}:{} [{:?}] seq {} ack {} len {}{ecn}",
+            segment.src_port,
+            segment.dst_port,
+            segment.flags,
+            segment.seq.raw(),
+            segment.ack.raw(),
+            segment.payload_len,
+        ))
+    }
+}

@@ -1,0 +1,154 @@
+//! Reads what callgrind wrote with `--compress-strings=no --compress-pos=no`.
+
+use std::collections::BTreeMap;
+
+/// Instructions, calls not included.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Costs {
+    pub(super) total: u64,
+    /// By crate of the source line, so that what was inlined counts where it was written; `std` and
+    /// `other` for what is none of ours.
+    pub(super) crates: BTreeMap<String, u64>,
+    /// By function of the program, what was inlined into it included.
+    pub(super) functions: BTreeMap<String, u64>,
+}
+
+impl Costs {
+    /// # Errors
+    /// The text is not of that form.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let mut costs = Self::default();
+        let (mut file, mut function) = (String::new(), String::new());
+        let mut of_callee = false;
+        for (line, number) in text.lines().zip(1..) {
+            // `fl`, `fi` and `fe` name the source, `fn` the function; the rest does not matter here.
+            match line.split_once('=') {
+                Some(("fl" | "fi" | "fe", name)) => crate_of(name).clone_into(&mut file),
+                Some(("fn", name)) => function = plain(name),
+                Some(("calls", _)) => of_callee = true,
+                None if line.starts_with(|c: char| c.is_ascii_digit()) => {
+                    // The line after `calls=` is what the callee took.
+                    if std::mem::take(&mut of_callee) {
+                        continue;
+                    }
+                    let cost = line.split_whitespace().nth(1).and_then(|c| c.parse::<u64>().ok());
+                    let cost =
+                        cost.ok_or_else(|| format!("callgrind's line {number}: `{line}`"))?;
+                    costs.total += cost;
+                    *costs.crates.entry(file.clone()).or_default() += cost;
+                    *costs.functions.entry(function.clone()).or_default() += cost;
+                }
+                _ => {}
+            }
+        }
+        if costs.total == 0 {
+            return Err("callgrind counted nothing".to_owned());
+        }
+        Ok(costs)
+    }
+}
+
+/// The crate of a source file.
+fn crate_of(file: &str) -> &str {
+    if let Some((name, _)) = file.rsplit_once("/src/").filter(|(path, _)| path.contains("crates/"))
+        && let Some((_, name)) = name.rsplit_once("crates/")
+        && !name.contains('/')
+    {
+        return name;
+    }
+    if file.contains("/rustc/") || file.contains("/library/") { "std" } else { "other" }
+}
+
+/// A function's name without the hash behind it and without the hashes of crates in it, which change with
+/// every build.
+fn plain(name: &str) -> String {
+    let is_hash = |h: &str| {
+        h.len() == 17 && h.starts_with('h') && h[1..].bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let name = match name.rsplit_once("::") {
+        Some((rest, hash)) if is_hash(hash) => rest,
+        _ => name,
+    };
+    // A second part of a function that recurses is `name'2`.
+    let name = name
+        .split_once('\'')
+        .map_or(name, |(n, rest)| if rest.bytes().all(|b| b.is_ascii_digit()) { n } else { name });
+    let mut out = String::new();
+    let mut rest = name;
+    while let Some((before, behind)) = rest.split_once('[') {
+        out.push_str(before);
+        match behind.split_once(']') {
+            Some((hash, after))
+                if hash.len() >= 8 && hash.bytes().all(|b| b.is_ascii_hexdigit()) =>
+            {
+                rest = after;
+            }
+            _ => {
+                out.push('[');
+                rest = behind;
+            }
+        }
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+version: 1
+events: Ir
+
+ob=/somewhere/lowtide
+fl=/home/me/lowtide/crates/net/src/port.rs
+fn=lowtide_net::port::Port::enter::h0123456789abcdef
+10 100
++ignored
+fi=/home/me/lowtide/crates/sim/src/digest.rs
+11 20
+fe=/home/me/lowtide/crates/net/src/port.rs
+cfn=malloc
+calls=3 7
+12 5000
+13 1
+
+fl=/rustc/59807616e1fa/library/core/src/slice/mod.rs
+fn=core[0123456789abcdef]::slice::sort::<[u8]>'2
+1 7
+fl=???
+fn=malloc
+0 5000
+totals: 5128
+";
+
+    #[test]
+    fn costs_are_those_of_the_function_itself() {
+        let costs = Costs::read(TEXT).unwrap();
+        let entries = |all: &BTreeMap<String, u64>| -> Vec<(String, u64)> {
+            all.iter().map(|(k, v)| (k.clone(), *v)).collect()
+        };
+        let of = |name: &str, cost| (name.to_owned(), cost);
+        assert_eq!(costs.total, 5128);
+        assert_eq!(
+            entries(&costs.crates),
+            [of("net", 101), of("other", 5000), of("sim", 20), of("std", 7)]
+        );
+        assert_eq!(
+            entries(&costs.functions),
+            [
+                of("core::slice::sort::<[u8]>", 7),
+                of("lowtide_net::port::Port::enter", 121),
+                of("malloc", 5000)
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_count_is_an_error() {
+        assert!(Costs::read("").unwrap_err().contains("nothing"));
+        assert!(Costs::read("fn=a\n10 many\n").unwrap_err().contains("10 many"));
+        assert_eq!(crate_of("/x/registry/src/index/crates/none.rs"), "other");
+        assert_eq!(crate_of("crates/tcp/src/cc/dctcp.rs"), "tcp");
+    }
+}
