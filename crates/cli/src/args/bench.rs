@@ -7,7 +7,7 @@ A row is the median of the runs, with the extremes of the processor time beside 
 process of its own, so that its peak memory is its own. docs/performance.md says what is counted.
 
 Examples:
-  lowtide bench                                 a short list, some minutes or less
+  lowtide bench                                 a short list, a minute or so
   lowtide bench perm-128 'dumbbell-*' -n 3      these; `*` stands for anything
   lowtide bench --all --json                    everything (`lowtide list benchmarks`)";
 
