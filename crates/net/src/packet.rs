@@ -127,8 +127,8 @@ impl Pool {
     /// Reads a word of each line of the packet.
     #[inline]
     pub(crate) fn peek(&self, id: PacketId) -> u64 {
-        let packet = &self.packets[id.0 as usize];
-        u64::from(packet.src_conn) ^ u64::from(packet.segment.seq.raw())
+        let word = |p: &Packet| u64::from(p.src_conn) ^ u64::from(p.segment.seq.raw());
+        self.packets.get(id.0 as usize).map_or(0, word)
     }
     pub(crate) fn set_ce(&mut self, id: PacketId) {
         self.heads[id.0 as usize].ecn = Ecn::Ce;
