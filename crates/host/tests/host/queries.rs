@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{asker, config, crossing, flow, on_line, outcome, port, star_setup};
+use crate::common::{
+    asker, config, crossing, disturbance, flow, on_line, outcome, port, star_setup,
+};
 use lowtide_host::{
     Disturbance, EndReason, FlowStatus, Outcome, QueryRecord, RunError, Setup, run,
 };
@@ -257,13 +259,7 @@ fn disturbed(seed: u64) -> Setup {
     setup.askers[0].jitter = Duration::from_ms(1);
     setup.flows = (0..3).map(|i| flow(&setup, i, 200_000, Duration::ZERO)).collect();
     setup.seed = seed;
-    setup.disturbance = Disturbance {
-        start_jitter: Duration::from_us(100),
-        host_jitter: Duration::from_us(1),
-        ports: true,
-        ties: true,
-        salts: true,
-    };
+    setup.disturbance = disturbance();
     setup
 }
 

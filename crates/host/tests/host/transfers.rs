@@ -1,6 +1,6 @@
 //! Whole transfers over a simulated switch: times to the picosecond, loss, determinism.
 
-use crate::common::{config, crossing, flow, outcome, port, star_setup};
+use crate::common::{config, crossing, disturbance, flow, outcome, port, star_setup};
 use lowtide_host::{Disturbance, EndReason, FlowStatus, ProbePlan, RunError, run};
 use lowtide_units::{Duration, Instant};
 
@@ -67,13 +67,7 @@ fn disturbed(seed: u64) -> lowtide_host::Setup {
         .map(|i| flow(&setup, i % 3, 400_000, Duration::from_us(50 * u64::from(i))))
         .collect();
     setup.seed = seed;
-    setup.disturbance = Disturbance {
-        start_jitter: Duration::from_us(100),
-        host_jitter: Duration::from_us(1),
-        ports: true,
-        ties: true,
-        salts: true,
-    };
+    setup.disturbance = disturbance();
     setup
 }
 

@@ -2,6 +2,7 @@
 
 mod advice;
 mod claims;
+mod common;
 mod diff;
 mod fabric;
 mod flows;

@@ -19,6 +19,17 @@ pub(crate) fn port(buffer: u64, k: u64) -> PortSpec {
     }
 }
 
+/// All disturbances.
+pub(crate) const fn disturbance() -> Disturbance {
+    Disturbance {
+        start_jitter: Duration::from_us(100),
+        host_jitter: Duration::from_us(1),
+        ports: true,
+        ties: true,
+        salts: true,
+    }
+}
+
 /// The `rfc` profile with a scheme, timers and buffers fit for microseconds.
 pub(crate) fn config(name: &str) -> Config {
     let mut config = Config::default();
