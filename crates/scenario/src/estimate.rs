@@ -34,8 +34,11 @@ pub struct Estimate {
 /// is held to at least.
 pub const HOPS_PER_SECOND: u64 = 5_000_000;
 
-/// Bytes that a connection's two ends take, beside the packets under way; measured, rounded up.
-const FLOW_BYTES: u64 = 8_000;
+/// Bytes that a connection takes in a run and its tables when it is not open; measured with a million of them.
+const FLOW_BYTES: u64 = 2_400;
+
+/// Bytes that an open connection's two ends take beside that and the packets under way; measured, rounded up.
+const OPEN_BYTES: u64 = 6_000;
 
 /// Bytes that a host takes beside its connections.
 const HOST_BYTES: u64 = 4_000;
@@ -81,8 +84,8 @@ impl Estimate {
         let paths = Paths::of(&setup.network, flows());
         let simulated = duration(setup, &answers, &paths);
         let mut hops = 0_u64;
-        // Packets under way, times how long they are.
-        let mut packets = 0_u128;
+        // Packets under way and open connections, times how long they are.
+        let (mut packets, mut open) = (0_u128, 0_u128);
         let mut largest = 0_u64;
         for flow in flows() {
             let bytes = volume(setup, &paths, flow, simulated);
@@ -98,6 +101,7 @@ impl Estimate {
             largest = largest.max(window);
             let life = life(setup, &paths, flow, bytes).min(simulated);
             packets = packets.saturating_add(u128::from(window) * u128::from(life.as_ps()));
+            open = open.saturating_add(u128::from(life.as_ps()));
         }
         let asked: u64 = setup.askers.iter().map(Asker::connections).sum();
         let connections = (setup.flows.len() as u64).saturating_add(asked);
@@ -106,9 +110,13 @@ impl Estimate {
         hops = hops.saturating_add(asked.saturating_mul(2 * BARE_PACKETS));
         let fixed = connections.saturating_mul(FLOW_BYTES)
             + (setup.hosts.len() as u64).saturating_mul(HOST_BYTES);
-        let mean = packets.checked_div(simulated.as_ps().into()).unwrap_or(0);
-        let packets = u64::try_from(mean).unwrap_or(u64::MAX).saturating_add(largest);
+        let at_once = |sum: u128| {
+            let mean = sum.div_ceil(u128::from(simulated.as_ps()).max(1));
+            u64::try_from(mean).unwrap_or(u64::MAX)
+        };
+        let packets = at_once(packets).saturating_add(largest);
         let memory = fixed
+            .saturating_add(at_once(open).saturating_mul(OPEN_BYTES))
             .saturating_add(packets.saturating_mul(PACKET_BYTES))
             .saturating_add(sample_bytes(setup, simulated));
         Self {
