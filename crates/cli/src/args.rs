@@ -352,6 +352,9 @@ pub(crate) struct ReproduceArgs {
     /// The reduced form of each: it may leave a claim undecided
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Vary what the paper leaves open, too, where a claim is known to hang on it
+    #[arg(long)]
+    pub(crate) vary: bool,
     /// Number of seeds
     #[arg(long, value_name = "N")]
     pub(crate) seeds: Option<u64>,

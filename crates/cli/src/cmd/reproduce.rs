@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lowtide_lab::claims::{self, Expected, Judged, Mode, Outcome, Row, Verdict};
+use lowtide_lab::claims::{self, Expected, Judged, Mode, Outcome, Row, Varied, Vary, Verdict};
 use lowtide_lab::execute;
 use lowtide_scenario::{HOPS_PER_SECOND, Plan};
 use serde::Serialize;
@@ -20,6 +20,7 @@ struct Answer<'a> {
     version: &'static str,
     quick: bool,
     claims: &'a [&'a Judged],
+    varied: &'a [&'a Varied],
 }
 
 /// One experiment that was asked for, and how it is run.
@@ -27,6 +28,8 @@ struct Job {
     row: Row,
     plan: Plan,
     dir: PathBuf,
+    /// What else is run of it.
+    vary: Vec<(Vary, Plan)>,
     /// Packet-hops, roughly.
     cost: u64,
 }
@@ -35,7 +38,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
     let mode = Mode { quick: args.quick, seeds: args.seeds };
     let root = args.out.clone().unwrap_or_else(|| Path::new("runs").join("papers"));
     // Everything is checked before anything runs.
-    let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, &root));
+    let jobs = rows(&args.rows)?.into_iter().map(|row| job(row, mode, args.vary, &root));
     let jobs: Vec<Job> = jobs.collect::<Result<_, Failure>>()?;
     let mut ahead = Ahead::new(&jobs, args.jobs);
     let mut done: Vec<(Row, PathBuf, Outcome)> = Vec::new();
@@ -45,11 +48,21 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
         how.labelled(&job.plan, job.row.scenario, out, &label, &|options| {
             execute(&job.plan, options)
         })?;
-        ahead.end(job);
-        let outcome = claims::judge(&job.row, &job.dir, mode).map_err(Failure::from)?;
+        let mut outcome = claims::judge(&job.row, &job.dir, mode).map_err(Failure::from)?;
         if !out.json {
             show(&job.row, &outcome.claims, &job.dir, out)?;
         }
+        for (vary, plan) in &job.vary {
+            let dir = place(&root, &job.row, plan);
+            let how = How { out: Some(&dir), jobs: args.jobs, afresh: args.afresh };
+            how.labelled(plan, job.row.scenario, out, &label, &|options| execute(plan, options))?;
+            let found = claims::varied(&job.row, vary.clone(), &dir).map_err(Failure::from)?;
+            if !out.json {
+                show_varied(vary, &found.varied, out)?;
+            }
+            outcome.variations.push(found);
+        }
+        ahead.end(job);
         done.push((job.row, job.dir.clone(), outcome));
         Ok(())
     });
@@ -61,18 +74,22 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
     let all: Vec<&Judged> = done.iter().flat_map(|(_, _, o)| &o.claims).collect();
     if out.json {
         let (schema, version) = ("lowtide.reproduce/1", env!("CARGO_PKG_VERSION"));
-        out.json(&Answer { schema, version, quick: args.quick, claims: &all })?;
+        let variations = done.iter().flat_map(|(_, _, o)| &o.variations);
+        let varied: Vec<&Varied> = variations.flat_map(|v| &v.varied).collect();
+        out.json(&Answer { schema, version, quick: args.quick, claims: &all, varied: &varied })?;
     } else {
         total(&all, &root.join(claims::PAGE), out)?;
     }
     kept(&all, &done)
 }
 
-fn job(row: Row, mode: Mode, root: &Path) -> Result<Job, Failure> {
+fn job(row: Row, mode: Mode, vary: bool, root: &Path) -> Result<Job, Failure> {
     let plan = claims::plan(&row, mode).map_err(Failure::from)?;
     let dir = place(root, &row, &plan);
-    let cost = plan.estimate().hops;
-    Ok(Job { row, plan, dir, cost })
+    let vary = if vary { claims::vary(&row).map_err(Failure::from)? } else { Vec::new() };
+    let plans = std::iter::once(&plan).chain(vary.iter().map(|(_, plan)| plan));
+    let cost = plans.map(|plan| plan.estimate().hops).sum();
+    Ok(Job { row, plan, dir, vary, cost })
 }
 
 /// What was fitted to is no test of anything.
@@ -206,6 +223,16 @@ fn show(row: &Row, claims: &[Judged], dir: &Path, out: Output) -> Result<(), Fai
         if let Some(reason) = &claim.reason {
             out.text(&format!("{:18}{reason}", ""))?;
         }
+    }
+    Ok(())
+}
+
+fn show_varied(vary: &Vary, varied: &[Varied], out: Output) -> Result<(), Failure> {
+    out.text(&format!("  varied: {}\n{:18}{}", vary.says, "", vary.key))?;
+    for Varied { value, claim, .. } in varied {
+        let name = claim.id.split_once('/').map_or(claim.id.as_str(), |(_, name)| name);
+        let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
+        out.text(&format!("{:18}{value}: {name} {}{unit}", "", measured(claim)))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use toml::Table;
 use super::figure::PaperFigure;
 use super::judge::Verdict;
 use super::measure::Measure;
+use super::vary::Vary;
 use super::{ClaimError, Quick};
 
 /// Which band a claim has.
@@ -116,6 +117,8 @@ pub struct Expected {
     pub claims: Vec<Claim>,
     /// The paper's figures, to be drawn again.
     pub figures: Vec<PaperFigure>,
+    /// What the paper leaves open, to be varied.
+    pub vary: Vec<Vary>,
 }
 
 #[derive(Deserialize)]
@@ -130,6 +133,8 @@ struct File {
     claim: Vec<Claim>,
     #[serde(default)]
     figure: Vec<PaperFigure>,
+    #[serde(default)]
+    vary: Vec<Vary>,
 }
 
 impl Expected {
@@ -146,6 +151,15 @@ impl Expected {
                 return Err(fail(format!("claim `{}`: {wrong}", claim.id)));
             }
         }
+        for (i, vary) in file.vary.iter().enumerate() {
+            let twice = file.vary[..i].iter().any(|v| v.id == vary.id);
+            let wrong = vary.wrong(&file.claim);
+            if let Some(wrong) =
+                wrong.or_else(|| twice.then(|| "there are two of this name".into()))
+            {
+                return Err(fail(format!("[[vary]] `{}`: {wrong}", vary.id)));
+            }
+        }
         Ok(Self {
             paper: file.paper,
             title: file.title,
@@ -153,6 +167,7 @@ impl Expected {
             quick: Quick::of(&file.quick).map_err(|e| fail(format!("[quick]: {e}")))?,
             claims: file.claim,
             figures: file.figure,
+            vary: file.vary,
         })
     }
 }

@@ -16,6 +16,7 @@ mod rates;
 mod reproduce;
 mod scorecard;
 mod source;
+mod vary;
 
 pub use catalogue::{Row, find, rows};
 pub use expected::{Bound, Claim, Expected, Kind, Recorded};
@@ -23,8 +24,9 @@ pub use figure::PaperFigure;
 pub use judge::{Judged, Verdict};
 pub use page::{PAGE, write_page};
 pub use quick::Quick;
-pub use reproduce::{Mode, Outcome, judge, plan};
+pub use reproduce::{Mode, Outcome, Variation, judge, plan, varied, vary};
 pub use scorecard::scorecard;
+pub use vary::{Seen, Varied, Vary};
 
 /// What is wrong with a file of claims, or with the tables that it is held against.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

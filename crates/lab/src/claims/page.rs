@@ -12,7 +12,7 @@ use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
 use super::judge::{Judged, Verdict};
-use super::reproduce::Outcome;
+use super::reproduce::{Outcome, Variation};
 use super::source::Source;
 use super::{ClaimError, Expected, Row};
 use crate::error::LabError;
@@ -84,15 +84,13 @@ fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError>
             message: format!("figure `{}`: {message}", figure.id),
         };
         let drawn = Drawn::of(&figure.draw(source, &manifest.points).map_err(fail)?)?;
-        figures.push(context! {
-            id => format!("{}-{}", row.paper, drawn.id),
-            caption => drawn.caption,
-            svg => Value::from_safe_string(drawn.svg),
-            csv => data_uri(&drawn.csv),
-        });
+        figures.push(shown(row, drawn));
     }
     if figures.is_empty() {
         figures = of_report(row, &dir, &manifest)?;
+    }
+    for Variation { vary, dir, varied } in &outcome.variations {
+        figures.push(shown(row, Drawn::of(&vary.draw(dir, &expected, varied)?)?));
     }
     Ok(context! {
         id => row.id(),
@@ -105,6 +103,15 @@ fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError>
         digest => manifest.digest.unwrap_or_default(),
         hash => manifest.scenario_hash,
     })
+}
+
+fn shown(row: &Row, drawn: Drawn) -> Value {
+    context! {
+        id => format!("{}-{}", row.id(), drawn.id),
+        caption => drawn.caption,
+        svg => Value::from_safe_string(drawn.svg),
+        csv => data_uri(&drawn.csv),
+    }
 }
 
 /// The first figures of the experiment's own report.

@@ -1,6 +1,6 @@
 //! One experiment: its plan, and its claims judged by the tables of a complete run directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lowtide_record::{Point, RunDir};
 use lowtide_scenario::{Plan, Scenario};
@@ -9,7 +9,7 @@ use super::check::Names;
 use super::judge::{self, Judged};
 use super::measure::Measure;
 use super::source::Source;
-use super::{ClaimError, Expected, Row};
+use super::{ClaimError, Expected, Row, Varied, Vary};
 use crate::error::LabError;
 use crate::session;
 
@@ -31,6 +31,19 @@ pub struct Outcome {
     pub hops: u64,
     /// What its reduced form may take; `None` for the whole form, and where the file does not say.
     pub budget: Option<u64>,
+    /// What was varied, if it was asked for.
+    pub variations: Vec<Variation>,
+}
+
+/// What came of varying what a paper leaves open.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Variation {
+    /// What was varied.
+    pub vary: Vary,
+    /// The run directory.
+    pub dir: PathBuf,
+    /// The claims at each value.
+    pub varied: Vec<Varied>,
 }
 
 /// The runs of an experiment. Its claims are held against the whole form first, so that a wrong one is
@@ -58,7 +71,21 @@ pub fn plan(row: &Row, mode: Mode) -> Result<Plan, LabError> {
     Ok(form.expand()?)
 }
 
-fn scenario(row: &Row) -> Result<Scenario, LabError> {
+/// What the paper of an experiment leaves open, with the runs that vary it.
+pub fn vary(row: &Row) -> Result<Vec<(Vary, Plan)>, LabError> {
+    let mut expected = Expected::parse(row.expected, &row.file())?;
+    let all = std::mem::take(&mut expected.vary);
+    let with_plan = |vary: Vary| vary.plan(row, &expected).map(|plan| (vary, plan));
+    all.into_iter().map(with_plan).collect()
+}
+
+/// What became of the claims of `vary`, from the complete run directory `root` of its plan.
+pub fn varied(row: &Row, vary: Vary, root: &Path) -> Result<Variation, LabError> {
+    let varied = vary.judge(row, &Expected::parse(row.expected, &row.file())?, root)?;
+    Ok(Variation { vary, dir: root.to_owned(), varied })
+}
+
+pub(super) fn scenario(row: &Row) -> Result<Scenario, LabError> {
     Ok(Scenario::parse(row.scenario, &format!("{}.toml", row.id()))?)
 }
 
@@ -91,7 +118,7 @@ pub fn judge(row: &Row, root: &Path, mode: Mode) -> Result<Outcome, LabError> {
     };
     let claims = expected.claims.iter().map(verdict).collect::<Result<_, LabError>>()?;
     let budget = expected.quick.hops.filter(|_| mode.quick && mode.seeds.is_none());
-    Ok(Outcome { claims, hops: manifest.hops, budget })
+    Ok(Outcome { claims, hops: manifest.hops, budget, variations: Vec::new() })
 }
 
 /// Whether one of the points is that of a leaf.

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::judge::Verdict;
-use super::{Claim, ClaimError, Expected, Kind, rows};
+use super::{Claim, ClaimError, Expected, Kind, Vary, rows};
 use crate::figure::number;
 
 const HEAD: &str = "\
@@ -20,7 +20,7 @@ that a claim which is recorded here as reproduced no longer is.
 
 **Verdicts.** `reproduced`: our 95 % interval lies in the band. `direction`: outside, in the paper's order. `undecided`:
 the interval straddles the edge of the band, or one seed has no value. `not-reproduced`: neither. `open`: no full run is
-recorded yet. The bands were written down before the first run, by the kind of claim: an order as stated, a ratio 25 %, an
+recorded yet. `--vary` runs what a paper leaves open at several values; tables of it stand below. The bands were written down before the first run, by the kind of claim: an order as stated, a ratio 25 %, an
 absolute of a simulation 15 %, of a testbed 30 %; a rate when the paper's value lies in our binomial interval, or within a
 factor of 3; a difference as stated. What was chosen after a look at a result is marked and does not count.
 ";
@@ -76,9 +76,29 @@ pub fn scorecard() -> Result<String, ClaimError> {
             if expected.claims.iter().any(|c| unexplained(c).is_some()) {
                 out.push('\n');
             }
+            for vary in &expected.vary {
+                out.push_str(&varied(vary));
+            }
         }
     }
     Ok(out)
+}
+
+/// What came of varying what the paper leaves open.
+fn varied(vary: &Vary) -> String {
+    let mut out = format!("\n{}: `{}`", vary.says, vary.key);
+    if vary.recorded.is_empty() {
+        return out + ", not run yet.\n";
+    }
+    let ids: Vec<String> = vary.claims.iter().map(|id| format!("`{id}`")).collect();
+    let line = "---|".repeat(ids.len());
+    let _ = write!(out, ".\n\n| value | {} |\n|---|{line}\n", ids.join(" | "));
+    for seen in &vary.recorded {
+        let value = |id| seen.measured.get(id).map_or_else(String::new, |v| number(*v));
+        let values: Vec<String> = vary.claims.iter().map(value).collect();
+        let _ = writeln!(out, "| {} | {} |", seen.at, values.join(" | "));
+    }
+    out
 }
 
 const KINDS: [(Kind, &str); 6] = [

@@ -18,7 +18,7 @@ use crate::results::Results;
 
 pub(crate) use metric::measures;
 pub(crate) use queue::busiest;
-pub(crate) use sweep::place_of;
+pub(crate) use sweep::{Sweep, place_of};
 
 /// What a figure is drawn from.
 #[derive(Clone, Copy)]

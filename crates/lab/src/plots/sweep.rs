@@ -40,7 +40,8 @@ pub(crate) fn spread(all: usize, most: usize) -> Vec<usize> {
 }
 
 impl Sweep {
-    fn of(key: &str, points: &[Point]) -> Self {
+    /// The values of `key` at these points.
+    pub(crate) fn of(key: &str, points: &[Point]) -> Self {
         let mut found: Vec<&str> = Vec::new();
         let mut slices: Vec<Point> = Vec::new();
         for point in points {

@@ -1,17 +1,23 @@
 //! Experiments of the papers in their reduced form, in two seeds: the effects are there.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lowtide_lab::claims::{self, Judged, Mode, Row, Verdict};
 use lowtide_lab::{Options, execute};
+use lowtide_scenario::Plan;
 
 fn judged(row: &Row) -> Vec<Judged> {
     let mode = Mode { quick: true, seeds: Some(2) };
-    let plan = claims::plan(row, mode).expect("it runs");
     let temp = tempfile::tempdir().expect("it runs");
+    run(row, &claims::plan(row, mode).expect("it runs"), temp.path());
+    claims::judge(row, temp.path(), mode).expect("it runs").claims
+}
+
+fn run(row: &Row, plan: &Plan, dir: &Path) {
     let options = Options {
-        dir: temp.path().join("out"),
+        dir: dir.to_owned(),
         jobs: 2,
         afresh: false,
         source: row.scenario,
@@ -20,8 +26,7 @@ fn judged(row: &Row) -> Vec<Judged> {
         stop: &AtomicBool::new(false),
         progress: &|_| {},
     };
-    execute(&plan, &options).expect("it runs");
-    claims::judge(row, &options.dir, mode).expect("it runs").claims
+    execute(plan, &options).expect("it runs");
 }
 
 #[test]
@@ -49,4 +54,74 @@ fn another_directory_is_not_judged_in_silence() {
     let row = claims::find("od-fig4.1").remove(0);
     let temp = tempfile::tempdir().expect("it runs");
     assert!(claims::judge(&row, temp.path(), Mode::default()).is_err());
+}
+
+/// Two long flows whose queue is held against K, which is then varied.
+const VARIED: &str = r#"
+paper = "P"
+title = "T"
+[[claim]]
+id = "queue"
+says = "the queue is K + n"
+kind = "simulation"
+source = "fig. 1"
+unit = "pkt"
+reported = 20
+measure = { metric = "p50_packets", queue = "switch0->receivers.0", scheme = "dctcp" }
+[[vary]]
+id = "k"
+says = "The queue follows K"
+claims = ["queue"]
+key = "switch.mark.k"
+values = ["10 pkt", "40 pkt"]
+set = { "run.duration" = "100 ms", "run.warmup" = "40 ms", "run.seeds" = 2 }
+recorded = [{ at = "10 pkt", measured = { queue = 9 } }]
+"#;
+
+const fn two_flows(expected: &'static str) -> Row {
+    let scenario = include_str!("../../../../scenarios/two-flows-1g.toml");
+    Row { paper: "own", name: "k", scenario, expected }
+}
+
+#[test]
+fn what_a_paper_leaves_open_is_varied() {
+    let row = two_flows(VARIED);
+    let mut all = claims::vary(&row).expect("it is right");
+    let (vary, plan) = all.remove(0);
+    let temp = tempfile::tempdir().expect("it runs");
+    let dir = temp.path().join("out");
+    run(&row, &plan, &dir);
+    let found = claims::varied(&row, vary, &dir).expect("it runs");
+    let values: Vec<_> = found.varied.iter().map(|v| v.value.as_str()).collect();
+    assert_eq!(values, ["10 pkt", "40 pkt"]);
+    let queues: Vec<f64> = found.varied.iter().filter_map(|v| v.claim.measured).collect();
+    let (short, long) = (queues[0], queues[1]);
+    assert!((8.0..16.0).contains(&short) && (35.0..46.0).contains(&long), "{queues:?}");
+    assert!(found.varied.iter().all(|v| v.claim.verdict != Verdict::Reproduced), "K is 20 there");
+
+    // The page draws it, one panel for the claim.
+    let outcome =
+        claims::Outcome { claims: Vec::new(), hops: 0, budget: None, variations: vec![found] };
+    let done = [(row, dir, outcome)];
+    let page =
+        claims::write_page(temp.path(), &done, false, "lowtide reproduce").expect("it is written");
+    let page = std::fs::read_to_string(page).expect("it is there");
+    assert!(page.contains("own-k-vary-k") && page.contains("The queue follows K"));
+}
+
+#[test]
+fn what_is_varied_must_be_there_and_open() {
+    for (from, to, says) in [
+        ("claims = [\"queue\"]", "claims = [\"other\"]", "no claim `other`"),
+        ("values = [\"10 pkt\", \"40 pkt\"]", "values = [\"10 pkt\"]", "several values"),
+        ("at = \"10 pkt\"", "at = \"11 pkt\"", "no value or claim"),
+        ("\"switch.mark.k\"", "\"switch.mark.kk\"", "no key `kk`"),
+        ("\"switch.mark.k\"", "\"transport.scheme\"", "scheme"),
+        ("\"40 pkt\"]", "\"40 cm\"]", "40 cm"),
+    ] {
+        assert!(VARIED.contains(from), "{from}");
+        let row = two_flows(VARIED.replace(from, to).leak());
+        let error = claims::vary(&row).expect_err(to).to_string();
+        assert!(error.contains(says), "{to}: {error}");
+    }
 }
