@@ -1,0 +1,79 @@
+//! The marked fraction as a DCTCP sender would estimate it from the ACKs (RFC 8257 §3.3).
+//!
+//! Contract: a window ends with the ACK that covers what was sent when it began; its fraction is bytes
+//! acknowledged under a mark by bytes acknowledged. Alpha follows with gain g and begins at 1.
+
+use super::series::Series;
+
+/// g, where the caller does not say: RFC 8257 §4.2.
+pub(super) const GAIN: f64 = 1.0 / 16.0;
+
+#[derive(Clone, Debug)]
+pub(super) struct Alpha {
+    gain: f64,
+    alpha: f64,
+    end: Option<u64>,
+    acked: u64,
+    marked: u64,
+    pub(super) windows: u64,
+    pub(super) marked_windows: u64,
+    pub(super) fractions: Series,
+    pub(super) alphas: Series,
+}
+
+impl Alpha {
+    pub(super) fn new(gain: f64) -> Self {
+        Self {
+            gain,
+            alpha: 1.0,
+            end: None,
+            acked: 0,
+            marked: 0,
+            windows: 0,
+            marked_windows: 0,
+            fractions: Series::of(512),
+            alphas: Series::of(512),
+        }
+    }
+
+    /// An ACK up to `ack` for `acked` bytes, `marked` of them under a mark; `sent` is the end of what has
+    /// been sent.
+    pub(super) fn on_ack(&mut self, time: u64, ack: u64, acked: u64, marked: u64, sent: u64) {
+        self.acked += acked;
+        self.marked += marked.min(acked);
+        // RFC 8257 §3.3: "when the acknowledgment covers the window".
+        let end = *self.end.get_or_insert(ack);
+        if ack < end || self.acked == 0 {
+            return;
+        }
+        let fraction = self.marked as f64 / self.acked as f64;
+        self.alpha += self.gain * (fraction - self.alpha);
+        self.windows += 1;
+        self.marked_windows += u64::from(self.marked > 0);
+        self.fractions.push(time, fraction);
+        self.alphas.push(time, self.alpha);
+        (self.acked, self.marked, self.end) = (0, 0, Some(sent));
+    }
+
+    /// The last estimate, after at least one window.
+    pub(super) fn last(&self) -> Option<f64> {
+        (self.windows > 0).then_some(self.alpha)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alpha_is_an_average_of_fractions_per_window() {
+        let mut a = Alpha::new(0.5);
+        a.on_ack(1, 10, 10, 0, 30);
+        assert_eq!(a.last(), Some(0.5), "from 1, halfway to 0");
+        a.on_ack(2, 20, 10, 10, 40);
+        assert_eq!(a.windows, 1, "30 were under way");
+        a.on_ack(3, 30, 10, 0, 50);
+        assert_eq!((a.windows, a.marked_windows, a.last()), (2, 1, Some(0.5)));
+        assert_eq!(a.fractions.points()[1].y, 0.5);
+    }
+}
