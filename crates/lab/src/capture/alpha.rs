@@ -1,7 +1,8 @@
 //! The marked fraction as a DCTCP sender would estimate it from the ACKs (RFC 8257 §3.3).
 //!
 //! Contract: a window ends with the ACK that covers what was sent when it began; its fraction is bytes
-//! acknowledged under a mark by bytes acknowledged. Alpha follows with gain g and begins at 1.
+//! acknowledged under a mark by bytes acknowledged. Alpha follows with gain g and begins at 1. Away from the
+//! sender an ACK covers what has just come by, so a window also lasts one round trip at least.
 
 use super::series::Series;
 
@@ -13,6 +14,7 @@ pub(super) struct Alpha {
     gain: f64,
     alpha: f64,
     end: Option<u64>,
+    began: u64,
     acked: u64,
     marked: u64,
     pub(super) windows: u64,
@@ -27,6 +29,7 @@ impl Alpha {
             gain,
             alpha: 1.0,
             end: None,
+            began: 0,
             acked: 0,
             marked: 0,
             windows: 0,
@@ -37,13 +40,20 @@ impl Alpha {
     }
 
     /// An ACK up to `ack` for `acked` bytes, `marked` of them under a mark; `sent` is the end of what has
-    /// been sent.
-    pub(super) fn on_ack(&mut self, time: u64, ack: u64, acked: u64, marked: u64, sent: u64) {
+    /// been sent, `round_trip` the least of the whole path.
+    pub(super) fn on_ack(
+        &mut self,
+        (time, round_trip): (u64, u64),
+        ack: u64,
+        (acked, marked): (u64, u64),
+        sent: u64,
+    ) {
         self.acked += acked;
         self.marked += marked.min(acked);
         // RFC 8257 §3.3: "when the acknowledgment covers the window".
         let end = *self.end.get_or_insert(ack);
-        if ack < end || self.acked == 0 {
+        let early = self.windows > 0 && time.saturating_sub(self.began) < round_trip;
+        if ack < end || self.acked == 0 || early {
             return;
         }
         let fraction = self.marked as f64 / self.acked as f64;
@@ -52,7 +62,7 @@ impl Alpha {
         self.marked_windows += u64::from(self.marked > 0);
         self.fractions.push(time, fraction);
         self.alphas.push(time, self.alpha);
-        (self.acked, self.marked, self.end) = (0, 0, Some(sent));
+        (self.acked, self.marked, self.end, self.began) = (0, 0, Some(sent), time);
     }
 
     /// The last estimate, after at least one window.
@@ -68,12 +78,14 @@ mod tests {
     #[test]
     fn alpha_is_an_average_of_fractions_per_window() {
         let mut a = Alpha::new(0.5);
-        a.on_ack(1, 10, 10, 0, 30);
+        a.on_ack((1, 2), 10, (10, 0), 30);
         assert_eq!(a.last(), Some(0.5), "from 1, halfway to 0");
-        a.on_ack(2, 20, 10, 10, 40);
+        a.on_ack((2, 2), 20, (10, 10), 40);
         assert_eq!(a.windows, 1, "30 were under way");
-        a.on_ack(3, 30, 10, 0, 50);
+        a.on_ack((3, 2), 30, (10, 0), 50);
         assert_eq!((a.windows, a.marked_windows, a.last()), (2, 1, Some(0.5)));
         assert_eq!(a.fractions.points()[1].y, 0.5);
+        a.on_ack((4, 2), 50, (20, 20), 50);
+        assert_eq!(a.windows, 2, "no round trip is that short");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use lowtide_record::Quantile;
+
 use super::histogram::Histogram;
 
 /// Clock values of one end that have not been echoed yet.
@@ -13,21 +15,30 @@ pub(super) struct Delays {
     pub(super) by_ack: Histogram,
     /// From a timestamp to its echo.
     pub(super) by_timestamp: Histogram,
+    /// Of ACKs after which other data was still under way: no timer of the receiver is in them.
+    busy: Option<u64>,
     smoothed: Option<u64>,
+    latest: Option<u32>,
+    usual: Option<u64>,
     values: VecDeque<(u32, u64)>,
 }
 
 impl Delays {
-    pub(super) fn acknowledged(&mut self, rtt: u64) {
+    /// An ACK told of a round trip; `lone`: nothing is under way any more.
+    pub(super) fn acknowledged(&mut self, rtt: u64, lone: bool) {
         self.by_ack.add(rtt);
         // RFC 6298 §2.
-        self.smoothed = Some(self.smoothed.map_or(rtt, |s| s - s / 8 + rtt / 8));
+        let smooth = |old: Option<u64>| Some(old.map_or(rtt, |s| s - s / 8 + rtt / 8));
+        self.smoothed = smooth(self.smoothed);
+        if !lone {
+            self.busy = smooth(self.busy);
+        }
     }
 
     /// This end sent a timestamp.
     pub(super) fn stamp(&mut self, time: u64, value: u32) {
-        let newer = |(last, _): &(u32, u64)| value.wrapping_sub(*last).cast_signed() > 0;
-        if self.values.back().is_none_or(newer) {
+        if self.latest.is_none_or(|last| value.wrapping_sub(last).cast_signed() > 0) {
+            self.latest = Some(value);
             if self.values.len() >= MOST_VALUES {
                 self.values.pop_front();
             }
@@ -45,6 +56,10 @@ impl Delays {
             self.values.pop_front();
             if ahead == 0 {
                 self.by_timestamp.add(time.saturating_sub(at));
+                let n = self.by_timestamp.count();
+                if n < 16 || n.is_multiple_of(64) {
+                    self.usual = self.by_timestamp.quantile(Quantile::P50).or(self.usual.max(self.by_timestamp.min()));
+                }
                 return;
             }
         }
@@ -53,6 +68,16 @@ impl Delays {
     /// The least of both kinds, nanoseconds.
     pub(super) fn min(&self) -> Option<u64> {
         [self.by_ack.min(), self.by_timestamp.min()].into_iter().flatten().min()
+    }
+
+    /// A usual one by timestamps.
+    pub(super) fn usual_by_timestamp(&self) -> Option<u64> {
+        self.usual
+    }
+
+    /// What an ACK takes that no timer holds back.
+    pub(super) fn without_timer(&self) -> Option<u64> {
+        self.busy.max(self.min())
     }
 
     pub(super) fn smoothed(&self) -> Option<u64> {

@@ -246,7 +246,7 @@ fn alpha(half: &Half, mode: Mode, mss: u32) -> AlphaReport {
         windows: half.alpha.windows,
         marked_windows: half.alpha.marked_windows,
         marked_fraction: (all > 0).then(|| marked as f64 / all as f64),
-        last: half.alpha.last(),
+        last: half.alpha.last().filter(|_| mode != Mode::Off),
     }
 }
 

@@ -119,6 +119,12 @@ impl Flow {
         if segment.flags.contains(Flags::SYN) {
             self.opening.on_syn(time, from, segment, seen.options_lost);
             self.halves[from].stream.open(segment.seq);
+            if let Some(stamps) = segment.options.timestamps {
+                self.halves[from].delays.stamp(time, stamps.value);
+                if segment.flags.contains(Flags::ACK) {
+                    self.halves[1 - from].delays.echo(time, stamps.echo);
+                }
+            }
             if segment.flags.contains(Flags::ACK) {
                 // Its ACK comes with the handshake encoding, for the data of this end.
                 self.halves[from].echo.skip_handshake_ack();
@@ -130,16 +136,32 @@ impl Flow {
             return;
         }
         self.opening.on_segment(time, from);
-        let (mode, round_trip) = (self.mode(), self.round_trip());
         if segment.flags.contains(Flags::ACK) {
             let other = 1 - from;
-            let (mss, to_sender) = (self.mss(other, 0), self.way(from));
-            let around = Surroundings { time, mode, mss, round_trip, to_sender, silence };
+            let around = self.around(other, from, 0, (time, silence));
             self.halves[other].on_ack(segment, &around);
         }
-        let (mss, to_sender) = (self.mss(from, segment.payload_len), self.way(1 - from));
-        let around = Surroundings { time, mode, mss, round_trip, to_sender, silence };
+        let around = self.around(from, 1 - from, segment.payload_len, (time, silence));
         self.halves[from].on_segment(segment, seen.identification, &around);
+    }
+
+    /// What the data of `sender` meets; `payload` is that of the packet at hand.
+    fn around(
+        &self,
+        sender: usize,
+        receiver: usize,
+        payload: u32,
+        (time, silence): (u64, u64),
+    ) -> Surroundings {
+        Surroundings {
+            time,
+            mode: self.mode(),
+            mss: self.mss(sender, payload),
+            round_trip: self.round_trip(),
+            to_sender: self.way(receiver),
+            usual_to_sender: self.halves[receiver].delays.usual_by_timestamp(),
+            silence,
+        }
     }
 
     /// The capture is over.

@@ -21,8 +21,9 @@ pub(super) struct Surroundings {
     pub(super) mss: u32,
     /// Least round trip of the whole path.
     pub(super) round_trip: Option<u64>,
-    /// Least round trip between the capture and this sender.
+    /// Least round trip between the capture and this sender, and a usual one.
     pub(super) to_sender: Option<u64>,
+    pub(super) usual_to_sender: Option<u64>,
     /// How long no packet of the connection had come by.
     pub(super) silence: u64,
 }
@@ -81,7 +82,9 @@ impl Half {
             // Whatever an ACK makes the sender do follows at once here.
             (smoothed / 2).max(back.saturating_mul(NEAR))
         } else {
-            (smoothed + back) / 2 * 3
+            // Here a whole round trip may pass between an ACK and what it makes the sender do.
+            let usual = around.usual_to_sender.unwrap_or(back);
+            (smoothed + usual.max(back)).saturating_mul(3)
         }
     }
 
@@ -137,7 +140,8 @@ impl Half {
         if pure && newly == 0 && !covered.old && covered.flight > 0 && same_window {
             self.duplicate_acks += 1;
         }
-        let (least, lone) = (self.delays.min(), newly > 0 && newly == covered.flight && newly <= u64::from(mss));
+        let lone = newly > 0 && newly == covered.flight && newly <= u64::from(mss);
+        let least = self.delays.without_timer();
         let waited = covered.rtt.zip(least).filter(|_| lone && !covered.gap);
         let (mut late, mut marked) = (false, 0);
         if let Some((rtt, least)) = waited {
@@ -146,7 +150,7 @@ impl Half {
             late = self.stalls.ack_waits.count() > before;
         }
         if let Some(rtt) = covered.rtt {
-            self.delays.acknowledged(rtt);
+            self.delays.acknowledged(rtt, newly == covered.flight);
         }
         let echo = match around.mode {
             Mode::Accecn => {
@@ -167,7 +171,8 @@ impl Half {
             self.stalls.on_advance();
             self.goodput.add(time, newly);
             self.window.on_ack(time, &covered, echo, mss, around.round_trip);
-            self.alpha.on_ack(time, covered.ack, newly, marked, self.stream.highest);
+            let now = (time, around.round_trip.unwrap_or(0));
+            self.alpha.on_ack(now, covered.ack, (newly, marked), self.stream.highest);
         }
         if let Some(trace) = &mut self.trace
             && self.stream.highest > 0

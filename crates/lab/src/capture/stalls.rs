@@ -4,8 +4,8 @@ use super::histogram::Histogram;
 
 /// Of each kind so many are listed; all are counted.
 const MOST_LISTED: usize = 256;
-/// A timer that holds an ACK back for less than this cannot be told from a busy host.
-const LEAST_ACK_WAIT_NS: u64 = 1_000_000;
+/// A timer that holds an ACK back for less than this cannot be told from a queue.
+const LEAST_ACK_WAIT_NS: u64 = 5_000_000;
 
 /// A retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,10 +60,10 @@ impl Stalls {
         self.backoff = 0;
     }
 
-    /// An ACK for the only segment that was under way, `rtt` after it, where `least` is possible.
+    /// An ACK for the only segment that was under way, `rtt` after it, where `least` is usual.
     pub(super) fn on_lone_ack(&mut self, rtt: u64, least: u64) {
         let waited = rtt.saturating_sub(least);
-        if waited >= LEAST_ACK_WAIT_NS.max(least.saturating_mul(2)) {
+        if waited >= LEAST_ACK_WAIT_NS.max(least) {
             self.ack_waits.add(waited);
         }
     }

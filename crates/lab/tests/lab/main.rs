@@ -1,6 +1,7 @@
 //! Scenarios from the file to tables and reports: one binary, so that it is linked once.
 
 mod advice;
+mod analyze;
 mod claims;
 mod common;
 mod diff;
