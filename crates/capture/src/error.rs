@@ -21,7 +21,9 @@ pub enum CaptureError {
         found: String,
     },
     /// It is cut short.
-    #[error("the file is cut short: the {what} at offset {offset} needs {need} bytes, {have} are left")]
+    #[error(
+        "the file is cut short: the {what} at offset {offset} needs {need} bytes, {have} are left"
+    )]
     Cut {
         /// What begins there.
         what: &'static str,

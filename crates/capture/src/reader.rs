@@ -93,7 +93,7 @@ impl<R: Read> Reader<R> {
     /// The next frame; none at the end of the file.
     ///
     /// # Errors
-    /// The file cannot be read any further. Asking again gives no frame.
+    /// The file cannot be read any further; there is no use in asking again.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         loop {
             let offset = self.input.offset();
@@ -179,6 +179,15 @@ enum Step {
     Packet(Found, usize),
 }
 
+/// Units per second of the option `if_tsresol`: a power of ten, or of two with the highest bit set. (The
+/// parser's own function refuses every power of two.)
+fn units(resolution: u8) -> Option<u64> {
+    match resolution {
+        0..0x80 => 10_u64.checked_pow(u32::from(resolution)),
+        0x80.. => 1_u64.checked_shl(u32::from(resolution & 0x7f)),
+    }
+}
+
 /// The packet of a block, if it has one; none at all for a block that makes no sense.
 fn take_in(
     block: &Block<'_>,
@@ -188,7 +197,7 @@ fn take_in(
 ) -> Option<Option<Found>> {
     match block {
         Block::InterfaceDescription(idb) => {
-            let units = idb.ts_resolution().filter(|units| *units > 0)?;
+            let units = units(idb.if_tsresol)?;
             // The crate reads this option as little-endian in either order.
             let offset = if big_endian { idb.ts_offset().swap_bytes() } else { idb.ts_offset() };
             let link = Link(idb.linktype.0);

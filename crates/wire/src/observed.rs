@@ -127,7 +127,8 @@ fn v6(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
     let (mut src, mut dst) = ([0; 16], [0; 16]);
     src.copy_from_slice(&fixed[8..24]);
     dst.copy_from_slice(&fixed[24..40]);
-    let addresses = Addresses::V6 { src: Ipv6Addr::from_octets(src), dst: Ipv6Addr::from_octets(dst) };
+    let addresses =
+        Addresses::V6 { src: Ipv6Addr::from_octets(src), dst: Ipv6Addr::from_octets(dst) };
     let payload = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
     let len = if payload == 0 { whole } else { ipv6::HEADER_LEN + payload };
     if len > whole {

@@ -39,7 +39,9 @@ pub(crate) struct AnalyzeArgs {
 
 fn gain(text: &str) -> Result<f64, String> {
     let value = match text.split_once('/') {
-        Some((a, b)) => a.trim().parse::<f64>().ok().zip(b.trim().parse::<f64>().ok()).map(|(a, b)| a / b),
+        Some((a, b)) => {
+            a.trim().parse::<f64>().ok().zip(b.trim().parse::<f64>().ok()).map(|(a, b)| a / b)
+        }
         None => text.trim().parse().ok(),
     };
     match value {

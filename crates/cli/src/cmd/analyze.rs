@@ -26,7 +26,8 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), Failure> {
     let name = args.file.display().to_string();
     let from_stdin = name == "-";
     if from_stdin && args.out.is_some() {
-        let message = "plots need a second look at the capture, which stdin does not give".to_owned();
+        let message =
+            "plots need a second look at the capture, which stdin does not give".to_owned();
         let help = "write it to a file first: `tcpdump -w FILE`".to_owned();
         return Err(Failure::Usage(message, Some(help)));
     }
@@ -62,12 +63,14 @@ fn envelope(analysis: &Analysis, files: Vec<String>) -> Analyzed<'_> {
 
 fn open(path: &Path) -> Result<File, Failure> {
     let directory = path.is_dir();
-    let help = "a run directory has no capture; `lowtide pcap DIR --flow F -o FILE` writes one".to_owned();
+    let help =
+        "a run directory has no capture; `lowtide pcap DIR --flow F -o FILE` writes one".to_owned();
     if directory {
         let message = format!("{} is a directory, not a capture", path.display());
         return Err(Failure::Usage(message, Some(help)));
     }
-    File::open(path).map_err(|e| Failure::Usage(format!("cannot open {}: {e}", path.display()), None))
+    File::open(path)
+        .map_err(|e| Failure::Usage(format!("cannot open {}: {e}", path.display()), None))
 }
 
 fn failure(error: LabError, name: &str) -> Failure {

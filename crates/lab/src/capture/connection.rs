@@ -62,7 +62,11 @@ impl Connection {
             flow: number,
             client: flow.ends[client].to_string(),
             server: flow.ends[1 - client].to_string(),
-            opened: match (opening.syn.is_some(), opening.syn_ack.is_some(), opening.acked.is_some()) {
+            opened: match (
+                opening.syn.is_some(),
+                opening.syn_ack.is_some(),
+                opening.acked.is_some(),
+            ) {
                 (false, false, _) => "under-way",
                 (_, false, _) if directions.is_empty() => "syn-only",
                 (_, true, false) => "half-open",

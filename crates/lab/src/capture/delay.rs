@@ -58,7 +58,10 @@ impl Delays {
                 self.by_timestamp.add(time.saturating_sub(at));
                 let n = self.by_timestamp.count();
                 if n < 16 || n.is_multiple_of(64) {
-                    self.usual = self.by_timestamp.quantile(Quantile::P50).or(self.usual.max(self.by_timestamp.min()));
+                    self.usual = self
+                        .by_timestamp
+                        .quantile(Quantile::P50)
+                        .or(self.usual.max(self.by_timestamp.min()));
                 }
                 return;
             }

@@ -92,7 +92,14 @@ impl Echo {
     }
 
     /// A segment with payload from `start` on; `fresh`: it was not seen before.
-    pub(super) fn on_data(&mut self, segment: &Segment, start: u64, mss: u32, fresh: bool, accurate: bool) {
+    pub(super) fn on_data(
+        &mut self,
+        segment: &Segment,
+        start: u64,
+        mss: u32,
+        fresh: bool,
+        accurate: bool,
+    ) {
         let bytes = u64::from(segment.payload_len);
         let count = Stream::count(bytes, mss);
         match segment.ecn {
@@ -132,7 +139,14 @@ impl Echo {
     }
 
     /// An ACK of RFC 3168's kind. `lone`: it came from a timer, as far as one can tell.
-    pub(super) fn on_ack(&mut self, time: u64, ack: &Segment, covered: &Covered, mss: u32, lone: bool) {
+    pub(super) fn on_ack(
+        &mut self,
+        time: u64,
+        ack: &Segment,
+        covered: &Covered,
+        mss: u32,
+        lone: bool,
+    ) {
         let echo = ack.flags.contains(Flags::ECE);
         self.acks += 1;
         self.ece_acks += u64::from(echo);
@@ -153,7 +167,8 @@ impl Echo {
         self.compare(covered, echo, clear);
         match (&mut self.run, echo) {
             (None, true) => {
-                self.run = Some(Run { from: time, to: time, acks: 1, bytes: newly, cwr: cwr_count });
+                self.run =
+                    Some(Run { from: time, to: time, acks: 1, bytes: newly, cwr: cwr_count });
                 if clear {
                     let one = newly <= u64::from(mss);
                     *(if one {

@@ -136,7 +136,8 @@ fn by_runs(echo: &Echo, collapsed: bool) -> Feedback {
             return which(of, false, counts).and(first);
         }
         if of.onset_of_more * 4 >= onsets {
-            return Feedback::new(Kind::Rfc3168, of.onset_of_more >= ENOUGH_RUNS, counts).and(first);
+            return Feedback::new(Kind::Rfc3168, of.onset_of_more >= ENOUGH_RUNS, counts)
+                .and(first);
         }
         return Feedback::new(Kind::Undecided, false, counts).and(first);
     }

@@ -38,7 +38,14 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn add(&mut self, weight: Weight, kind: &'static str, at: Option<(u64, u64)>, what: String, means: &str) {
+    fn add(
+        &mut self,
+        weight: Weight,
+        kind: &'static str,
+        at: Option<(u64, u64)>,
+        what: String,
+        means: &str,
+    ) {
         let (from_ns, to_ns) = at.unwrap_or(self.whole);
         let (from, means) = (self.from.map(str::to_owned), means.to_owned());
         self.found.push(Finding { weight, kind, from, from_ns, to_ns, what, means });
@@ -58,7 +65,11 @@ pub(super) fn of(c: &Connection) -> Vec<Finding> {
         capture(d, &mut own);
         draft.found.append(&mut own.found);
     }
-    draft.found.sort_by_key(|f| (f.weight, u64::MAX - (f.to_ns - f.from_ns.min(f.to_ns))));
+    // A collapse explains the stuck echo beside it.
+    let rank = |f: &Finding| f.kind != "window-collapse";
+    draft
+        .found
+        .sort_by_key(|f| (f.weight, rank(f), std::cmp::Reverse(f.to_ns.saturating_sub(f.from_ns))));
     draft.found
 }
 
@@ -141,7 +152,11 @@ fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
     let m = &d.marks;
     for s in &d.collapses {
         let span = s.to_ns - s.from_ns;
-        let cwr = if m.cwr == 0 { "no segment carries CWR".to_owned() } else { count(m.cwr, "segment") + " with CWR" };
+        let cwr = if m.cwr == 0 {
+            "no segment carries CWR".to_owned()
+        } else {
+            count(m.cwr, "segment") + " with CWR"
+        };
         out.add(
             Weight::Severe,
             "window-collapse",
@@ -258,7 +273,11 @@ fn stalls(d: &Direction, out: &mut Draft<'_>) {
             Weight::Notable,
             "zero-window",
             d.zero_windows.first().map(|z| (z.0, d.zero_windows.last().map_or(z.1, |l| l.1))),
-            format!("the receiver closed its window {}, {} at most", times(zero.count), time(zero.max)),
+            format!(
+                "the receiver closed its window {}, {} at most",
+                times(zero.count),
+                time(zero.max)
+            ),
             "the receiving application does not read fast enough",
         );
     }
@@ -323,12 +342,12 @@ fn capture(d: &Direction, out: &mut Draft<'_>) {
              retransmissions and round trips are incomplete",
         );
     }
-    if d.duplicates > 0 {
+    if d.captured_twice > 0 {
         out.add(
             Weight::Remark,
             "captured-twice",
             None,
-            format!("{} captured twice; counted once", count(d.duplicates, "packet")),
+            format!("{} captured twice; counted once", count(d.captured_twice, "packet")),
             "the capture listens on several interfaces of one way (`-i any`)",
         );
     }

@@ -3,13 +3,23 @@
 use std::net::SocketAddr;
 
 use lowtide_capture::Observed;
-use lowtide_wire::Flags;
+use lowtide_wire::{Flags, SeqNum};
 
 use super::half::{Half, NEAR, Surroundings};
 use super::opening::{Mode, Opening};
 
 /// Payload of a full segment where no SYN tells: Ethernet with timestamps.
 const USUAL_MSS: u32 = 1448;
+
+/// Copies of a packet come within this time.
+const COPY_NS: u64 = 5_000_000;
+/// A SYN without identification is not sent again that soon.
+const SYN_COPY_NS: u64 = 1_000_000;
+/// So many packets of a connection are compared with the next one.
+const RECENT: usize = 8;
+
+/// What makes a packet the same as one before: identification, end, numbers, payload, flags.
+type Print = (u16, usize, SeqNum, SeqNum, u32, u16);
 
 /// Where the capture was taken, as the round trips to both ends tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +45,7 @@ pub(super) struct Flow {
     pub(super) options_lost: u64,
     /// The time went backwards.
     pub(super) backwards: u64,
+    recent: [Option<(u64, Print)>; RECENT],
 }
 
 impl Flow {
@@ -48,6 +59,7 @@ impl Flow {
             halves: [Half::new(gain, traced), Half::new(gain, traced)],
             options_lost: 0,
             backwards: 0,
+            recent: [None; RECENT],
         }
     }
 
@@ -112,6 +124,10 @@ impl Flow {
         let segment = &seen.segment;
         self.backwards += u64::from(time < self.last);
         let time = time.max(self.last);
+        if self.is_copy(time, from, seen) {
+            self.halves[from].copies += 1;
+            return;
+        }
         let silence = if self.packets == 0 { 0 } else { time - self.last };
         self.last = time;
         self.packets += 1;
@@ -142,7 +158,24 @@ impl Flow {
             self.halves[other].on_ack(segment, &around);
         }
         let around = self.around(from, 1 - from, segment.payload_len, (time, silence));
-        self.halves[from].on_segment(segment, seen.identification, &around);
+        self.halves[from].on_segment(segment, &around);
+    }
+
+    /// The same packet was captured before, on another interface.
+    fn is_copy(&mut self, time: u64, from: usize, seen: &Observed) -> bool {
+        let s = &seen.segment;
+        let id = seen.identification.unwrap_or(0);
+        let print = (id, from, s.seq, s.ack, s.payload_len, s.flags.bits());
+        let soon = match (id, s.flags.contains(Flags::SYN)) {
+            (0, false) => return false,
+            (0, true) => SYN_COPY_NS,
+            _ => COPY_NS,
+        };
+        let known = self.recent.iter().flatten();
+        let copy = known.into_iter().any(|(at, p)| *p == print && time.saturating_sub(*at) < soon);
+        self.recent.rotate_right(1);
+        self.recent[0] = Some((time, print));
+        copy
     }
 
     /// What the data of `sender` meets; `payload` is that of the packet at hand.

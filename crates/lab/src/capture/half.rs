@@ -47,6 +47,8 @@ pub(super) struct Half {
     /// DSACK blocks (RFC 2883), and ACKs that repeat the number before.
     pub(super) dsacks: u64,
     pub(super) duplicate_acks: u64,
+    /// Packets captured twice.
+    pub(super) copies: u64,
     last_window: Option<u16>,
     pub(super) fin: Option<u64>,
     pub(super) reset: Option<u64>,
@@ -67,6 +69,7 @@ impl Half {
             last_ack: 0,
             dsacks: 0,
             duplicate_acks: 0,
+            copies: 0,
             last_window: None,
             fin: None,
             reset: None,
@@ -89,7 +92,7 @@ impl Half {
     }
 
     /// This end sends a segment without SYN.
-    pub(super) fn on_segment(&mut self, segment: &Segment, id: Option<u16>, around: &Surroundings) {
+    pub(super) fn on_segment(&mut self, segment: &Segment, around: &Surroundings) {
         let time = around.time;
         if let Some(stamps) = segment.options.timestamps {
             self.delays.stamp(time, stamps.value);
@@ -97,8 +100,7 @@ impl Half {
         if segment.flags.contains(Flags::FIN) {
             self.fin.get_or_insert(time);
         }
-        let (sent, start) =
-            self.stream.send(time, segment, id, around.mss, around.round_trip);
+        let (sent, start) = self.stream.send(time, segment, around.mss, around.round_trip);
         if segment.payload_len == 0 || sent == Sent::Nothing {
             return;
         }

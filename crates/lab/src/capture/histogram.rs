@@ -108,7 +108,9 @@ mod tests {
         (1..=1000_u64).for_each(|v| h.add(v * 1000));
         let s = h.spread().unwrap();
         assert_eq!((s.count, s.min, s.max), (1000, 1000, 1_000_000));
-        assert!(s.p50.unwrap().abs_diff(500_000) < 4_000 && s.p99.unwrap().abs_diff(990_000) < 8_000);
+        assert!(
+            s.p50.unwrap().abs_diff(500_000) < 4_000 && s.p99.unwrap().abs_diff(990_000) < 8_000
+        );
         let mut few = Histogram::default();
         few.add(7);
         assert_eq!(few.quantile(Quantile::P99), None, "one value has no 99th percentile");

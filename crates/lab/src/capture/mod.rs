@@ -80,17 +80,19 @@ impl Analysis {
         let contents = read::through(stream, &mut table)?;
         let connections = table.flows.len();
         let all = table.flows.iter().enumerate().map(|(i, flow)| Connection::of(i, flow));
-        let wanted = |c: &Connection| question.flows.is_empty() || question.flows.iter().any(|f| is(c, f));
+        let wanted =
+            |c: &Connection| question.flows.is_empty() || question.flows.iter().any(|f| is(c, f));
         let mut flows: Vec<Connection> = all.filter(wanted).collect();
         if flows.is_empty() && !question.flows.is_empty() {
-            let message = format!("no connection of the capture is {}", question.flows.join(" or "));
-            let help = format!("it has {connections}, numbered from 0; `lowtide analyze {name}` lists them");
+            let message =
+                format!("no connection of the capture is {}", question.flows.join(" or "));
+            let help = format!(
+                "it has {connections}, numbered from 0; `lowtide analyze {name}` lists them"
+            );
             return Err(LabError::Choice { message, help: Some(help) });
         }
         // The worst first, then the largest.
-        flows.sort_by_key(|c| {
-            (c.findings.first().map(|f| f.weight), u64::MAX - c.bytes(), c.flow)
-        });
+        flows.sort_by_key(|c| (c.findings.first().map(|f| f.weight), u64::MAX - c.bytes(), c.flow));
         flows.sort_by_key(|c| c.findings.is_empty());
         Ok(Self { file: name.to_owned(), contents, gain: question.gain, connections, flows })
     }

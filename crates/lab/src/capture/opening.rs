@@ -108,7 +108,8 @@ impl Opening {
     pub(super) fn payload(&self, from: usize) -> Option<u32> {
         let client = self.client?;
         let [of_client, of_server] = self.mss();
-        let (own, peer) = if from == client { (of_client, of_server) } else { (of_server, of_client) };
+        let (own, peer) =
+            if from == client { (of_client, of_server) } else { (of_server, of_client) };
         // A sender knows its own link as well.
         let least = [own, peer].into_iter().flatten().min()?;
         let stamps = if self.timestamps() == Some(true) { 12 } else { 0 };
@@ -124,7 +125,8 @@ mod tests {
     fn every_answer_to_every_question() {
         let mode = |asked: Option<u8>, answer: u8| {
             let mut opening = Opening::default();
-            let syn = |flags: Flags, ace| Segment { flags: flags.with_ace(ace), ..Segment::default() };
+            let syn =
+                |flags: Flags, ace| Segment { flags: flags.with_ace(ace), ..Segment::default() };
             if let Some(ace) = asked {
                 opening.on_syn(0, 0, &syn(Flags::SYN, ace), false);
             }

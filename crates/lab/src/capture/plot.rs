@@ -37,7 +37,13 @@ fn curve(name: &'static str, style: usize, look: CurveLook, points: Vec<Dot>) ->
 }
 
 /// The plots of the data `d` of connection `c`, from what was traced in `half`.
-pub(super) fn stack(c: &Connection, d: &Direction, half: &Half, gain: f64, only: bool) -> Option<Stack> {
+pub(super) fn stack(
+    c: &Connection,
+    d: &Direction,
+    half: &Half,
+    gain: f64,
+    only: bool,
+) -> Option<Stack> {
     let trace = half.trace.as_ref()?;
     let (from, to) = (c.start_ns, c.end_ns.max(c.start_ns + 1));
     let (unit, scale) = match to {
@@ -88,13 +94,21 @@ pub(super) fn stack(c: &Connection, d: &Direction, half: &Half, gain: f64, only:
         y: Axis::linear("Fraction of bytes", "fraction", 0.0, 1.04),
         right: None,
         curves: vec![
-            curve("under a mark, per window", 1, CurveLook::Dots, frame.points(half.alpha.fractions.points(), 1.0)),
+            curve(
+                "under a mark, per window",
+                1,
+                CurveLook::Dots,
+                frame.points(half.alpha.fractions.points(), 1.0),
+            ),
             curve("alpha", 0, CurveLook::Steps, frame.staircase(half.alpha.alphas.points(), 1.0)),
         ],
     };
     let width = half.goodput.width() as f64;
-    let rates: Vec<Dot> =
-        half.goodput.sums().map(|(at, sum)| Dot::new(at as f64, sum as f64 * 8e3 / width)).collect();
+    let rates: Vec<Dot> = half
+        .goodput
+        .sums()
+        .map(|(at, sum)| Dot::new(at as f64, sum as f64 * 8e3 / width))
+        .collect();
     let rates = frame.staircase(&rates, 1.0);
     let goodput = Lane {
         title: "Goodput".to_owned(),
@@ -120,7 +134,11 @@ pub(super) fn stack(c: &Connection, d: &Direction, half: &Half, gain: f64, only:
         lanes.push(marked);
     }
     lanes.push(goodput);
-    let way = if only { String::new() } else { format!("-{}", if d.from == c.client { "up" } else { "down" }) };
+    let way = if only {
+        String::new()
+    } else {
+        format!("-{}", if d.from == c.client { "up" } else { "down" })
+    };
     Some(Stack {
         id: format!("flow-{}{way}", c.flow),
         title: format!("flow {}: data from {} to {}", c.flow, d.from, d.to),

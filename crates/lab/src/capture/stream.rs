@@ -14,8 +14,6 @@ use super::histogram::Histogram;
 const MOST_OUTSTANDING: usize = 8192;
 /// Gaps that are remembered.
 const MOST_HOLES: usize = 256;
-/// A packet with the same identification this soon is the same packet.
-const SAME_PACKET_NS: u64 = 5_000_000;
 /// Late by less than this is reordering, where no round trip is known.
 const REORDERED_NS: u64 = 3_000_000;
 
@@ -24,7 +22,6 @@ struct Out {
     start: u64,
     end: u64,
     time: u64,
-    id: Option<u16>,
     again: bool,
 }
 
@@ -61,7 +58,6 @@ pub(super) struct Stream {
     pub(super) needless_bytes: u64,
     /// Sent again though never seen before: lost before they came here.
     pub(super) lost_before: u64,
-    pub(super) duplicates: u64,
     pub(super) keep_alives: u64,
     pub(super) late: u64,
     /// How many later packets came before a late one.
@@ -78,9 +74,12 @@ pub(super) struct Stream {
 pub(super) enum Sent {
     New,
     /// Bytes that were sent before; `head`: they begin with the first that is not acknowledged.
-    Again { head: bool, tail: bool },
+    Again {
+        head: bool,
+        tail: bool,
+    },
     Late,
-    /// The same packet captured twice, a keep-alive probe, or from before the capture.
+    /// No payload, a keep-alive probe, or from before the capture.
     Nothing,
 }
 
@@ -137,7 +136,6 @@ impl Stream {
         &mut self,
         time: u64,
         segment: &Segment,
-        id: Option<u16>,
         mss: u32,
         round_trip: Option<u64>,
     ) -> (Sent, u64) {
@@ -153,11 +151,6 @@ impl Stream {
             self.keep_alives += 1;
             return (Sent::Nothing, start);
         }
-        let id = id.filter(|id| *id != 0);
-        if id.is_some() && self.is_same_packet(time, start, id) {
-            self.duplicates += 1;
-            return (Sent::Nothing, start);
-        }
         let segments = Self::count(len, mss);
         self.packets += 1;
         self.segments += segments;
@@ -166,10 +159,10 @@ impl Stream {
         self.largest = self.largest.max(segment.payload_len);
         let tsval = segment.options.timestamps.map(|t| t.value);
         let sent = if start >= highest {
-            self.extend(time, start, end, id);
+            self.extend(time, start, end);
             Sent::New
         } else {
-            self.repeat(time, (start, end, id), segments, tsval, round_trip)
+            self.repeat(time, (start, end), segments, tsval, round_trip)
         };
         if let Some(value) = tsval
             && self.latest_tsval.is_none_or(|latest| value.wrapping_sub(latest).cast_signed() > 0)
@@ -183,13 +176,7 @@ impl Stream {
         len == 1 && start + 1 == self.highest && self.acked == self.highest
     }
 
-    fn is_same_packet(&self, time: u64, start: u64, id: Option<u16>) -> bool {
-        self.outstanding.iter().rev().take(64).any(|out| {
-            out.start == start && out.id == id && time.saturating_sub(out.time) < SAME_PACKET_NS
-        })
-    }
-
-    fn extend(&mut self, time: u64, start: u64, end: u64, id: Option<u16>) {
+    fn extend(&mut self, time: u64, start: u64, end: u64) {
         if start > self.highest {
             if self.holes.len() >= MOST_HOLES {
                 self.holes.remove(0);
@@ -201,14 +188,14 @@ impl Stream {
         if self.outstanding.len() >= MOST_OUTSTANDING {
             self.outstanding.pop_front();
         }
-        self.outstanding.push_back(Out { start, end, time, id, again: false });
+        self.outstanding.push_back(Out { start, end, time, again: false });
     }
 
     /// Bytes below the highest: in a gap they are late, or were lost before; else they come again.
     fn repeat(
         &mut self,
         time: u64,
-        (start, end, id): (u64, u64, Option<u16>),
+        (start, end): (u64, u64),
         segments: u64,
         tsval: Option<u32>,
         round_trip: Option<u64>,
@@ -219,7 +206,7 @@ impl Stream {
         if let Some(hole) = hole {
             self.fill(start, below);
             let at = self.outstanding.partition_point(|out| out.start < start);
-            self.outstanding.insert(at, Out { start, end, time, id, again: true });
+            self.outstanding.insert(at, Out { start, end, time, again: true });
             self.highest = self.highest.max(end);
             let older = tsval.zip(self.latest_tsval).map(|(v, l)| v.wrapping_sub(l).cast_signed());
             let soon = time.saturating_sub(hole.time)
@@ -245,7 +232,7 @@ impl Stream {
             self.needless_bytes += self.acked.min(end).saturating_sub(start);
             if end > self.highest {
                 let from = self.highest;
-                self.extend(time, from, end, id);
+                self.extend(time, from, end);
             }
         }
         self.again_segments += segments;
@@ -283,8 +270,7 @@ impl Stream {
         }
         let flight = self.highest - before;
         let gap = !self.holes.is_empty();
-        let lost: u64 =
-            self.holes.iter().map(|h| h.end.min(ack).saturating_sub(h.start)).sum();
+        let lost: u64 = self.holes.iter().map(|h| h.end.min(ack).saturating_sub(h.start)).sum();
         if lost > 0 {
             self.unseen_bytes += lost;
             self.fill(0, ack);

@@ -27,7 +27,7 @@ impl Analysis {
 
     fn write(&self, out: &mut String, all: bool) -> fmt::Result {
         writeln!(out, "{}: {}", self.file, self.lead())?;
-        for line in self.remarks() {
+        for (_, line) in self.remarks() {
             writeln!(out, "  {line}")?;
         }
         let shown = if all { self.flows.len() } else { MOST_SHOWN };
@@ -55,26 +55,34 @@ impl Analysis {
         )
     }
 
-    /// What is to be known about the capture itself.
-    pub(super) fn remarks(&self) -> Vec<String> {
+    /// What is to be known about the capture itself, and whether it is a warning.
+    pub(super) fn remarks(&self) -> Vec<(bool, String)> {
         let c = &self.contents;
         let mut out = Vec::new();
         if let Some(broken) = &c.broken {
-            out.push(format!("Not read to its end: {broken}. What follows is what came before."));
+            out.push((
+                true,
+                format!("Not read to its end: {broken}. What follows is what came before."),
+            ));
         }
         if c.damaged_blocks > 0 {
-            out.push(format!(
+            let line = format!(
                 "{} malformed and left out, the first at offset {}.",
                 count(c.damaged_blocks, "block"),
                 c.first_damaged.unwrap_or_default()
-            ));
+            );
+            out.push((true, line));
         }
         let skipped = c.skipped.words();
         if !skipped.is_empty() {
-            out.push(format!("Left out: {}.", skipped.join(", ")));
+            out.push((false, format!("Left out: {}.", skipped.join(", "))));
         }
         if c.cut > 0 {
-            out.push(format!("{} cut short, which does no harm to headers.", count(c.cut, "packet")));
+            let line = format!(
+                "{} captured without their last bytes, which are not needed.",
+                count(c.cut, "packet")
+            );
+            out.push((false, line));
         }
         out
     }
@@ -117,7 +125,12 @@ pub(super) fn facts(c: &Connection) -> Vec<(&'static str, String)> {
         ("connection", opened(c)),
         (
             "time",
-            format!("{} to {}, {}", moment(c.start_ns), moment(c.end_ns), count(c.packets, "packet")),
+            format!(
+                "{} to {}, {}",
+                moment(c.start_ns),
+                moment(c.end_ns),
+                count(c.packets, "packet")
+            ),
         ),
         ("ECN", mode(c.ecn).to_owned()),
     ];
@@ -190,6 +203,11 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
     out.push(("in flight", format!("when ACKs came: {}", spread(d.flight_bytes, bytes))));
     let ce = if m.ce > 0 { format!("{} with CE, ", count(m.ce, "segment")) } else { String::new() };
     let capable = m.ect0 + m.ect1 + m.ce;
+    let here = if m.ce == 0 && m.ece_acks + m.ace_marks > 0 {
+        "; CE itself is set further on"
+    } else {
+        ""
+    };
     let marks = match c.ecn {
         Mode::Accecn => format!("{ce}{} with CE counted by ACE", count(m.ace_marks, "packet")),
         _ => format!(
@@ -199,7 +217,10 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
             count(m.cwr, "segment")
         ),
     };
-    out.push(("marks", format!("{} of segments ECN-capable; {marks}", percent(capable, d.segments))));
+    out.push((
+        "marks",
+        format!("{} of segments ECN-capable; {marks}{here}", percent(capable, d.segments)),
+    ));
     if let Some(runs) = m.ece_run_acks {
         let longest = m.longest_ece_run.map_or(0, |r| r.to_ns - r.from_ns);
         out.push((
@@ -224,7 +245,8 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
             ),
         ));
     }
-    let likely = if d.feedback.certain || d.feedback.kind.words() == "undecided" { "" } else { ", likely" };
+    let likely =
+        if d.feedback.certain || d.feedback.kind.words() == "undecided" { "" } else { ", likely" };
     out.push(("feedback", format!("{}{likely}", d.feedback.kind.words())));
     out.extend(d.feedback.why.iter().map(|why| ("", why.clone())));
     out
@@ -250,7 +272,11 @@ fn connection(out: &mut String, c: &Connection) -> fmt::Result {
         wrapped(out, "", &format!("Usually: {}.", f.means))?;
     }
     if c.findings.is_empty() {
-        wrapped(out, "nothing amiss", "no losses, timeouts or stalls, and the echo is as it should be")?;
+        wrapped(
+            out,
+            "nothing amiss",
+            "no losses, timeouts or stalls, and the echo is as it should be",
+        )?;
     }
     facts(c).into_iter().try_for_each(|(label, value)| wrapped(out, label, &value))?;
     for d in &c.directions {

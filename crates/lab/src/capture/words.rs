@@ -44,8 +44,7 @@ pub(super) fn rate(amount: u64, ns: u64) -> String {
 
 /// `3 segments`, `1 segment`.
 pub(super) fn count(n: u64, one: &str) -> String {
-    let number = if n < 10_000 { n.to_string() } else { number(n as f64) };
-    let number = if n > 9_999 && n < 10_000_000 { grouped(n) } else { number };
+    let number = grouped(n);
     if n == 1 { format!("{number} {one}") } else { format!("{number} {one}s") }
 }
 

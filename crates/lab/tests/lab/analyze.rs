@@ -55,24 +55,111 @@ fn seen(traced: &Traced, vantage: Vantage) -> (Value, Value) {
 fn explore() {
     let temp = tempfile::tempdir().unwrap();
     for (i, (scenario, flow, settings)) in [
-        ("queue-buildup", "0", &[("traffic.long.size", "2 MB"), ("traffic.short.start", "2 ms"), ("run.seeds", "1"), ("run.warmup", "0 s"),
-            ("compare.schemes", "sack, dctcp, ecn, odctcp, odctcp-receiver, accecn, dctcp-accecn, tdctcp")][..]),
-        ("queue-buildup", "0", &[("traffic.long.size", "2 MB"), ("traffic.short.start", "2 ms"), ("run.seeds", "1"), ("run.warmup", "0 s"), ("switch.buffer", "30 kB"), ("transport.sender.tail-loss-probe", "off"),("transport.sender.rto-min", "10 ms"),
-            ("switch.mark.k", "10 pkt"), ("compare.schemes", "sack, dctcp, ecn, odctcp, odctcp-receiver, accecn, dctcp-accecn, tdctcp")][..]),
-        ("incast", "0", &[("run.seeds", "1"), ("run.warmup", "0 s"), ("traffic.queries.queries", "20"), ("traffic.queries.to", "servers[0..20]")][..]),
-        ("incast", "3", &[("run.seeds", "1"), ("run.warmup", "0 s"), ("traffic.queries.queries", "20"), ("traffic.queries.to", "servers[0..20]")][..]),
-    ].iter().enumerate() {
+        (
+            "queue-buildup",
+            "0",
+            &[
+                ("traffic.long.size", "2 MB"),
+                ("traffic.short.start", "2 ms"),
+                ("run.seeds", "1"),
+                ("run.warmup", "0 s"),
+                (
+                    "compare.schemes",
+                    "sack, dctcp, ecn, odctcp, odctcp-receiver, accecn, dctcp-accecn, tdctcp",
+                ),
+            ][..],
+        ),
+        (
+            "queue-buildup",
+            "0",
+            &[
+                ("traffic.long.size", "2 MB"),
+                ("traffic.short.start", "2 ms"),
+                ("run.seeds", "1"),
+                ("run.warmup", "0 s"),
+                ("switch.buffer", "30 kB"),
+                ("transport.sender.tail-loss-probe", "off"),
+                ("transport.sender.rto-min", "10 ms"),
+                ("switch.mark.k", "10 pkt"),
+                (
+                    "compare.schemes",
+                    "sack, dctcp, ecn, odctcp, odctcp-receiver, accecn, dctcp-accecn, tdctcp",
+                ),
+            ][..],
+        ),
+        (
+            "incast",
+            "0",
+            &[
+                ("run.seeds", "1"),
+                ("run.warmup", "0 s"),
+                ("traffic.queries.queries", "20"),
+                ("traffic.queries.to", "servers[0..20]"),
+            ][..],
+        ),
+        (
+            "incast",
+            "3",
+            &[
+                ("run.seeds", "1"),
+                ("run.warmup", "0 s"),
+                ("traffic.queries.queries", "20"),
+                ("traffic.queries.to", "servers[0..20]"),
+            ][..],
+        ),
+    ]
+    .iter()
+    .enumerate()
+    {
         let dir = temp.path().join(i.to_string());
         let mut scenario_ = Scenario::load(scenario).unwrap();
         let _ = &mut scenario_;
         run(&dir, scenario, settings);
         for t in all(&dir, flow) {
             let f = &t.flow;
-            println!("== {} {} truth: mode {} ack {} out {} retr {} rto {} fr {} delack {} cwr {} ece {} ce {} alpha {:?}", i, t.key, f.ecn_mode, f.ack_used, f.data_segs_out, f.bytes_retrans, f.rto_count, f.fast_retransmits, f.delack_timeouts, f.warm_cwr_segs_out, f.warm_ece_acks_in, f.warm_ce_segs_in,
-              t.tables.senders.iter().rev().find_map(|s| s.dctcp_alpha_q20).map(|a| a as f64 / 1048576.0));
+            println!(
+                "== {} {} truth: mode {} ack {} out {} retr {} rto {} fr {} delack {} cwr {} ece {} ce {} alpha {:?}",
+                i,
+                t.key,
+                f.ecn_mode,
+                f.ack_used,
+                f.data_segs_out,
+                f.bytes_retrans,
+                f.rto_count,
+                f.fast_retransmits,
+                f.delack_timeouts,
+                f.warm_cwr_segs_out,
+                f.warm_ece_acks_in,
+                f.warm_ce_segs_in,
+                t.tables
+                    .senders
+                    .iter()
+                    .rev()
+                    .find_map(|s| s.dctcp_alpha_q20)
+                    .map(|a| a as f64 / 1048576.0)
+            );
             for v in [Vantage::Sender, Vantage::Receiver] {
                 let (c, d) = seen(&t, v);
-                println!("   {v:?} mode {} at {} ack {} {} out {} retr {} rto {} delack {} cwr {} ece {} ce {} ace {} alpha {} late {} lostbefore {} unseen {} again {}", c["ecn"], c["taken_at"], d["feedback"]["kind"], d["feedback"]["certain"], d["segments"], d["retransmitted_bytes"], d["timeouts"]["count"], d["delayed_acks_ns"]["count"], d["marks"]["cwr"], d["marks"]["ece_acks"], d["marks"]["ce"], d["marks"]["ace_marks"], d["alpha"]["last"], d["reordered"], d["lost_before_capture_segments"], d["unseen_bytes"], d["retransmitted_segments"]);
+                println!(
+                    "   {v:?} mode {} at {} ack {} {} out {} retr {} rto {} delack {} cwr {} ece {} ce {} ace {} alpha {} late {} lostbefore {} unseen {} again {}",
+                    c["ecn"],
+                    c["taken_at"],
+                    d["feedback"]["kind"],
+                    d["feedback"]["certain"],
+                    d["segments"],
+                    d["retransmitted_bytes"],
+                    d["timeouts"]["count"],
+                    d["delayed_acks_ns"]["count"],
+                    d["marks"]["cwr"],
+                    d["marks"]["ece_acks"],
+                    d["marks"]["ce"],
+                    d["marks"]["ace_marks"],
+                    d["alpha"]["last"],
+                    d["reordered"],
+                    d["lost_before_capture_segments"],
+                    d["unseen_bytes"],
+                    d["retransmitted_segments"]
+                );
                 println!("      {}", d["evidence"]);
             }
         }
