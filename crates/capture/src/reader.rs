@@ -156,14 +156,14 @@ impl<R: Read> Reader<R> {
         }
         let bytes = self.input.bytes().get(..len).unwrap_or(&[]);
         let parsed = if *big_endian { parse_block_be(bytes) } else { parse_block_le(bytes) };
-        let step = match parsed {
-            Ok((_, block)) => take_in(&block, bytes, interfaces, *big_endian),
-            Err(_) => None,
+        let content = match parsed {
+            Ok((_, block)) => content(&block, bytes, interfaces, *big_endian),
+            Err(_) => Content::Nonsense,
         };
-        match step {
-            Some(Some(found)) => return Ok(Step::Packet(found, len)),
-            Some(None) => {}
-            None => {
+        match content {
+            Content::Packet(found) => return Ok(Step::Packet(found, len)),
+            Content::Other => {}
+            Content::Nonsense => {
                 self.damaged += 1;
                 self.first_damage.get_or_insert(offset);
             }
@@ -188,44 +188,49 @@ fn units(resolution: u8) -> Option<u64> {
     }
 }
 
-/// The packet of a block, if it has one; none at all for a block that makes no sense.
-fn take_in(
+/// What a block is.
+enum Content {
+    Packet(Found),
+    Other,
+    Nonsense,
+}
+
+fn content(
     block: &Block<'_>,
     bytes: &[u8],
     interfaces: &mut Vec<Interface>,
     big_endian: bool,
-) -> Option<Option<Found>> {
-    match block {
+) -> Content {
+    let packet = match block {
         Block::InterfaceDescription(idb) => {
-            let units = units(idb.if_tsresol)?;
+            let Some(units) = units(idb.if_tsresol).filter(|_| interfaces.len() < MOST_INTERFACES)
+            else {
+                return Content::Nonsense;
+            };
             // The crate reads this option as little-endian in either order.
             let offset = if big_endian { idb.ts_offset().swap_bytes() } else { idb.ts_offset() };
             let link = Link(idb.linktype.0);
-            if interfaces.len() >= MOST_INTERFACES {
-                return None;
-            }
             interfaces.push(Interface { link, units, offset, snaplen: idb.snaplen });
-            Some(None)
+            return Content::Other;
         }
-        Block::EnhancedPacket(epb) => {
-            let interface = interfaces.get(epb.if_id as usize)?;
+        Block::EnhancedPacket(epb) => interfaces.get(epb.if_id as usize).map(|interface| {
             let stamp = u64::from(epb.ts_high) << 32 | u64::from(epb.ts_low);
             let time_ns = interface.nanoseconds(stamp);
-            let (from, len) = (28, epb.caplen as usize);
-            (from + len <= bytes.len()).then_some(())?;
-            let original_len = epb.origlen;
-            Some(Some(Found { time_ns, link: interface.link, from, len, original_len }))
-        }
+            let (from, len, original_len) = (28, epb.caplen as usize, epb.origlen);
+            Found { time_ns, link: interface.link, from, len, original_len }
+        }),
         // No stamp: of no use for what depends on time, but as a sign that packets went by.
-        Block::SimplePacket(spb) => {
-            let interface = interfaces.first()?;
-            let most = bytes.len().checked_sub(16)?;
+        Block::SimplePacket(spb) => interfaces.first().map(|interface| {
             let snap = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
-            let len = (spb.origlen.min(snap) as usize).min(most);
+            let len = (spb.origlen.min(snap) as usize).min(bytes.len().saturating_sub(16));
             let original_len = spb.origlen;
-            Some(Some(Found { time_ns: 0, link: interface.link, from: 12, len, original_len }))
-        }
-        _ => Some(None),
+            Found { time_ns: 0, link: interface.link, from: 12, len, original_len }
+        }),
+        _ => return Content::Other,
+    };
+    match packet {
+        Some(found) if found.from + found.len <= bytes.len() => Content::Packet(found),
+        _ => Content::Nonsense,
     }
 }
 

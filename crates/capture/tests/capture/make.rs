@@ -52,7 +52,13 @@ pub(crate) fn pcapng(packets: u32) -> Vec<u8> {
     let interface = writer.interface("eth0");
     for i in 0..packets {
         let (bytes, len) = headers(&ADDRESSES, &segment(1000 * i, 1000));
-        writer.packet(interface, Instant::from_ps(u64::from(i) * 1_000_000), &bytes, len, "a comment");
+        writer.packet(
+            interface,
+            Instant::from_ps(u64::from(i) * 1_000_000),
+            &bytes,
+            len,
+            "a comment",
+        );
     }
     writer.take()
 }

@@ -12,7 +12,7 @@ pub(super) const GAIN: f64 = 1.0 / 16.0;
 #[derive(Clone, Debug)]
 pub(super) struct Alpha {
     gain: f64,
-    alpha: f64,
+    estimate: f64,
     end: Option<u64>,
     began: u64,
     acked: u64,
@@ -27,7 +27,7 @@ impl Alpha {
     pub(super) fn new(gain: f64) -> Self {
         Self {
             gain,
-            alpha: 1.0,
+            estimate: 1.0,
             end: None,
             began: 0,
             acked: 0,
@@ -57,17 +57,17 @@ impl Alpha {
             return;
         }
         let fraction = self.marked as f64 / self.acked as f64;
-        self.alpha += self.gain * (fraction - self.alpha);
+        self.estimate += self.gain * (fraction - self.estimate);
         self.windows += 1;
         self.marked_windows += u64::from(self.marked > 0);
         self.fractions.push(time, fraction);
-        self.alphas.push(time, self.alpha);
+        self.alphas.push(time, self.estimate);
         (self.acked, self.marked, self.end, self.began) = (0, 0, Some(sent), time);
     }
 
     /// The last estimate, after at least one window.
     pub(super) fn last(&self) -> Option<f64> {
-        (self.windows > 0).then_some(self.alpha)
+        (self.windows > 0).then_some(self.estimate)
     }
 }
 

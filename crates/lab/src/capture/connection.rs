@@ -36,8 +36,9 @@ pub(super) struct Connection {
     pub(super) syn_ack_ace: Option<u8>,
     pub(super) timestamps: Option<bool>,
     pub(super) sack: Option<bool>,
-    /// Shifts of client and server; null where not both scale, absent from a capture without handshake.
-    pub(super) window_scale: Option<Option<[u8; 2]>>,
+    pub(super) window_scaling: Option<bool>,
+    /// Shifts of client and server, where both scale.
+    pub(super) window_scale: Option<[u8; 2]>,
     pub(super) client_mss_bytes: Option<u16>,
     pub(super) server_mss_bytes: Option<u16>,
     pub(super) options_lost: u64,
@@ -98,6 +99,7 @@ impl Connection {
             syn_ack_ace: opening.syn_ack.map(|o| o.flags.ace()),
             timestamps: opening.timestamps(),
             sack: opening.sack(),
+            window_scaling: opening.scaling(),
             window_scale: opening.scales(),
             client_mss_bytes: mss[0],
             server_mss_bytes: mss[1],

@@ -76,7 +76,7 @@ pub(super) struct Marks {
     pub(super) ece_run_ns: Option<Spread>,
     pub(super) longest_ece_run: Option<EchoRun>,
     /// Accurate ECN: packets with CE by the ACE field, and ACKs that added some.
-    pub(super) ace_marks: u64,
+    pub(super) ce_by_ace: u64,
     pub(super) ace_changes: u64,
 }
 
@@ -220,7 +220,7 @@ fn marks(half: &Half) -> Marks {
         ece_run_acks: echo.runs.spread(),
         ece_run_ns: echo.run_times.spread(),
         longest_ece_run: echo.longest.map(EchoRun::from),
-        ace_marks: echo.ace_marks,
+        ce_by_ace: echo.ace_marks,
         ace_changes: echo.ace_changes,
     }
 }

@@ -78,6 +78,9 @@ pub(super) struct Echo {
     latch: bool,
     exact: bool,
     echoed: Option<(bool, bool)>,
+    /// An echo ended with an ACK for the segment with CWR alone; counts unless the next ACK says ECE again,
+    /// because then a new mark hurried it.
+    alone: bool,
     ace: Option<u8>,
     skip_ace: bool,
     /// Packets with CE that the ACE field has counted.
@@ -154,6 +157,9 @@ impl Echo {
         self.ece_bytes += if echo { newly } else { 0 };
         let advance = newly > 0;
         let clear = advance && !covered.gap && ack.options.sack.is_empty();
+        if std::mem::take(&mut self.alone) && !echo {
+            self.evidence.cwr_alone += 1;
+        }
         let mut cwr = None;
         let mut cwr_count = 0;
         while let Some(&(start, end)) = self.cwr_under_way.front() {
@@ -200,14 +206,13 @@ impl Echo {
         };
         self.evidence.ended_at_cwr += 1;
         let alone = covered.newly() <= u64::from(mss);
-        let of = &mut self.evidence;
-        *(if covered.ack > end || (alone && lone) {
-            &mut of.cwr_and_later
+        if covered.ack > end || (alone && lone) {
+            self.evidence.cwr_and_later += 1;
         } else if alone {
-            &mut of.cwr_alone
+            self.alone = true;
         } else {
-            &mut of.cwr_and_earlier
-        }) += 1;
+            self.evidence.cwr_and_earlier += 1;
+        }
     }
 
     fn close_run(&mut self) {
@@ -254,6 +259,7 @@ impl Echo {
 
     /// The capture is over: what runs on counts as it is.
     pub(super) fn finish(&mut self) {
+        self.evidence.cwr_alone += u64::from(std::mem::take(&mut self.alone));
         let open = self.run;
         self.close_run();
         self.run = open;

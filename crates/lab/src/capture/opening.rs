@@ -92,10 +92,15 @@ impl Opening {
         self.both().map(|(a, b)| a.sack_permitted && b.sack_permitted)
     }
 
-    /// The shifts of client and server, where both sent one (RFC 7323 §2.2).
-    pub(super) fn scales(&self) -> Option<Option<[u8; 2]>> {
-        let of = |o: Options| o.window_scale.map(|s| s.min(14));
-        self.both().map(|(a, b)| of(a).zip(of(b)).map(|(a, b)| [a, b]))
+    /// Both sent a shift (RFC 7323 §2.2).
+    pub(super) fn scaling(&self) -> Option<bool> {
+        self.both().map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some())
+    }
+
+    /// The shifts of client and server, where both sent one.
+    pub(super) fn scales(&self) -> Option<[u8; 2]> {
+        let (a, b) = self.both()?;
+        Some([a.window_scale?.min(14), b.window_scale?.min(14)])
     }
 
     /// MSS options of client and server.

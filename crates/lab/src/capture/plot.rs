@@ -45,7 +45,9 @@ pub(super) fn stack(
     only: bool,
 ) -> Option<Stack> {
     let trace = half.trace.as_ref()?;
-    let (from, to) = (c.start_ns, c.end_ns.max(c.start_ns + 1));
+    // An axis must be able to tell its values apart, however late they are.
+    let least = (c.start_ns / 1_000_000_000).max(1);
+    let (from, to) = (c.start_ns, c.end_ns.max(c.start_ns.saturating_add(least)));
     let (unit, scale) = match to {
         0..5_000_000 => ("us", 1e3),
         5_000_000..5_000_000_000 => ("ms", 1e6),

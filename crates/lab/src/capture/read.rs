@@ -1,6 +1,6 @@
 //! From a file to the table of connections, with an account of what was left out.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::Read;
 
 use lowtide_capture::{CaptureError, Link, Reader, Unread};
@@ -87,7 +87,7 @@ impl Skipped {
 pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, LabError> {
     let mut reader = Reader::new(stream)?;
     let mut contents = Contents::default();
-    let mut links: BTreeMap<Link, ()> = BTreeMap::new();
+    let mut links: BTreeSet<Link> = BTreeSet::new();
     loop {
         let frame = match reader.next_frame() {
             Ok(Some(frame)) => frame,
@@ -105,7 +105,7 @@ pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, 
         contents.cut += u64::from((frame.data.len() as u64) < u64::from(frame.original_len));
         let time = frame.time_ns.saturating_sub(contents.first_ns);
         contents.span_ns = contents.span_ns.max(time);
-        links.insert(frame.link, ());
+        links.insert(frame.link);
         match frame.segment() {
             Ok(seen) => {
                 contents.segments += 1;
@@ -117,7 +117,7 @@ pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, 
     table.finish();
     contents.skipped.beyond = table.beyond;
     contents.segments -= table.beyond;
-    contents.links = links.keys().map(|link| link.name()).collect();
+    contents.links = links.iter().map(|link| link.name()).collect();
     (contents.damaged_blocks, contents.first_damaged) = reader.damaged();
     contents.read_bytes = reader.offset();
     Ok(contents)

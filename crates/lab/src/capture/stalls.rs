@@ -88,3 +88,31 @@ impl Stalls {
         self.zero_since
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_back_off_until_an_ack_advances() {
+        let mut s = Stalls::default();
+        assert!(!s.on_head_again(1_000, 10, 500), "an ACK was there just before");
+        assert!(s.on_head_again(2_000, 900, 500));
+        assert!(s.on_head_again(4_000, 1_800, 500));
+        s.on_advance();
+        assert!(s.on_head_again(9_000, 900, 500));
+        assert_eq!((s.timeouts, s.timeout_ns, s.most_backoff), (3, 3_600, 1));
+        assert_eq!(s.listed[1], Timeout { from: 2_200, to: 4_000, backoff: 1 });
+        s.on_tail_again(600, 500);
+        assert_eq!((s.timeouts, s.probes), (3, 1));
+    }
+
+    #[test]
+    fn a_closed_window_lasts_until_it_opens() {
+        let mut s = Stalls::default();
+        for (time, window) in [(1, 9), (5, 0), (7, 0), (11, 3), (20, 0)] {
+            s.on_window(time, window);
+        }
+        assert_eq!((s.zero_listed.as_slice(), s.closed_since()), (&[(5, 11)][..], Some(20)));
+    }
+}

@@ -297,3 +297,99 @@ impl Stream {
         self.acked.checked_add_signed(i64::from(number.diff(origin.add(self.acked))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lowtide_wire::{Flags, Timestamps};
+
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    struct Sender(Stream);
+
+    impl Sender {
+        /// After the SYN with number 99.
+        fn new() -> Self {
+            let mut stream = Stream::default();
+            stream.open(SeqNum::new(99));
+            Self(stream)
+        }
+        fn data(&mut self, time: u64, offset: u32, len: u32, tsval: Option<u32>) -> Sent {
+            let mut segment = Segment {
+                seq: SeqNum::new(100 + offset),
+                flags: Flags::ACK,
+                payload_len: len,
+                ..Segment::default()
+            };
+            segment.options.timestamps = tsval.map(|value| Timestamps { value, echo: 0 });
+            self.0.send(time, &segment, MSS, Some(100)).0
+        }
+        fn ack(&mut self, time: u64, offset: u32) -> Covered {
+            self.0.acknowledge(time, SeqNum::new(100 + offset)).expect("in range")
+        }
+    }
+
+    #[test]
+    fn bytes_seen_before_come_again_and_offload_counts_segments() {
+        let mut s = Sender::new();
+        assert_eq!(s.data(0, 0, 3500, None), Sent::New);
+        assert_eq!((s.0.packets, s.0.segments, s.0.large), (1, 4, 1));
+        assert_eq!(s.data(5, 1000, 1000, None), Sent::Again { head: false, tail: false });
+        assert_eq!(s.ack(10, 1000).rtt, None, "the packet was sent again in part");
+        assert_eq!(s.data(20, 1000, 2500, None), Sent::Again { head: true, tail: true });
+        assert_eq!((s.0.again_segments, s.0.again_bytes, s.0.needless_bytes), (4, 3500, 0));
+        assert_eq!(s.data(30, 0, 1000, None), Sent::Again { head: true, tail: false });
+        assert_eq!(s.0.needless_bytes, 1000);
+    }
+
+    #[test]
+    fn late_packets_are_told_from_lost_ones() {
+        // By timestamps: a late packet was sent before those that overtook it.
+        let mut s = Sender::new();
+        s.data(0, 0, 1000, Some(5));
+        s.data(1, 2000, 1000, Some(6));
+        s.data(2, 3000, 1000, Some(7));
+        assert_eq!(s.data(500, 1000, 1000, Some(6)), Sent::Late);
+        assert_eq!(s.0.late_by.spread().map(|l| l.max), Some(2), "two came before it");
+        s.data(501, 5000, 1000, Some(8));
+        assert_eq!(s.data(502, 4000, 1000, Some(9)), Sent::Again { head: false, tail: false });
+        assert_eq!((s.0.late, s.0.lost_before, s.0.again_segments), (1, 1, 1));
+        // By time: nothing is sent again within a round trip, here 100.
+        let mut s = Sender::new();
+        s.data(0, 1000, 1000, None);
+        assert_eq!(s.data(80, 0, 500, None), Sent::Late);
+        assert_eq!(s.data(95, 500, 500, None), Sent::Again { head: false, tail: false });
+        assert!(s.0.holes.is_empty());
+    }
+
+    #[test]
+    fn numbers_wrap_and_fin_is_no_byte() {
+        let mut stream = Stream::default();
+        stream.open(SeqNum::new(u32::MAX - 500));
+        let mut segment = Segment { payload_len: 1000, flags: Flags::ACK, ..Segment::default() };
+        for i in 0..5_u64 {
+            segment.seq = SeqNum::new(u32::MAX - 499).add(1000 * i);
+            segment.flags = if i == 4 { Flags::ACK | Flags::FIN } else { Flags::ACK };
+            assert_eq!(stream.send(i, &segment, MSS, None).0, Sent::New);
+        }
+        let covered = stream.acknowledge(9, segment.seq.add(1001)).expect("in range");
+        assert_eq!((covered.newly(), covered.rtt, covered.flight), (5000, Some(5), 5000));
+        assert_eq!((stream.flight(), stream.unseen_bytes), (0, 0));
+    }
+
+    #[test]
+    fn what_the_capture_missed_is_counted_and_probes_are_no_data() {
+        let mut s = Sender::new();
+        s.data(0, 0, 1000, None);
+        s.data(1, 2000, 1000, None);
+        assert!(s.ack(5, 1000).gap);
+        assert_eq!(s.ack(9, 3000).rtt, None);
+        assert_eq!(s.0.unseen_bytes, 1000);
+        assert_eq!(s.ack(10, 4000).newly(), 1000);
+        assert_eq!(s.0.unseen_bytes, 2000);
+        assert_eq!(s.data(11, 3999, 1, None), Sent::Nothing);
+        assert_eq!((s.0.keep_alives, s.0.again_segments), (1, 0));
+        assert!(s.ack(12, 2000).old);
+    }
+}

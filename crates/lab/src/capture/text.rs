@@ -140,9 +140,8 @@ pub(super) fn facts(c: &Connection) -> Vec<(&'static str, String)> {
         None => format!("{name} unknown"),
     };
     let scale = match c.window_scale {
-        Some(Some([client, server])) => format!("window scale {client} and {server}"),
-        Some(None) => "no window scale".to_owned(),
-        None => "window scale unknown".to_owned(),
+        Some([client, server]) => format!("window scale {client} and {server}"),
+        None => yes("window scale", c.window_scaling),
     };
     let mss = |m: Option<u16>| m.map_or_else(|| "unknown".to_owned(), |m| m.to_string());
     out.push((
@@ -203,13 +202,13 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
     out.push(("in flight", format!("when ACKs came: {}", spread(d.flight_bytes, bytes))));
     let ce = if m.ce > 0 { format!("{} with CE, ", count(m.ce, "segment")) } else { String::new() };
     let capable = m.ect0 + m.ect1 + m.ce;
-    let here = if m.ce == 0 && m.ece_acks + m.ace_marks > 0 {
+    let here = if m.ce == 0 && m.ece_acks + m.ce_by_ace > 0 {
         "; CE itself is set further on"
     } else {
         ""
     };
     let marks = match c.ecn {
-        Mode::Accecn => format!("{ce}{} with CE counted by ACE", count(m.ace_marks, "packet")),
+        Mode::Accecn => format!("{ce}{} with CE counted by ACE", count(m.ce_by_ace, "packet")),
         _ => format!(
             "{ce}{} with ECE of {}, {} with CWR",
             count(m.ece_acks, "ACK"),

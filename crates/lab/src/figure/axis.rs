@@ -94,7 +94,8 @@ impl Axis {
     /// For an axis of which a small part may be shown: as many digits as tell the names apart.
     pub(crate) fn precise(mut self) -> Self {
         if let [(a, _), (b, _), ..] = self.ticks[..] {
-            let digits = (-(b - a).log10().floor()).max(0.0) as usize;
+            // A double has no more digits than that.
+            let digits = (-(b - a).log10().floor()).clamp(0.0, 15.0) as usize;
             for (value, name) in &mut self.ticks {
                 *name = format!("{value:.digits$}");
             }

@@ -2,6 +2,7 @@
 
 mod advice;
 mod analyze;
+mod captures;
 mod claims;
 mod common;
 mod diff;
