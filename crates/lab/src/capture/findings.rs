@@ -259,13 +259,13 @@ fn stalls(d: &Direction, out: &mut Draft<'_>) {
             "delayed-acks",
             None,
             format!(
-                "{} came late: {} as a rule, {} at most",
-                count(waits.count, "lone ACK"),
+                "{} came late while the sender had nothing else under way: {} as a rule, {} at most",
+                count(waits.count, "ACK"),
                 time(usual),
                 time(waits.max)
             ),
             "the receiver's delayed-ACK timer (40 ms on Linux, 100 to 200 ms elsewhere) held back the ACK of \
-             a single segment: small writes, an odd number of segments, or a window of one segment",
+             a last segment: small writes, an odd number of segments, or a window of one segment",
         );
     }
     if let Some(zero) = d.zero_windows_ns {

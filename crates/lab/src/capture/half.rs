@@ -142,13 +142,13 @@ impl Half {
         if pure && newly == 0 && !covered.old && covered.flight > 0 && same_window {
             self.duplicate_acks += 1;
         }
-        let lone = newly > 0 && newly == covered.flight && newly <= u64::from(mss);
+        let lone = newly > 0 && newly == covered.flight;
         let least = self.delays.without_timer();
         let waited = covered.rtt.zip(least).filter(|_| lone && !covered.gap);
         let (mut late, mut marked) = (false, 0);
         if let Some((rtt, least)) = waited {
             let before = self.stalls.ack_waits.count();
-            self.stalls.on_lone_ack(rtt, least);
+            self.stalls.on_lone_ack(rtt, covered.owed, least);
             late = self.stalls.ack_waits.count() > before;
         }
         if let Some(rtt) = covered.rtt {

@@ -26,7 +26,7 @@ pub(super) struct Stalls {
     backoff: u32,
     /// Segments sent again from the end of what is in flight after a silence.
     pub(super) probes: u64,
-    /// How much longer than the least round trip lone ACKs took.
+    /// How much longer than usual ACKs took after which nothing was under way.
     pub(super) ack_waits: Histogram,
     zero_since: Option<u64>,
     pub(super) zero_windows: Histogram,
@@ -60,11 +60,11 @@ impl Stalls {
         self.backoff = 0;
     }
 
-    /// An ACK for the only segment that was under way, `rtt` after it, where `least` is usual.
-    pub(super) fn on_lone_ack(&mut self, rtt: u64, least: u64) {
-        let waited = rtt.saturating_sub(least);
-        if waited >= LEAST_ACK_WAIT_NS.max(least) {
-            self.ack_waits.add(waited);
+    /// An ACK for all that was under way, `rtt` after the last of it and `owed` after the first, where `least`
+    /// is usual. The timer runs from the first.
+    pub(super) fn on_lone_ack(&mut self, rtt: u64, owed: u64, least: u64) {
+        if rtt.saturating_sub(least) >= LEAST_ACK_WAIT_NS.max(least) {
+            self.ack_waits.add(owed.saturating_sub(least));
         }
     }
 

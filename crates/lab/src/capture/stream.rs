@@ -94,6 +94,8 @@ pub(super) struct Covered {
     pub(super) flight: u64,
     /// How long the newest byte covered had been under way, where it was sent once.
     pub(super) rtt: Option<u64>,
+    /// How long the oldest byte covered had been.
+    pub(super) owed: u64,
     /// Older than an ACK that was seen.
     pub(super) old: bool,
     /// There is a gap in what came by.
@@ -275,15 +277,17 @@ impl Stream {
             self.unseen_bytes += lost;
             self.fill(0, ack);
         }
-        let (mut newest, mut repaired) = (None, false);
+        let (mut newest, mut oldest, mut repaired) = (None, None, false);
         while let Some(out) = self.outstanding.front().filter(|out| out.end <= ack).copied() {
             repaired |= out.again;
             newest = Some(out.time);
+            oldest.get_or_insert(out.time);
             self.outstanding.pop_front();
         }
         let rtt = newest.filter(|_| !repaired && lost == 0).map(|sent| time.saturating_sub(sent));
+        let owed = oldest.map_or(0, |sent| time.saturating_sub(sent));
         self.acked = ack.max(before);
-        Some(Covered { ack, before, flight, rtt, old: false, gap })
+        Some(Covered { ack, before, flight, rtt, owed, old: false, gap })
     }
 
     /// Bytes sent and not yet acknowledged.

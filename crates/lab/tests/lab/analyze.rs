@@ -124,12 +124,23 @@ fn the_mode_the_feedback_and_every_count_are_those_of_the_run() {
         for (vantage, at) in [(Vantage::Sender, "client"), (Vantage::Receiver, "server")] {
             let (c, d) = counts(&traced, vantage);
             let place = format!("{}, {vantage:?}: {d:#}", traced.key);
-            assert_eq!(d["feedback"]["kind"], spoken(&traced), "{place}");
+            // Where the sender rarely said CWR, two receivers look the same.
+            let of = |key: &str| d["evidence"][key].as_u64().unwrap_or(0);
+            let cwr = of("cwr_alone") + of("cwr_and_later") + of("cwr_and_earlier");
+            let spoken = match spoken(&traced) {
+                "dctcp" | "odctcp" if cwr < 3 => "dctcp-or-odctcp",
+                other => other,
+            };
+            assert_eq!(d["feedback"]["kind"], spoken, "{place}");
             assert_eq!(d["feedback"]["certain"], true, "{place}");
             assert_eq!(c["taken_at"], at, "{place}");
-            assert_eq!((&c["opened"], &c["ended"]), (&"handshake".into(), &"closed".into()));
+            // The run ends with the last byte, perhaps before the sender hears of it.
+            let ended = c["ended"].as_str().unwrap_or_default();
+            assert!(c["opened"] == "handshake" && ended.ends_with("closed"), "{place}");
             assert_eq!(c["sack"], true);
-            assert_eq!(d["acked_bytes"], 2_000_000, "{place}");
+            if vantage == Vantage::Receiver {
+                assert_eq!(d["acked_bytes"], 2_000_000, "{place}");
+            }
             if traced.flow.ecn_mode == "accecn" {
                 assert_eq!(d["marks"]["ce_by_ace"], traced.flow.warm_ce_segs_in, "{place}");
             }
@@ -250,8 +261,10 @@ fn receivers_of_a_standard_sender_are_told_apart() {
 fn acks_that_the_timer_released_are_counted_with_its_time() {
     let temp = tempfile::tempdir().unwrap();
     let settings = small(&[
-        ("traffic.long.size", "5 kB"),
+        // Fewer segments than an ACK waits for, so that each round needs the timer.
+        ("traffic.long.size", "20 kB"),
         ("transport.sender.initial-window", "2"),
+        ("transport.receiver.delack-segments", "8"),
         ("compare.schemes", "sack"),
     ]);
     run(temp.path(), "queue-buildup", &settings);
