@@ -57,7 +57,7 @@ pub(super) fn stack(
     let most = half.stream.highest;
     let (size, per) = bytes_unit(most);
     let top = (most as f64 / per).max(1.46) * 1.04;
-    let points = |s: &super::series::Series| frame.points(s.points(), per);
+    let points = |s: &super::series::Series| frame.points(&s.points(), per);
     let sequence = Lane {
         title: "Sequence".to_owned(),
         y: Axis::linear(
@@ -69,7 +69,7 @@ pub(super) fn stack(
         .precise(),
         right: None,
         curves: vec![
-            curve("ACK", 2, CurveLook::Steps, frame.staircase(trace.acks.points(), per)),
+            curve("ACK", 2, CurveLook::Steps, frame.staircase(&trace.acks.points(), per)),
             curve("SACK", 6, CurveLook::Dots, points(&trace.sacked)),
             curve("data", 0, CurveLook::Dots, points(&trace.data)),
             curve("CE", 22, CurveLook::Marks, points(&trace.ce)),
@@ -79,7 +79,7 @@ pub(super) fn stack(
             curve("retransmission", 5, CurveLook::Marks, points(&trace.again)),
         ],
     };
-    let flight = frame.staircase(half.window.over_time.points(), 1e3);
+    let flight = frame.staircase(&half.window.over_time.points(), 1e3);
     let floor = 2.0 * f64::from(d.mss_bytes) / 1e3;
     let floor = [frame.from, frame.to].map(|x| Dot::new(x, floor)).to_vec();
     let flights = Lane {
@@ -100,9 +100,9 @@ pub(super) fn stack(
                 "under a mark, per window",
                 1,
                 CurveLook::Dots,
-                frame.points(half.alpha.fractions.points(), 1.0),
+                frame.points(&half.alpha.fractions.points(), 1.0),
             ),
-            curve("alpha", 0, CurveLook::Steps, frame.staircase(half.alpha.alphas.points(), 1.0)),
+            curve("alpha", 0, CurveLook::Steps, frame.staircase(&half.alpha.alphas.points(), 1.0)),
         ],
     };
     let width = half.goodput.width() as f64;

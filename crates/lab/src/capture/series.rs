@@ -8,8 +8,8 @@ const MOST: usize = 1024;
 /// Single values: when there are too many, the extremes of each stretch stay.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
-    /// Nanoseconds since the capture began, and the value.
-    points: Vec<Dot>,
+    /// Nanoseconds since the capture began, and the value. Smaller than dots.
+    points: Vec<(f64, f64)>,
     most: usize,
 }
 
@@ -27,18 +27,19 @@ impl Series {
 
     pub(super) fn push(&mut self, time: u64, value: f64) {
         if self.points.len() >= 2 * self.most {
-            self.points = thinned(&self.points, self.most);
+            let thin = thinned(&self.points(), self.most);
+            self.points = thin.iter().map(|d| (d.x, d.y)).collect();
         }
-        self.points.push(Dot::new(time as f64, value));
+        self.points.push((time as f64, value));
     }
 
-    pub(super) fn points(&self) -> &[Dot] {
-        &self.points
+    pub(super) fn points(&self) -> Vec<Dot> {
+        self.points.iter().map(|(x, y)| Dot::new(*x, *y)).collect()
     }
 
     /// For JSON: time in nanoseconds, value.
     pub(super) fn pairs(&self, most: usize) -> Vec<(u64, f64)> {
-        thinned(&self.points, most).iter().map(|d| (d.x as u64, d.y)).collect()
+        thinned(&self.points(), most).iter().map(|d| (d.x as u64, d.y)).collect()
     }
 }
 
