@@ -48,6 +48,7 @@ pub(super) struct Direction {
     pub(super) feedback: Feedback,
     pub(super) evidence: Evidence,
     pub(super) alpha: AlphaReport,
+    /// When ACKs came; null near the receiver, which does not see it.
     pub(super) flight_bytes: Option<Spread>,
     pub(super) collapses: Vec<Span>,
     pub(super) stuck_ece: Option<EchoRun>,
@@ -144,6 +145,7 @@ impl Direction {
         let start_ns = half.first_data?;
         let round_trip = flow.round_trip().unwrap_or(0);
         let at_sender = flow.vantage() == Vantage::At(from);
+        let at_receiver = flow.vantage() == Vantage::At(1 - from);
         let collapses = half.window.collapses(at_sender, round_trip);
         let mode = flow.mode();
         let stream = &half.stream;
@@ -176,7 +178,7 @@ impl Direction {
             feedback: feedback::decide(mode, &half.echo, !collapses.is_empty()),
             evidence: half.echo.evidence,
             alpha: alpha(half, mode, flow.mss(from, 0)),
-            flight_bytes: half.window.flight.spread(),
+            flight_bytes: half.window.flight.spread().filter(|_| !at_receiver),
             collapses: collapses.into_iter().map(Span::from).collect(),
             stuck_ece: stuck(half, round_trip),
             timeouts: Timeouts {
@@ -190,7 +192,7 @@ impl Direction {
             zero_windows_ns: half.stalls.zero_windows.spread(),
             zero_window_open: half.stalls.closed_since().is_some(),
             zero_windows: zero_windows(flow, half),
-            over_time: over_time(half),
+            over_time: over_time(half, at_receiver),
         })
     }
 }
@@ -250,13 +252,17 @@ fn alpha(half: &Half, mode: Mode, mss: u32) -> AlphaReport {
     }
 }
 
-fn over_time(half: &Half) -> OverTime {
+fn over_time(half: &Half, at_receiver: bool) -> OverTime {
     let width = half.goodput.width();
     let mbps = |sum: u64| sum as f64 * 8e3 / width as f64;
     OverTime {
         marked_fraction: half.alpha.fractions.pairs(MOST_POINTS),
         alpha: half.alpha.alphas.pairs(MOST_POINTS),
-        flight_bytes: half.window.over_time.pairs(MOST_POINTS),
+        flight_bytes: if at_receiver {
+            Vec::new()
+        } else {
+            half.window.over_time.pairs(MOST_POINTS)
+        },
         goodput_bin_ns: width,
         goodput_mbps: half.goodput.sums().map(|(at, sum)| (at, mbps(sum))).collect(),
     }

@@ -26,10 +26,9 @@ pub(super) struct Run {
     pub(super) cwr: u64,
 }
 
-/// Data as it came by: its end, and what two receivers would echo from then on.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    end: u64,
+/// What two receivers echo: one of RFC 3168 and one of DCTCP.
+#[derive(Clone, Copy, Debug, Default)]
+struct Echoes {
     latch: bool,
     exact: bool,
 }
@@ -74,10 +73,10 @@ pub(super) struct Echo {
     pub(super) longest: Option<Run>,
     cwr_under_way: VecDeque<(u64, u64)>,
     pub(super) evidence: Evidence,
-    arrivals: VecDeque<Arrival>,
-    latch: bool,
-    exact: bool,
-    echoed: Option<(bool, bool)>,
+    /// Data as it came by: its end, and what they echo from then on.
+    arrivals: VecDeque<(u64, Echoes)>,
+    now: Echoes,
+    echoed: Option<Echoes>,
     /// An echo ended with an ACK for the segment with CWR alone; counts unless the next ACK says ECE again,
     /// because then a new mark hurried it.
     alone: bool,
@@ -130,14 +129,14 @@ impl Echo {
         }
         if fresh {
             // CWR before CE: a segment may carry both (RFC 3168 erratum 3639).
-            self.latch = (self.latch && !cwr) || segment.ecn == Ecn::Ce;
+            self.now.latch = (self.now.latch && !cwr) || segment.ecn == Ecn::Ce;
             if segment.ecn.is_capable() {
-                self.exact = segment.ecn == Ecn::Ce;
+                self.now.exact = segment.ecn == Ecn::Ce;
             }
             if self.arrivals.len() >= MOST_ARRIVALS {
                 self.arrivals.pop_front();
             }
-            self.arrivals.push_back(Arrival { end, latch: self.latch, exact: self.exact });
+            self.arrivals.push_back((end, self.now));
         }
     }
 
@@ -227,14 +226,14 @@ impl Echo {
 
     /// What the two receivers would have echoed on this ACK.
     fn compare(&mut self, covered: &Covered, echo: bool, clear: bool) {
-        while let Some(first) = self.arrivals.front().filter(|a| a.end <= covered.ack) {
-            self.echoed = Some((first.latch, first.exact));
+        while let Some((_, echoes)) = self.arrivals.front().filter(|a| a.0 <= covered.ack) {
+            self.echoed = Some(*echoes);
             self.arrivals.pop_front();
         }
-        if let Some((latch, exact)) = self.echoed.filter(|(l, e)| clear && l != e) {
+        if let Some(echoes) = self.echoed.filter(|e| clear && e.latch != e.exact) {
             self.evidence.telling_acks += 1;
-            self.evidence.as_rfc3168 += u64::from(echo == latch);
-            self.evidence.as_dctcp += u64::from(echo == exact);
+            self.evidence.as_rfc3168 += u64::from(echo == echoes.latch);
+            self.evidence.as_dctcp += u64::from(echo == echoes.exact);
         }
     }
 

@@ -72,9 +72,9 @@ pub(super) fn stack(
             curve("ACK", 2, CurveLook::Steps, frame.staircase(&trace.acks.points(), per)),
             curve("SACK", 6, CurveLook::Dots, points(&trace.sacked)),
             curve("data", 0, CurveLook::Dots, points(&trace.data)),
-            curve("CE", 22, CurveLook::Marks, points(&trace.ce)),
-            curve("ECE", 16, CurveLook::Marks, points(&trace.ece)),
-            curve("CWR", 3, CurveLook::Marks, points(&trace.cwr)),
+            curve("CE", 22, CurveLook::Strokes, points(&trace.ce)),
+            curve("ECE", 16, CurveLook::Strokes, points(&trace.ece)),
+            curve("CWR", 3, CurveLook::Strokes, points(&trace.cwr)),
             curve("out of order", 20, CurveLook::Marks, points(&trace.late)),
             curve("retransmission", 5, CurveLook::Marks, points(&trace.again)),
         ],
@@ -106,11 +106,13 @@ pub(super) fn stack(
         ],
     };
     let width = half.goodput.width() as f64;
-    let rates: Vec<Dot> = half
+    let mut rates: Vec<Dot> = half
         .goodput
         .sums()
         .map(|(at, sum)| Dot::new(at as f64, sum as f64 * 8e3 / width))
         .collect();
+    let end = rates.last().map(|last| Dot::new(last.x + width, 0.0));
+    rates.extend(end.filter(|end| end.x < to as f64));
     let rates = frame.staircase(&rates, 1.0);
     let goodput = Lane {
         title: "Goodput".to_owned(),
@@ -123,15 +125,21 @@ pub(super) fn stack(
     } else {
         ""
     };
+    let flight = match d.flight_bytes {
+        Some(_) => " In flight: what the capture has seen sent and not acknowledged.",
+        None => "",
+    };
     let caption = format!(
         "As the packets came by where the capture was taken: data at its end, ACKs, SACK blocks at both edges, \
-         ECE at the number acknowledged. Marks of which there are many stand as strokes along the bottom. In \
-         flight: what the capture has seen sent and not acknowledged, which is the sender's flight only near \
-         the sender. Alpha with g = {}, from 1. Goodput over {} ms at a time.{thinned}",
+         CE, ECE and CWR as strokes along the bottom, one above the other in the order of \
+         the legend.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{thinned}",
         crate::figure::number(gain),
         crate::figure::number(width / 1e6),
     );
-    let mut lanes = vec![sequence, flights];
+    let mut lanes = vec![sequence];
+    if d.flight_bytes.is_some() {
+        lanes.push(flights);
+    }
     if half.alpha.marked_windows > 0 {
         lanes.push(marked);
     }

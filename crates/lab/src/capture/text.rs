@@ -199,7 +199,13 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
             (None, stamps) => format!("from here, by timestamps: {}", spread(stamps, time)),
         },
     ));
-    out.push(("in flight", format!("when ACKs came: {}", spread(d.flight_bytes, bytes))));
+    out.push((
+        "in flight",
+        match d.flight_bytes {
+            Some(_) => format!("when ACKs came: {}", spread(d.flight_bytes, bytes)),
+            None => "not seen near the receiver".to_owned(),
+        },
+    ));
     let ce = if m.ce > 0 { format!("{} with CE, ", count(m.ce, "segment")) } else { String::new() };
     let capable = m.ect0 + m.ect1 + m.ce;
     let here = if m.ce == 0 && m.ece_acks + m.ce_by_ace > 0 {
@@ -232,7 +238,7 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
             ),
         ));
     }
-    if let Some(fraction) = d.alpha.marked_fraction.filter(|_| c.ecn != Mode::Off) {
+    if let Some(fraction) = d.alpha.marked_fraction.filter(|_| d.alpha.marked_windows > 0) {
         out.push((
             "alpha",
             format!(

@@ -295,7 +295,6 @@ fn a_page_needs_nothing_else_and_shows_what_was_found() {
         "stuck ECE",
         "<svg",
         "Offset (kB)",
-        "Bytes (kB)",
         "Fraction of bytes",
     ] {
         assert!(page.html.contains(part), "{part}");
