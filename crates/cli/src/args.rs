@@ -1,5 +1,6 @@
 //! What may be typed. The help texts are the documentation of the command line.
 
+mod analyze;
 mod bench;
 mod compare;
 mod diff;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use lowtide_units::{Duration, parse_duration};
 
+pub(crate) use analyze::AnalyzeArgs;
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
@@ -99,6 +101,9 @@ pub(crate) enum Command {
     Plot(PlotArgs),
     /// Write the packets of a flow as a capture that Wireshark and tshark open
     Pcap(PcapArgs),
+    /// Say from a capture what TCP did: ECN and its feedback, marks, losses, timeouts, stalls
+    #[command(after_long_help = analyze::EXAMPLES)]
+    Analyze(AnalyzeArgs),
     /// Measure the simulator's speed
     #[command(after_long_help = bench::EXAMPLES)]
     Bench(BenchArgs),

@@ -45,6 +45,7 @@ pub fn main() -> ExitCode {
         Command::Reproduce(args) => cmd::reproduce::reproduce(args, out),
         Command::Plot(args) => cmd::flow::plot(args, out),
         Command::Pcap(args) => cmd::flow::pcap(args, out),
+        Command::Analyze(args) => cmd::analyze::analyze(args, out),
         Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),

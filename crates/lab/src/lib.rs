@@ -6,6 +6,7 @@
 
 pub mod advice;
 pub mod bench;
+pub mod capture;
 pub mod claims;
 pub mod compare;
 pub mod diff;

@@ -15,7 +15,7 @@ pub const HEADER_LEN: usize = 20;
 
 const DONT_FRAGMENT: u16 = 0x4000;
 /// "More fragments" and the fragment offset: any of these bits makes a fragment.
-const FRAGMENT: u16 = 0x3fff;
+pub(crate) const FRAGMENT: u16 = 0x3fff;
 
 /// The fields of an IPv4 header that matter to an end host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -5,7 +5,7 @@
 //! only: the simulator moves segments and no bytes, a real-packet driver keeps the bytes beside it.
 //!
 //! Start at [`packet`], which reads and writes whole IP packets; [`ipv4`], [`ipv6`] and [`tcp`] are its
-//! parts, [`pcapng`] is for capture files.
+//! parts, [`pcapng`] is for capture files, [`observed`] for what bystanders have captured.
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 #![warn(clippy::cast_possible_truncation)]
@@ -19,6 +19,7 @@ mod error;
 mod flags;
 pub mod ipv4;
 pub mod ipv6;
+pub mod observed;
 pub mod options;
 pub mod packet;
 pub mod pcapng;

@@ -42,7 +42,14 @@ pub fn parse(bytes: &[u8], addresses: &Addresses) -> Result<(Segment, Range<usiz
     if addresses.pseudo_header(tcp_len).with(bytes).finish() != 0 {
         return Err(WireError::Checksum { header });
     }
-    let segment = Segment {
+    let payload_len = u32::try_from(payload.len()).map_err(too_long)?;
+    let segment = Segment { options: Options::parse(option_bytes)?, ..fields(fixed, payload_len) };
+    Ok((segment, header_len..have))
+}
+
+/// The fixed part of a header as a segment without options.
+pub(crate) fn fields(fixed: &[u8; MIN_HEADER_LEN], payload_len: u32) -> Segment {
+    Segment {
         src_port: u16::from_be_bytes([fixed[0], fixed[1]]),
         dst_port: u16::from_be_bytes([fixed[2], fixed[3]]),
         seq: SeqNum::new(u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]])),
@@ -51,11 +58,10 @@ pub fn parse(bytes: &[u8], addresses: &Addresses) -> Result<(Segment, Range<usiz
         window: u16::from_be_bytes([fixed[14], fixed[15]]),
         urgent: u16::from_be_bytes([fixed[18], fixed[19]]),
         ecn: Ecn::default(),
-        payload_len: u32::try_from(payload.len()).map_err(too_long)?,
-        options: Options::parse(option_bytes)?,
+        payload_len,
+        options: Options::default(),
         rx: RxMeta::default(),
-    };
-    Ok((segment, header_len..have))
+    }
 }
 
 /// Writes header and payload to the start of `out` and returns their length in bytes.

@@ -1,5 +1,6 @@
 //! One file per command (small ones that print a text share `new`).
 
+pub(crate) mod analyze;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;

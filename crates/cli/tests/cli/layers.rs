@@ -6,9 +6,10 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 16] = [
     "lowtide-units",
     "lowtide-wire",
+    "lowtide-capture",
     "lowtide-tcp",
     "lowtide-packetdrill",
     "lowtide-packetdrill-shim",

@@ -1,5 +1,6 @@
 //! The command as a user sees it, and the workspace: one binary, so that it is linked once.
 
+mod analyze;
 mod layers;
 mod matrix;
 mod modules;

@@ -91,6 +91,18 @@ impl Axis {
         }
     }
 
+    /// For an axis of which a small part may be shown: as many digits as tell the names apart.
+    pub(crate) fn precise(mut self) -> Self {
+        if let [(a, _), (b, _), ..] = self.ticks[..] {
+            // A double has no more digits than that.
+            let digits = (-(b - a).log10().floor()).clamp(0.0, 15.0) as usize;
+            for (value, name) in &mut self.ticks {
+                *name = format!("{value:.digits$}");
+            }
+        }
+        self
+    }
+
     /// Leaves names out that would stand on top of the one before, in a plot of `width` pixels.
     pub(crate) fn thin_names(mut self, width: f64, letter: f64) -> Self {
         let mut free = f64::NEG_INFINITY;
@@ -152,6 +164,11 @@ fn step(span: f64) -> f64 {
         _ => 10.0,
     };
     factor * scale
+}
+
+/// kB or MB for values up to `most` bytes: the unit's name and bytes per unit.
+pub(crate) fn bytes_unit(most: u64) -> (&'static str, f64) {
+    if most >= 10_000_000 { ("MB", 1e6) } else { ("kB", 1e3) }
 }
 
 /// A number as people write it: no needless digits, groups of three from five digits on.

@@ -13,7 +13,7 @@ use lowtide_record::csv;
 
 use crate::error::LabError;
 
-pub(crate) use axis::{Axis, number};
+pub(crate) use axis::{Axis, bytes_unit, number};
 pub(crate) use draw::to_svg;
 pub(crate) use heat::{Grid, HeatMap};
 pub(crate) use shades::{Kind, Shades};

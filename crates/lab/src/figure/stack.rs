@@ -89,12 +89,18 @@ pub(crate) enum CurveLook {
     Dots,
     /// The sign of its style.
     Marks,
+    /// Strokes along the bottom, above those of the curves before: only when, not how much.
+    Strokes,
 }
 
 impl Curve {
-    /// Its marks become strokes along the bottom.
+    /// It is drawn as strokes along the bottom.
     fn is_dense(&self) -> bool {
-        self.look == CurveLook::Marks && self.points.len() > MANY
+        match self.look {
+            CurveLook::Marks => self.points.len() > MANY,
+            CurveLook::Strokes => !self.points.is_empty(),
+            _ => false,
+        }
     }
 }
 
@@ -245,6 +251,8 @@ fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), 
                 root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], color.filled()))
             })
         }
+        // Drawn where there are some (`is_dense`).
+        CurveLook::Strokes => Ok(()),
         CurveLook::Marks => {
             apart(points).into_iter().try_for_each(|at| sign_of(root, at, look, SIGN))
         }
@@ -282,12 +290,12 @@ fn legend(root: &Area<'_>, lane: &Lane, (left, y): Pixel) -> Result<(), Failure>
             CurveLook::Thin => {
                 stroke(root, vec![from, to], look.color.into(), 1.2, Some((5, 3)))?;
             }
-            CurveLook::Marks if curve.is_dense() => {
+            CurveLook::Marks | CurveLook::Strokes if curve.is_dense() => {
                 for x in [-3, 0, 3] {
                     stroke_at(root, curve, (middle + x * FINE, y + 3 * FINE))?;
                 }
             }
-            CurveLook::Dots | CurveLook::Marks => {
+            CurveLook::Dots | CurveLook::Marks | CurveLook::Strokes => {
                 draw_curve(root, curve, vec![(middle, y)])?;
             }
         }

@@ -10,7 +10,7 @@ use lowtide_units::Duration;
 use super::capture::bottleneck;
 use super::{Traced, file_name, threshold};
 use crate::error::LabError;
-use crate::figure::{Axis, Curve, CurveLook, Dot, Drawn, Lane, Stack, thinned};
+use crate::figure::{Axis, Curve, CurveLook, Dot, Drawn, Lane, Stack, bytes_unit, thinned};
 use crate::plots::Source;
 
 /// The part of the time that is shown; all of the flow where it is open.
@@ -154,7 +154,7 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
             traced.key.scheme, flow.flow, flow.group, flow.src, flow.dst
         ),
         caption,
-        x: precise(Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high)),
+        x: Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high).precise(),
         lanes: vec![
             sequence(traced, &frame),
             windows(traced, &frame),
@@ -162,22 +162,6 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
             throughput(traced, &frame, queue),
         ],
     })
-}
-
-/// An axis of which a small part may be shown: as many digits as tell the names apart.
-fn precise(mut axis: Axis) -> Axis {
-    if let [(a, _), (b, _), ..] = axis.ticks[..] {
-        let digits = (-(b - a).log10().floor()).max(0.0) as usize;
-        for (value, name) in &mut axis.ticks {
-            *name = format!("{value:.digits$}");
-        }
-    }
-    axis
-}
-
-/// kB or MB for values up to `most` bytes: the unit's name and bytes per unit.
-fn bytes_unit(most: u64) -> (&'static str, f64) {
-    if most >= 10_000_000 { ("MB", 1e6) } else { ("kB", 1e3) }
 }
 
 fn sequence(traced: &Traced, frame: &Frame) -> Lane {
@@ -228,12 +212,13 @@ fn sequence(traced: &Traced, frame: &Frame) -> Lane {
     let low = if least == 0 { 0.0 } else { value(least) - room };
     Lane {
         title: "Sequence".to_owned(),
-        y: precise(Axis::linear(
+        y: Axis::linear(
             &format!("Offset ({unit})"),
             &format!("offset_{}", unit.to_lowercase()),
             low,
             value(most) + room,
-        )),
+        )
+        .precise(),
         right: None,
         curves: vec![
             curve("ACK", 2, CurveLook::Steps, ack_line),

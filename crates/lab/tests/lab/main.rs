@@ -1,6 +1,8 @@
 //! Scenarios from the file to tables and reports: one binary, so that it is linked once.
 
 mod advice;
+mod analyze;
+mod captures;
 mod claims;
 mod common;
 mod diff;

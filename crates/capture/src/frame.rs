@@ -1,0 +1,62 @@
+//! One captured frame, and the segment in it.
+
+use lowtide_wire::observed::{self, Observed};
+use lowtide_wire::{Header, WireError};
+
+use crate::Link;
+
+/// A captured frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Frame<'a> {
+    /// When, in nanoseconds of the capturing host's clock, since 1970 where it says so.
+    pub time_ns: u64,
+    /// What the frame begins with.
+    pub link: Link,
+    /// The bytes that were kept.
+    pub data: &'a [u8],
+    /// How many there were.
+    pub original_len: u32,
+    /// Where its record begins in the file.
+    pub offset: u64,
+}
+
+/// Why there is no segment to be seen in a frame.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Unread {
+    /// It carries no IP.
+    NotIp,
+    /// It carries IP but no TCP.
+    NotTcp,
+    /// A fragment of an IP packet.
+    Fragment,
+    /// Too little was captured of it.
+    Short,
+    /// Its headers contradict themselves.
+    Malformed,
+    /// Its link type is not known.
+    Link(i32),
+}
+
+impl Frame<'_> {
+    /// The TCP segment in it.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub fn segment(&self) -> Result<Observed, Unread> {
+        let packet = self.link.packet(self.data)?;
+        // The link header is the same in what was kept and what there was.
+        let before = (self.data.len() - packet.len()) as u32;
+        let original_len = self.original_len.saturating_sub(before);
+        if matches!(packet.first(), Some(first) if !matches!(first >> 4, 4 | 6)) {
+            return Err(Unread::NotIp);
+        }
+        observed::parse(packet, original_len).map_err(|e| match e {
+            WireError::NotTcp { .. } => Unread::NotTcp,
+            WireError::Fragment => Unread::Fragment,
+            WireError::Truncated { header: Header::Ipv4 | Header::Ipv6 | Header::Tcp, .. } => {
+                Unread::Short
+            }
+            _ => Unread::Malformed,
+        })
+    }
+}

@@ -1,0 +1,276 @@
+//! The records of a file, one after the other.
+
+use std::io::Read;
+
+use pcap_parser::{Block, PcapHeader, parse_block_be, parse_block_le, parse_pcap_header};
+
+use crate::input::Input;
+use crate::{CaptureError, Frame, Link};
+
+/// Longer records are damage: no link carries such frames.
+const MOST: usize = 16 << 20;
+/// A pcapng block: type, length, length again.
+const LEAST_BLOCK: usize = 12;
+const SECTION: u32 = 0x0a0d_0d0a;
+const BYTE_ORDER_MAGIC: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
+const NANOSECONDS: u128 = 1_000_000_000;
+/// More interfaces than a capture has.
+const MOST_INTERFACES: usize = 65_536;
+
+/// Reads a capture file.
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: Input<R>,
+    format: Format,
+    /// Malformed blocks that were left out.
+    damaged: u64,
+    first_damage: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Format {
+    Pcap(PcapHeader),
+    Pcapng { big_endian: bool, interfaces: Vec<Interface> },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interface {
+    link: Link,
+    /// Stamps count units of one second divided by this.
+    units: u64,
+    /// Added to stamps, seconds.
+    offset: i64,
+    snaplen: u32,
+}
+
+impl Interface {
+    fn nanoseconds(&self, stamp: u64) -> u64 {
+        let ns = u128::from(stamp) * NANOSECONDS / u128::from(self.units.max(1));
+        let shift = i128::from(self.offset) * NANOSECONDS as i128;
+        let ns = (ns as i128).saturating_add(shift).clamp(0, i128::from(u64::MAX));
+        ns as u64
+    }
+}
+
+/// A record as it stands in the buffer.
+struct Found {
+    time_ns: u64,
+    link: Link,
+    /// Where its bytes lie in the record.
+    from: usize,
+    len: usize,
+    original_len: u32,
+}
+
+impl<R: Read> Reader<R> {
+    /// Begins to read `stream`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no capture.
+    pub fn new(stream: R) -> Result<Self, CaptureError> {
+        let mut input = Input::new(stream);
+        let have = input.fill(24)?;
+        let start = input.bytes();
+        if start.get(..4) == Some(&SECTION.to_be_bytes()) {
+            let format = Format::Pcapng { big_endian: false, interfaces: Vec::new() };
+            return Ok(Self { input, format, damaged: 0, first_damage: None });
+        }
+        let kind = start.first_chunk::<4>().map(|b| u32::from_le_bytes(*b));
+        let known = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34, 0xd4c3_b2a1, 0x4d3c_b2a1];
+        if !kind.is_some_and(|k| known.contains(&k)) {
+            let shown: Vec<String> = start.iter().take(4).map(|b| format!("{b:02x}")).collect();
+            let found = if have == 0 { "nothing, it is empty".to_owned() } else { shown.join(" ") };
+            return Err(CaptureError::Format { found });
+        }
+        let Ok((_, header)) = parse_pcap_header(start) else {
+            let (what, have) = ("file header", have as u64);
+            return Err(CaptureError::Cut { what, offset: 0, need: 24, have });
+        };
+        input.take(24);
+        Ok(Self { input, format: Format::Pcap(header), damaged: 0, first_damage: None })
+    }
+
+    /// The next frame; none at the end of the file.
+    ///
+    /// # Errors
+    /// The file cannot be read any further; there is no use in asking again.
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        loop {
+            let offset = self.input.offset();
+            let found = match &self.format {
+                Format::Pcap(header) => pcap(&mut self.input, header)?,
+                Format::Pcapng { .. } => match self.block()? {
+                    Step::End => None,
+                    Step::Other => continue,
+                    Step::Packet(found, len) => Some((found, len)),
+                },
+            };
+            let Some((found, len)) = found else { return Ok(None) };
+            let record = self.input.take(len);
+            let data = record.get(found.from..found.from + found.len).unwrap_or(&[]);
+            let Found { time_ns, link, original_len, .. } = found;
+            return Ok(Some(Frame { time_ns, link, data, original_len, offset }));
+        }
+    }
+
+    /// How many malformed blocks were left out, and where the first one is.
+    pub fn damaged(&self) -> (u64, Option<u64>) {
+        (self.damaged, self.first_damage)
+    }
+
+    /// How far the file has been read, in bytes.
+    pub fn offset(&self) -> u64 {
+        self.input.offset()
+    }
+
+    fn block(&mut self) -> Result<Step, CaptureError> {
+        let offset = self.input.offset();
+        let have = self.input.fill(LEAST_BLOCK)?;
+        if have == 0 {
+            return Ok(Step::End);
+        }
+        let Format::Pcapng { big_endian, interfaces } = &mut self.format else {
+            return Ok(Step::End);
+        };
+        let Some(&[k0, k1, k2, k3, l0, l1, l2, l3, m @ ..]) =
+            self.input.bytes().first_chunk::<LEAST_BLOCK>()
+        else {
+            let (need, have) = (LEAST_BLOCK as u64, have as u64);
+            return Err(CaptureError::Cut { what: "block", offset, need, have });
+        };
+        if u32::from_le_bytes([k0, k1, k2, k3]) == SECTION {
+            *big_endian = m == BYTE_ORDER_MAGIC;
+            interfaces.clear();
+        }
+        let len = [l0, l1, l2, l3];
+        let len = if *big_endian { u32::from_be_bytes(len) } else { u32::from_le_bytes(len) };
+        let len = len as usize;
+        if !(LEAST_BLOCK..=MOST).contains(&len) || !len.is_multiple_of(4) {
+            let what = format!("a block states a length of {len} bytes");
+            return Err(CaptureError::Damaged { offset, what });
+        }
+        let have = self.input.fill(len)?;
+        if have < len {
+            let (need, have) = (len as u64, have as u64);
+            return Err(CaptureError::Cut { what: "block", offset, need, have });
+        }
+        let bytes = self.input.bytes().get(..len).unwrap_or(&[]);
+        let parsed = if *big_endian { parse_block_be(bytes) } else { parse_block_le(bytes) };
+        let content = match parsed {
+            Ok((_, block)) => content(&block, bytes, interfaces, *big_endian),
+            Err(_) => Content::Nonsense,
+        };
+        match content {
+            Content::Packet(found) => return Ok(Step::Packet(found, len)),
+            Content::Other => {}
+            Content::Nonsense => {
+                self.damaged += 1;
+                self.first_damage.get_or_insert(offset);
+            }
+        }
+        self.input.take(len);
+        Ok(Step::Other)
+    }
+}
+
+enum Step {
+    End,
+    Other,
+    Packet(Found, usize),
+}
+
+/// Units per second of the option `if_tsresol`: a power of ten, or of two with the highest bit set. (The
+/// parser's own function refuses every power of two.)
+fn units(resolution: u8) -> Option<u64> {
+    match resolution {
+        0..0x80 => 10_u64.checked_pow(u32::from(resolution)),
+        0x80.. => 1_u64.checked_shl(u32::from(resolution & 0x7f)),
+    }
+}
+
+/// What a block is.
+enum Content {
+    Packet(Found),
+    Other,
+    Nonsense,
+}
+
+fn content(
+    block: &Block<'_>,
+    bytes: &[u8],
+    interfaces: &mut Vec<Interface>,
+    big_endian: bool,
+) -> Content {
+    let packet = match block {
+        Block::InterfaceDescription(idb) => {
+            let Some(units) = units(idb.if_tsresol).filter(|_| interfaces.len() < MOST_INTERFACES)
+            else {
+                return Content::Nonsense;
+            };
+            // The crate reads this option as little-endian in either order.
+            let offset = if big_endian { idb.ts_offset().swap_bytes() } else { idb.ts_offset() };
+            let link = Link(idb.linktype.0);
+            interfaces.push(Interface { link, units, offset, snaplen: idb.snaplen });
+            return Content::Other;
+        }
+        Block::EnhancedPacket(epb) => interfaces.get(epb.if_id as usize).map(|interface| {
+            let stamp = u64::from(epb.ts_high) << 32 | u64::from(epb.ts_low);
+            let time_ns = interface.nanoseconds(stamp);
+            let (from, len, original_len) = (28, epb.caplen as usize, epb.origlen);
+            Found { time_ns, link: interface.link, from, len, original_len }
+        }),
+        // No stamp: of no use for what depends on time, but as a sign that packets went by.
+        Block::SimplePacket(spb) => interfaces.first().map(|interface| {
+            let snap = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
+            let len = (spb.origlen.min(snap) as usize).min(bytes.len().saturating_sub(16));
+            let original_len = spb.origlen;
+            Found { time_ns: 0, link: interface.link, from: 12, len, original_len }
+        }),
+        _ => return Content::Other,
+    };
+    match packet {
+        Some(found) if found.from + found.len <= bytes.len() => Content::Packet(found),
+        _ => Content::Nonsense,
+    }
+}
+
+/// The next record of a classic file.
+fn pcap<R: Read>(
+    input: &mut Input<R>,
+    header: &PcapHeader,
+) -> Result<Option<(Found, usize)>, CaptureError> {
+    let offset = input.offset();
+    let head = if header.is_modified_format() { 24 } else { 16 };
+    let have = input.fill(head)?;
+    if have == 0 {
+        return Ok(None);
+    }
+    let words = |i: usize| {
+        let word = input.bytes().get(i * 4..i * 4 + 4)?;
+        let word = [word[0], word[1], word[2], word[3]];
+        let big = header.is_bigendian();
+        Some(if big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) })
+    };
+    let (Some(seconds), Some(fraction), Some(len), Some(original_len), true) =
+        (words(0), words(1), words(2), words(3), have >= head)
+    else {
+        let (need, have) = (head as u64, have as u64);
+        return Err(CaptureError::Cut { what: "packet record", offset, need, have });
+    };
+    let len = len as usize;
+    if len > MOST {
+        let what = format!("a packet states {len} captured bytes");
+        return Err(CaptureError::Damaged { offset, what });
+    }
+    let need = head + len;
+    let have = input.fill(need)?;
+    if have < need {
+        let (need, have) = (need as u64, have as u64);
+        return Err(CaptureError::Cut { what: "packet record", offset, need, have });
+    }
+    let per = if header.is_nanosecond_precision() { 1 } else { 1_000 };
+    let time_ns = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * per;
+    // The upper bits say whether frames end in a checksum.
+    let link = Link(header.network.0 & 0x0fff_ffff);
+    Ok(Some((Found { time_ns, link, from: head, len, original_len }, need)))
+}

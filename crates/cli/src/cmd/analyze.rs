@@ -1,0 +1,99 @@
+//! `lowtide analyze`: what a transport did, from a capture.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use lowtide_lab::LabError;
+use lowtide_lab::capture::{Analysis, Page, Question};
+use lowtide_record::write_whole;
+use serde::Serialize;
+
+use crate::args::AnalyzeArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Serialize)]
+struct Analyzed<'a> {
+    schema: &'static str,
+    version: &'static str,
+    #[serde(flatten)]
+    analysis: &'a Analysis,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+}
+
+pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), Failure> {
+    let name = args.file.display().to_string();
+    let from_stdin = name == "-";
+    if from_stdin && args.out.is_some() {
+        let message =
+            "plots need a second look at the capture, which stdin does not give".to_owned();
+        let help = "write it to a file first: `tcpdump -w FILE`".to_owned();
+        return Err(Failure::Usage(message, Some(help)));
+    }
+    let question = Question { flows: args.flow.clone(), gain: args.gain };
+    let analysis = if from_stdin {
+        Analysis::of("stdin", std::io::stdin().lock(), &question)
+    } else {
+        Analysis::of(&name, open(&args.file)?, &question)
+    };
+    let analysis = analysis.map_err(|e| failure(e, &name))?;
+    let files = match &args.out {
+        Some(dir) => write(&analysis, &args.file, dir)?,
+        None => Vec::new(),
+    };
+    if out.json {
+        out.json(&envelope(&analysis, files.iter().map(|f| f.display().to_string()).collect()))?;
+    } else {
+        out.text(&analysis.text(args.all))?;
+        if let Some(page) = files.first() {
+            out.note(&format!("\n{}", page.display()));
+        }
+    }
+    match analysis.broken() {
+        Some(why) => Err(Failure::Run(format!("{name} was not read to its end: {why}"))),
+        None => Ok(()),
+    }
+}
+
+fn envelope(analysis: &Analysis, files: Vec<String>) -> Analyzed<'_> {
+    let version = env!("CARGO_PKG_VERSION");
+    Analyzed { schema: "lowtide.analysis/1", version, analysis, files }
+}
+
+fn open(path: &Path) -> Result<File, Failure> {
+    let directory = path.is_dir();
+    let help =
+        "a run directory has no capture; `lowtide pcap DIR --flow F -o FILE` writes one".to_owned();
+    if directory {
+        let message = format!("{} is a directory, not a capture", path.display());
+        return Err(Failure::Usage(message, Some(help)));
+    }
+    File::open(path)
+        .map_err(|e| Failure::Usage(format!("cannot open {}: {e}", path.display()), None))
+}
+
+fn failure(error: LabError, name: &str) -> Failure {
+    match error {
+        LabError::Choice { message, help } => Failure::Usage(message, help),
+        LabError::Capture(error) => Failure::Run(format!("{name}: {error}")),
+        other => other.into(),
+    }
+}
+
+/// The page first.
+fn write(analysis: &Analysis, capture: &Path, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let page = Page::of(analysis, open(capture)?)?;
+    let mut json = serde_json::to_string_pretty(&envelope(analysis, Vec::new()))
+        .map_err(|e| Failure::Run(format!("cannot write the analysis as JSON: {e}")))?;
+    json.push('\n');
+    let head = [("analysis.html".to_owned(), page.html), ("analysis.json".to_owned(), json)];
+    let figures = page.figures.into_iter().map(|(name, text)| (format!("figures/{name}"), text));
+    let mut files = Vec::new();
+    for (name, text) in head.into_iter().chain(figures) {
+        let path = dir.join(name);
+        write_whole(&path, text.as_bytes()).map_err(|e| Failure::Run(e.to_string()))?;
+        files.push(path);
+    }
+    Ok(files)
+}

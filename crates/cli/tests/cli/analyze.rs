@@ -1,0 +1,108 @@
+//! `lowtide analyze` from outside: what it reads and writes, and its exit status.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn lowtide(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lowtide")).args(args).output().expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An empty folder of this test.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+/// A capture of a run, at its sender.
+fn capture(folder: &Path) -> PathBuf {
+    let (run, file) = (folder.join("run"), folder.join("flow.pcapng"));
+    let (dir, path) = (run.to_str().expect("a path"), file.to_str().expect("a path"));
+    let made = lowtide(&["-q", "run", "first-light", "--seeds", "1", "-o", dir]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let made = lowtide(&["pcap", dir, "--flow", "0", "--scheme", "dctcp", "-o", path]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    file
+}
+
+#[test]
+fn a_capture_is_told_of_as_text_json_and_page() {
+    let folder = folder("analyze-told");
+    let file = capture(&folder);
+    let (path, out) = (file.to_str().expect("a path"), folder.join("told"));
+    let told = lowtide(&["analyze", path]);
+    assert_eq!(told.status.code(), Some(0), "{}", text(&told.stderr));
+    let said = text(&told.stdout);
+    for part in ["1 connection; raw IP", "flow 0: ", "ECN             agreed, RFC 3168", "DCTCP"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(said.lines().all(|l| l.chars().count() <= 100 || l.starts_with(path)), "{said}");
+
+    let json =
+        lowtide(&["--json", "analyze", path, "--flow", "0", "-o", out.to_str().expect("a path")]);
+    let answer: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(answer["schema"], "lowtide.analysis/1");
+    assert_eq!(
+        answer["flows"][0]["directions"][0]["feedback"]["kind"].as_str().map(|k| &k[..5]),
+        Some("dctcp")
+    );
+    let files: Vec<&str> =
+        answer["files"].as_array().expect("files").iter().filter_map(Value::as_str).collect();
+    assert_eq!(files.len(), 4, "{files:?}");
+    assert!(files.iter().all(|f| Path::new(f).is_file()));
+    let page = fs::read_to_string(out.join("analysis.html")).expect("the page");
+    assert!(page.contains("<svg") && page.contains("Flow 0"));
+    let again: Value =
+        serde_json::from_slice(&fs::read(out.join("analysis.json")).expect("a file"))
+            .expect("JSON");
+    assert_eq!(again["flows"], answer["flows"]);
+
+    let piped = Command::new(env!("CARGO_BIN_EXE_lowtide"))
+        .args(["analyze", "-"])
+        .stdin(Stdio::from(fs::File::open(&file).expect("the capture")))
+        .output()
+        .expect("it runs");
+    assert_eq!(text(&piped.stdout).replacen("stdin", path, 1), said);
+
+    let bytes = fs::read(&file).expect("the capture");
+    let cut = folder.join("cut.pcapng");
+    fs::write(&cut, &bytes[..bytes.len() / 2]).expect("it is written");
+    let told = lowtide(&["analyze", cut.to_str().expect("a path")]);
+    assert_eq!(told.status.code(), Some(1));
+    assert!(text(&told.stdout).contains("flow 0: "), "what came before is told");
+    assert!(
+        text(&told.stderr)
+            .contains("was not read to its end: the file is cut short: the block at offset")
+    );
+}
+
+#[test]
+fn what_cannot_be_analysed_is_refused_with_what_to_do() {
+    let folder = folder("analyze-refused");
+    let file = folder.join("text.pcap");
+    fs::write(&file, "no capture").expect("it is written");
+    let (file, folder) = (file.to_str().expect("a path"), folder.to_str().expect("a path"));
+    for (args, status, said) in [
+        (
+            &["analyze", file][..],
+            1,
+            "text.pcap: this is neither pcap nor pcapng: the file begins with 6e 6f 20 63",
+        ),
+        (&["analyze", folder], 2, "is a directory, not a capture"),
+        (&["analyze", "no-such-file.pcap"], 2, "cannot open no-such-file.pcap: "),
+        (&["analyze", "-", "-o", folder], 2, "plots need a second look at the capture"),
+        (&["analyze", file, "--gain", "1.5"], 2, "expected a number above 0 and at most 1"),
+    ] {
+        let refused = lowtide(args);
+        assert_eq!(refused.status.code(), Some(status), "{args:?}");
+        assert!(text(&refused.stderr).contains(said), "{args:?}: {}", text(&refused.stderr));
+    }
+}

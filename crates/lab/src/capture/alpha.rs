@@ -1,0 +1,92 @@
+//! The marked fraction as a DCTCP sender would estimate it from the ACKs (RFC 8257 §3.3).
+//!
+//! Contract: a window ends with the ACK that covers what was sent when it began; its fraction is bytes
+//! acknowledged under a mark by bytes acknowledged. Alpha follows with gain g and begins at 1. Away from the
+//! sender an ACK covers what has just come by, so a window also lasts one round trip at least.
+
+use super::series::Series;
+
+/// g, where the caller does not say: RFC 8257 §4.2.
+pub(super) const GAIN: f64 = 1.0 / 16.0;
+
+#[derive(Clone, Debug)]
+pub(super) struct Alpha {
+    gain: f64,
+    estimate: f64,
+    end: Option<u64>,
+    began: u64,
+    acked: u64,
+    marked: u64,
+    pub(super) windows: u64,
+    pub(super) marked_windows: u64,
+    pub(super) fractions: Series,
+    pub(super) alphas: Series,
+}
+
+impl Alpha {
+    pub(super) fn new(gain: f64) -> Self {
+        Self {
+            gain,
+            estimate: 1.0,
+            end: None,
+            began: 0,
+            acked: 0,
+            marked: 0,
+            windows: 0,
+            marked_windows: 0,
+            fractions: Series::of(512),
+            alphas: Series::of(512),
+        }
+    }
+
+    /// An ACK up to `ack` for `acked` bytes, `marked` of them under a mark; `sent` is the end of what has
+    /// been sent, `round_trip` the least of the whole path.
+    pub(super) fn on_ack(
+        &mut self,
+        (time, round_trip): (u64, u64),
+        ack: u64,
+        (acked, marked): (u64, u64),
+        sent: u64,
+    ) {
+        self.acked += acked;
+        self.marked += marked.min(acked);
+        // RFC 8257 §3.3: "when the acknowledgment covers the window".
+        let end = *self.end.get_or_insert(ack);
+        let early = self.windows > 0 && time.saturating_sub(self.began) < round_trip;
+        if ack < end || self.acked == 0 || early {
+            return;
+        }
+        let fraction = self.marked as f64 / self.acked as f64;
+        self.estimate += self.gain * (fraction - self.estimate);
+        self.windows += 1;
+        self.marked_windows += u64::from(self.marked > 0);
+        self.fractions.push(time, fraction);
+        self.alphas.push(time, self.estimate);
+        (self.acked, self.marked, self.end, self.began) = (0, 0, Some(sent), time);
+    }
+
+    /// The last estimate, after at least one window.
+    pub(super) fn last(&self) -> Option<f64> {
+        (self.windows > 0).then_some(self.estimate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alpha_is_an_average_of_fractions_per_window() {
+        let mut a = Alpha::new(0.5);
+        a.on_ack((1, 2), 10, (10, 0), 30);
+        assert_eq!(a.last(), Some(0.5), "from 1, halfway to 0");
+        a.on_ack((2, 2), 20, (10, 10), 40);
+        assert_eq!(a.windows, 1, "30 were under way");
+        a.on_ack((3, 2), 30, (10, 0), 50);
+        assert_eq!((a.windows, a.marked_windows, a.last()), (2, 1, Some(0.5)));
+        let fractions = a.fractions.pairs(10);
+        assert_eq!(fractions, [(1, 0.0), (3, 0.5)]);
+        a.on_ack((4, 2), 50, (20, 20), 50);
+        assert_eq!(a.windows, 2, "no round trip is that short");
+    }
+}

@@ -1,0 +1,269 @@
+//! What is told of one direction of a connection, as JSON has it.
+//!
+//! Contract: times are nanoseconds, moments count from the first packet of the capture; what was not seen or
+//! too rarely is null. `docs/analyze.md` says what each number counts.
+
+use serde::Serialize;
+
+use super::echo::{Evidence, Run};
+use super::feedback::{self, Feedback};
+use super::flow::{Flow, Vantage};
+use super::half::Half;
+use super::histogram::Spread;
+use super::opening::Mode;
+use super::stalls::Timeout;
+use super::window::Stretch;
+
+/// Points of what is told over time.
+const MOST_POINTS: usize = 256;
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Direction {
+    pub(super) from: String,
+    pub(super) to: String,
+    /// From the first data to the last ACK.
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    pub(super) mss_bytes: u32,
+    pub(super) packets: u64,
+    pub(super) segments: u64,
+    pub(super) bytes: u64,
+    pub(super) acked_bytes: u64,
+    pub(super) retransmitted_segments: u64,
+    pub(super) retransmitted_bytes: u64,
+    pub(super) needless_bytes: u64,
+    pub(super) lost_before_capture_segments: u64,
+    pub(super) captured_twice: u64,
+    pub(super) keep_alives: u64,
+    pub(super) reordered: u64,
+    pub(super) reordering_packets: Option<Spread>,
+    pub(super) duplicate_acks: u64,
+    pub(super) dsacks: u64,
+    pub(super) unseen_bytes: u64,
+    pub(super) large_packets: u64,
+    pub(super) largest_payload_bytes: u32,
+    pub(super) rtt_ns: Option<Spread>,
+    pub(super) rtt_by_timestamps_ns: Option<Spread>,
+    pub(super) marks: Marks,
+    pub(super) feedback: Feedback,
+    pub(super) evidence: Evidence,
+    pub(super) alpha: AlphaReport,
+    /// When ACKs came; null near the receiver, which does not see it.
+    pub(super) flight_bytes: Option<Spread>,
+    pub(super) collapses: Vec<Span>,
+    pub(super) stuck_ece: Option<EchoRun>,
+    pub(super) timeouts: Timeouts,
+    pub(super) delayed_acks_ns: Option<Spread>,
+    pub(super) zero_windows_ns: Option<Spread>,
+    pub(super) zero_window_open: bool,
+    pub(super) zero_windows: Vec<(u64, u64)>,
+    pub(super) over_time: OverTime,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Marks {
+    /// Segments with payload by codepoint.
+    pub(super) not_ect: u64,
+    pub(super) ect0: u64,
+    pub(super) ect1: u64,
+    pub(super) ce: u64,
+    pub(super) ce_bytes: u64,
+    pub(super) cwr: u64,
+    pub(super) cwr_runs: Option<Spread>,
+    pub(super) acks: u64,
+    pub(super) ece_acks: u64,
+    pub(super) ece_bytes: u64,
+    pub(super) ece_run_acks: Option<Spread>,
+    pub(super) ece_run_ns: Option<Spread>,
+    pub(super) longest_ece_run: Option<EchoRun>,
+    /// Accurate ECN: packets with CE by the ACE field, and ACKs that added some.
+    pub(super) ce_by_ace: u64,
+    pub(super) ace_changes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct EchoRun {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+    pub(super) acks: u64,
+    pub(super) bytes: u64,
+    pub(super) cwr: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Span {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+    pub(super) acks: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct AlphaReport {
+    pub(super) windows: u64,
+    pub(super) marked_windows: u64,
+    /// Bytes under a mark by bytes acknowledged, over the whole flow.
+    pub(super) marked_fraction: Option<f64>,
+    pub(super) last: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Timeouts {
+    pub(super) count: u64,
+    pub(super) total_ns: u64,
+    pub(super) most_backoff: u32,
+    pub(super) tail_probes: u64,
+    /// From when on nothing moved, until when, and how many timeouts in a row came before.
+    pub(super) listed: Vec<(u64, u64, u32)>,
+}
+
+/// Pairs of a moment and a value; thinned so that the extremes stay.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct OverTime {
+    pub(super) marked_fraction: Vec<(u64, f64)>,
+    pub(super) alpha: Vec<(u64, f64)>,
+    pub(super) flight_bytes: Vec<(u64, f64)>,
+    pub(super) goodput_bin_ns: u64,
+    pub(super) goodput_mbps: Vec<(u64, f64)>,
+}
+
+impl From<Run> for EchoRun {
+    fn from(r: Run) -> Self {
+        Self { from_ns: r.from, to_ns: r.to, acks: r.acks, bytes: r.bytes, cwr: r.cwr }
+    }
+}
+
+impl From<Stretch> for Span {
+    fn from(s: Stretch) -> Self {
+        Self { from_ns: s.from, to_ns: s.to, acks: s.acks }
+    }
+}
+
+impl Direction {
+    /// The data of the end `from`; none where it sent none.
+    pub(super) fn of(flow: &Flow, from: usize) -> Option<Self> {
+        let half = &flow.halves[from];
+        let start_ns = half.first_data?;
+        let round_trip = flow.round_trip().unwrap_or(0);
+        let at_sender = flow.vantage() == Vantage::At(from);
+        let at_receiver = flow.vantage() == Vantage::At(1 - from);
+        let collapses = half.window.collapses(at_sender, round_trip);
+        let mode = flow.mode();
+        let stream = &half.stream;
+        Some(Self {
+            from: flow.ends[from].to_string(),
+            to: flow.ends[1 - from].to_string(),
+            start_ns,
+            end_ns: half.last_ack.max(start_ns),
+            mss_bytes: flow.mss(from, 0),
+            packets: stream.packets,
+            segments: stream.segments,
+            bytes: stream.bytes,
+            acked_bytes: stream.acked,
+            retransmitted_segments: stream.again_segments,
+            retransmitted_bytes: stream.again_bytes,
+            needless_bytes: stream.needless_bytes,
+            lost_before_capture_segments: stream.lost_before,
+            captured_twice: half.copies,
+            keep_alives: stream.keep_alives,
+            reordered: stream.late,
+            reordering_packets: stream.late_by.spread(),
+            duplicate_acks: half.duplicate_acks,
+            dsacks: half.dsacks,
+            unseen_bytes: stream.unseen_bytes,
+            large_packets: stream.large,
+            largest_payload_bytes: stream.largest,
+            rtt_ns: half.delays.by_ack.spread(),
+            rtt_by_timestamps_ns: half.delays.by_timestamp.spread(),
+            marks: marks(half),
+            feedback: feedback::decide(mode, &half.echo, !collapses.is_empty()),
+            evidence: half.echo.evidence,
+            alpha: alpha(half, mode, flow.mss(from, 0)),
+            flight_bytes: half.window.flight.spread().filter(|_| !at_receiver),
+            collapses: collapses.into_iter().map(Span::from).collect(),
+            stuck_ece: stuck(half, round_trip),
+            timeouts: Timeouts {
+                count: half.stalls.timeouts,
+                total_ns: half.stalls.timeout_ns,
+                most_backoff: half.stalls.most_backoff,
+                tail_probes: half.stalls.probes,
+                listed: half.stalls.listed.iter().map(listed).collect(),
+            },
+            delayed_acks_ns: half.stalls.ack_waits.spread(),
+            zero_windows_ns: half.stalls.zero_windows.spread(),
+            zero_window_open: half.stalls.closed_since().is_some(),
+            zero_windows: zero_windows(flow, half),
+            over_time: over_time(half, at_receiver),
+        })
+    }
+}
+
+fn listed(t: &Timeout) -> (u64, u64, u32) {
+    (t.from, t.to, t.backoff)
+}
+
+fn zero_windows(flow: &Flow, half: &Half) -> Vec<(u64, u64)> {
+    let open = half.stalls.closed_since().map(|since| (since, flow.last));
+    half.stalls.zero_listed.iter().copied().chain(open).collect()
+}
+
+fn marks(half: &Half) -> Marks {
+    let echo = &half.echo;
+    Marks {
+        not_ect: echo.not_ect,
+        ect0: echo.ect0,
+        ect1: echo.ect1,
+        ce: echo.ce,
+        ce_bytes: echo.ce_bytes,
+        cwr: echo.cwr,
+        cwr_runs: echo.cwr_runs.spread(),
+        acks: echo.acks,
+        ece_acks: echo.ece_acks,
+        ece_bytes: echo.ece_bytes,
+        ece_run_acks: echo.runs.spread(),
+        ece_run_ns: echo.run_times.spread(),
+        longest_ece_run: echo.longest.map(EchoRun::from),
+        ce_by_ace: echo.ace_marks,
+        ace_changes: echo.ace_changes,
+    }
+}
+
+/// ECE on every ACK for long, and no CWR that could have ended it.
+fn stuck(half: &Half, round_trip: u64) -> Option<EchoRun> {
+    let long = |r: &Run| {
+        r.acks >= feedback::STUCK_ACKS
+            && r.cwr == 0
+            && r.to - r.from >= round_trip.saturating_mul(10)
+    };
+    half.echo.longest.filter(long).map(EchoRun::from)
+}
+
+fn alpha(half: &Half, mode: Mode, mss: u32) -> AlphaReport {
+    let marked = if mode == Mode::Accecn {
+        half.echo.ace_marks.saturating_mul(u64::from(mss)).min(half.stream.acked)
+    } else {
+        half.echo.ece_bytes
+    };
+    let all = half.stream.acked;
+    AlphaReport {
+        windows: half.alpha.windows,
+        marked_windows: half.alpha.marked_windows,
+        marked_fraction: (all > 0).then(|| marked as f64 / all as f64),
+        last: half.alpha.last().filter(|_| mode != Mode::Off),
+    }
+}
+
+fn over_time(half: &Half, at_receiver: bool) -> OverTime {
+    let width = half.goodput.width();
+    let mbps = |sum: u64| sum as f64 * 8e3 / width as f64;
+    OverTime {
+        marked_fraction: half.alpha.fractions.pairs(MOST_POINTS),
+        alpha: half.alpha.alphas.pairs(MOST_POINTS),
+        flight_bytes: if at_receiver {
+            Vec::new()
+        } else {
+            half.window.over_time.pairs(MOST_POINTS)
+        },
+        goodput_bin_ns: width,
+        goodput_mbps: half.goodput.sums().map(|(at, sum)| (at, mbps(sum))).collect(),
+    }
+}

@@ -1,0 +1,269 @@
+//! Marks and their echo: what is on the wire, and what tells the kinds of receivers apart.
+//!
+//! Contract: only counts here; what they mean is decided in `feedback`.
+
+use std::collections::VecDeque;
+
+use lowtide_wire::{Ecn, Flags, Segment};
+
+use super::histogram::Histogram;
+use super::stream::{Covered, Stream};
+
+/// CWR segments under way, and arrivals without an ACK, that are remembered.
+const MOST_CWR: usize = 256;
+const MOST_ARRIVALS: usize = 8192;
+/// What r.cep begins with (RFC 9768 §3.2.1).
+const FIRST_ACE: u8 = 5;
+
+/// ACKs in a row with ECE.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Run {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) acks: u64,
+    pub(super) bytes: u64,
+    /// Segments with CWR that its ACKs covered.
+    pub(super) cwr: u64,
+}
+
+/// What two receivers echo: one of RFC 3168 and one of DCTCP.
+#[derive(Clone, Copy, Debug, Default)]
+struct Echoes {
+    latch: bool,
+    exact: bool,
+}
+
+/// How often what was seen fits which receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub(super) struct Evidence {
+    /// Runs of ECE that ended with the ACK that first covers a segment with CWR, and elsewhere.
+    pub(super) ended_at_cwr: u64,
+    pub(super) ended_elsewhere: u64,
+    /// First ACKs with ECE that cover one segment, and more.
+    pub(super) onset_of_one: u64,
+    pub(super) onset_of_more: u64,
+    /// Where an echo ended at CWR: ACKs for that segment alone; that went on to later ones, or came from a
+    /// timer; that end there and began earlier.
+    pub(super) cwr_alone: u64,
+    pub(super) cwr_and_later: u64,
+    pub(super) cwr_and_earlier: u64,
+    /// ACKs for which CE on the data says different things to the two receivers, and how many did as a
+    /// receiver of RFC 3168 and as one of DCTCP.
+    pub(super) telling_acks: u64,
+    pub(super) as_rfc3168: u64,
+    pub(super) as_dctcp: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Echo {
+    pub(super) ect0: u64,
+    pub(super) ect1: u64,
+    pub(super) not_ect: u64,
+    pub(super) ce: u64,
+    pub(super) ce_bytes: u64,
+    pub(super) cwr: u64,
+    cwr_run: u64,
+    pub(super) cwr_runs: Histogram,
+    pub(super) acks: u64,
+    pub(super) ece_acks: u64,
+    pub(super) ece_bytes: u64,
+    pub(super) run: Option<Run>,
+    pub(super) runs: Histogram,
+    pub(super) run_times: Histogram,
+    pub(super) longest: Option<Run>,
+    cwr_under_way: VecDeque<(u64, u64)>,
+    pub(super) evidence: Evidence,
+    /// Data as it came by: its end, and what they echo from then on.
+    arrivals: VecDeque<(u64, Echoes)>,
+    now: Echoes,
+    echoed: Option<Echoes>,
+    /// An echo ended with an ACK for the segment with CWR alone; counts unless the next ACK says ECE again,
+    /// because then a new mark hurried it.
+    alone: bool,
+    ace: Option<u8>,
+    skip_ace: bool,
+    /// Packets with CE that the ACE field has counted.
+    pub(super) ace_marks: u64,
+    pub(super) ace_changes: u64,
+}
+
+impl Echo {
+    /// The next segment, if it is a pure ACK, has the handshake encoding in its ACE field (RFC 9768 §3.2.2.1).
+    pub(super) fn skip_handshake_ack(&mut self) {
+        self.skip_ace = true;
+    }
+
+    /// A segment with payload from `start` on; `fresh`: it was not seen before.
+    pub(super) fn on_data(
+        &mut self,
+        segment: &Segment,
+        start: u64,
+        mss: u32,
+        fresh: bool,
+        accurate: bool,
+    ) {
+        let bytes = u64::from(segment.payload_len);
+        let count = Stream::count(bytes, mss);
+        match segment.ecn {
+            Ecn::NotEct => self.not_ect += count,
+            Ecn::Ect0 => self.ect0 += count,
+            Ecn::Ect1 => self.ect1 += count,
+            Ecn::Ce => {
+                self.ce += count;
+                self.ce_bytes += bytes;
+            }
+        }
+        if accurate {
+            return;
+        }
+        let (cwr, end) = (segment.flags.contains(Flags::CWR), start + bytes);
+        if cwr {
+            self.cwr += 1;
+            self.cwr_run += 1;
+            if self.cwr_under_way.len() >= MOST_CWR {
+                self.cwr_under_way.pop_front();
+            }
+            self.cwr_under_way.push_back((start, start + bytes.min(u64::from(mss))));
+        } else if self.cwr_run > 0 {
+            self.cwr_runs.add(std::mem::take(&mut self.cwr_run));
+        }
+        if fresh {
+            // CWR before CE: a segment may carry both (RFC 3168 erratum 3639).
+            self.now.latch = (self.now.latch && !cwr) || segment.ecn == Ecn::Ce;
+            if segment.ecn.is_capable() {
+                self.now.exact = segment.ecn == Ecn::Ce;
+            }
+            if self.arrivals.len() >= MOST_ARRIVALS {
+                self.arrivals.pop_front();
+            }
+            self.arrivals.push_back((end, self.now));
+        }
+    }
+
+    /// An ACK of RFC 3168's kind. `lone`: it came from a timer, as far as one can tell.
+    pub(super) fn on_ack(
+        &mut self,
+        time: u64,
+        ack: &Segment,
+        covered: &Covered,
+        mss: u32,
+        lone: bool,
+    ) {
+        let echo = ack.flags.contains(Flags::ECE);
+        self.acks += 1;
+        self.ece_acks += u64::from(echo);
+        let newly = covered.newly();
+        self.ece_bytes += if echo { newly } else { 0 };
+        let advance = newly > 0;
+        let clear = advance && !covered.gap && ack.options.sack.is_empty();
+        if std::mem::take(&mut self.alone) && !echo {
+            self.evidence.cwr_alone += 1;
+        }
+        let mut cwr = None;
+        let mut cwr_count = 0;
+        while let Some(&(start, end)) = self.cwr_under_way.front() {
+            if !advance || start >= covered.ack {
+                break;
+            }
+            self.cwr_under_way.pop_front();
+            cwr = Some(end);
+            cwr_count += 1;
+        }
+        self.compare(covered, echo, clear);
+        match (&mut self.run, echo) {
+            (None, true) => {
+                self.run =
+                    Some(Run { from: time, to: time, acks: 1, bytes: newly, cwr: cwr_count });
+                if clear {
+                    let one = newly <= u64::from(mss);
+                    *(if one {
+                        &mut self.evidence.onset_of_one
+                    } else {
+                        &mut self.evidence.onset_of_more
+                    }) += 1;
+                }
+            }
+            (Some(run), true) => {
+                (run.to, run.acks) = (time, run.acks + 1);
+                run.bytes += newly;
+                run.cwr += cwr_count;
+            }
+            (Some(_), false) => {
+                if clear {
+                    self.end_at(covered, cwr, mss, lone);
+                }
+                self.close_run();
+            }
+            (None, false) => {}
+        }
+    }
+
+    fn end_at(&mut self, covered: &Covered, cwr: Option<u64>, mss: u32, lone: bool) {
+        let Some(end) = cwr else {
+            self.evidence.ended_elsewhere += 1;
+            return;
+        };
+        self.evidence.ended_at_cwr += 1;
+        let alone = covered.newly() <= u64::from(mss);
+        if covered.ack > end || (alone && lone) {
+            self.evidence.cwr_and_later += 1;
+        } else if alone {
+            self.alone = true;
+        } else {
+            self.evidence.cwr_and_earlier += 1;
+        }
+    }
+
+    fn close_run(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.runs.add(run.acks);
+            self.run_times.add(run.to - run.from);
+            if self.longest.is_none_or(|l| l.acks < run.acks) {
+                self.longest = Some(run);
+            }
+        }
+    }
+
+    /// What the two receivers would have echoed on this ACK.
+    fn compare(&mut self, covered: &Covered, echo: bool, clear: bool) {
+        while let Some((_, echoes)) = self.arrivals.front().filter(|a| a.0 <= covered.ack) {
+            self.echoed = Some(*echoes);
+            self.arrivals.pop_front();
+        }
+        if let Some(echoes) = self.echoed.filter(|e| clear && e.latch != e.exact) {
+            self.evidence.telling_acks += 1;
+            self.evidence.as_rfc3168 += u64::from(echo == echoes.latch);
+            self.evidence.as_dctcp += u64::from(echo == echoes.exact);
+        }
+    }
+
+    /// An ACK of Accurate ECN; how many packets with CE it adds.
+    pub(super) fn on_accurate(&mut self, ack: &Segment, covered: &Covered) -> u64 {
+        self.acks += 1;
+        let pure = ack.payload_len == 0 && ack.options.sack.is_empty();
+        if std::mem::take(&mut self.skip_ace) && pure {
+            self.ace = Some(FIRST_ACE);
+            return 0;
+        }
+        if covered.old {
+            return 0;
+        }
+        let ace = ack.flags.ace();
+        let ahead = u64::from(ace.wrapping_sub(self.ace.unwrap_or(FIRST_ACE)) & 7);
+        self.ace = Some(ace);
+        self.ace_marks += ahead;
+        self.ace_changes += u64::from(ahead > 0);
+        ahead
+    }
+
+    /// The capture is over: what runs on counts as it is.
+    pub(super) fn finish(&mut self) {
+        self.evidence.cwr_alone += u64::from(std::mem::take(&mut self.alone));
+        let open = self.run;
+        self.close_run();
+        self.run = open;
+        if self.cwr_run > 0 {
+            self.cwr_runs.add(std::mem::take(&mut self.cwr_run));
+        }
+    }
+}

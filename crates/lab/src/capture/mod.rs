@@ -1,0 +1,116 @@
+//! What a transport did, from a capture: `lowtide analyze`.
+//!
+//! Contract: one pass over the file in bounded memory per connection (a second one over the same file for
+//! plots). What cannot be told is null, `unknown` or `undecided`, never guessed; what was left out is
+//! counted. A file that is damaged is told of as far as it could be read. Nothing in a file panics.
+//!
+//! `table` finds the connection of a packet, `flow` and `half` take it in, `stream`, `delay`, `echo`, `alpha`,
+//! `window` and `stalls` each answer one question about a direction; `direction` and `connection` are what is
+//! told, `feedback` and `findings` what it means, `text`, `plot` and `page` how it is shown.
+
+mod alpha;
+mod connection;
+mod delay;
+mod direction;
+mod echo;
+mod feedback;
+mod findings;
+mod flow;
+mod half;
+mod histogram;
+mod opening;
+mod page;
+mod plot;
+mod read;
+mod series;
+mod stalls;
+mod stream;
+mod table;
+mod text;
+mod trace;
+mod window;
+mod words;
+
+use std::io::Read;
+
+use serde::Serialize;
+
+pub use page::Page;
+pub use read::{Contents, Skipped};
+
+use connection::Connection;
+use table::Table;
+
+use crate::error::LabError;
+
+/// What is asked about a capture.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Only these connections: a number, or an address, a port, or both (`10.0.0.1:80`) of either end. All of
+    /// them without any.
+    pub flows: Vec<String>,
+    /// g of alpha, above 0 and at most 1 (RFC 8257 §3.3).
+    pub gain: f64,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self { flows: Vec::new(), gain: alpha::GAIN }
+    }
+}
+
+/// What was found in a capture.
+#[derive(Clone, Debug, Serialize)]
+pub struct Analysis {
+    file: String,
+    contents: Contents,
+    gain: f64,
+    /// Connections of the capture; those that were not asked for are not told of.
+    connections: usize,
+    flows: Vec<Connection>,
+}
+
+impl Analysis {
+    /// Analyses the capture that `stream` holds, called `name`.
+    ///
+    /// # Errors
+    /// It is no capture, nothing could be read of it, or it has no connection that was asked for.
+    pub fn of(name: &str, stream: impl Read, question: &Question) -> Result<Self, LabError> {
+        let mut table = Table::new(question.gain, Vec::new());
+        let contents = read::through(stream, &mut table)?;
+        let connections = table.flows.len();
+        let all = table.flows.iter().enumerate().map(|(i, flow)| Connection::of(i, flow));
+        let wanted =
+            |c: &Connection| question.flows.is_empty() || question.flows.iter().any(|f| is(c, f));
+        let mut flows: Vec<Connection> = all.filter(wanted).collect();
+        if flows.is_empty() && !question.flows.is_empty() {
+            let message =
+                format!("no connection of the capture is {}", question.flows.join(" or "));
+            let help = format!(
+                "it has {connections}, numbered from 0; `lowtide analyze {name}` lists them"
+            );
+            return Err(LabError::Choice { message, help: Some(help) });
+        }
+        // The worst first, then the largest.
+        flows.sort_by_key(|c| (c.findings.first().map(|f| f.weight), u64::MAX - c.bytes(), c.flow));
+        flows.sort_by_key(|c| c.findings.is_empty());
+        Ok(Self { file: name.to_owned(), contents, gain: question.gain, connections, flows })
+    }
+
+    /// How the file ended, if not as it should.
+    pub fn broken(&self) -> Option<&str> {
+        self.contents.broken.as_deref()
+    }
+}
+
+/// The connection is what `text` names.
+fn is(c: &Connection, text: &str) -> bool {
+    if let Ok(number) = text.parse::<usize>() {
+        return c.flow == number;
+    }
+    [&c.client, &c.server].into_iter().any(|end| {
+        let (host, port) = end.rsplit_once(':').unwrap_or((end, ""));
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        text == end || text == host || text == bare || text.strip_prefix(':') == Some(port)
+    })
+}

@@ -1,0 +1,152 @@
+//! The handshake: who opened, what was agreed.
+
+use lowtide_wire::{Flags, Options, Segment};
+use serde::Serialize;
+
+/// What was agreed about ECN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Mode {
+    /// The handshake is not in the capture.
+    Unknown,
+    /// None.
+    Off,
+    /// RFC 3168.
+    Rfc3168,
+    /// RFC 9768.
+    Accecn,
+}
+
+/// What a SYN asks for, or a SYN-ACK answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Offer {
+    pub(super) time: u64,
+    pub(super) flags: Flags,
+    pub(super) options: Options,
+    pub(super) options_lost: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Opening {
+    /// Number of the end that sent the SYN.
+    pub(super) client: Option<usize>,
+    pub(super) first_syn: Option<u64>,
+    /// The last SYN before the answer, and the first answer.
+    pub(super) syn: Option<Offer>,
+    pub(super) syn_ack: Option<Offer>,
+    pub(super) syns: u64,
+    pub(super) syn_acks: u64,
+    /// When the client acknowledged the answer.
+    pub(super) acked: Option<u64>,
+}
+
+impl Opening {
+    pub(super) fn on_syn(&mut self, time: u64, from: usize, segment: &Segment, options_lost: bool) {
+        let (flags, options) = (segment.flags, segment.options);
+        let offer = Offer { time, flags, options, options_lost };
+        if flags.contains(Flags::ACK) {
+            self.syn_acks += 1;
+            self.client.get_or_insert(1 - from);
+            self.syn_ack.get_or_insert(offer);
+        } else {
+            self.syns += 1;
+            self.client.get_or_insert(from);
+            self.first_syn.get_or_insert(time);
+            if self.syn_ack.is_none() {
+                self.syn = Some(offer);
+            }
+        }
+    }
+
+    /// The first segment of the client without SYN.
+    pub(super) fn on_segment(&mut self, time: u64, from: usize) {
+        if self.syn_ack.is_some() && self.client == Some(from) {
+            self.acked.get_or_insert(time);
+        }
+    }
+
+    /// RFC 3168 §6.1.1, RFC 9768 table 2.
+    pub(super) fn mode(&self) -> Mode {
+        let Some(answer) = self.syn_ack.map(|o| o.flags.ace()) else { return Mode::Unknown };
+        // Without the SYN, what its answer can mean alone.
+        let asked = self.syn.map(|o| o.flags.ace());
+        match (asked, answer) {
+            (_, 0b000 | 0b111) | (Some(0b000), _) => Mode::Off,
+            (_, 0b001) => Mode::Rfc3168,
+            (Some(0b011), _) => Mode::Off,
+            _ => Mode::Accecn,
+        }
+    }
+
+    /// Both SYNs: (client's, server's).
+    fn both(&self) -> Option<(Options, Options)> {
+        let (a, b) = (self.syn?, self.syn_ack?);
+        (!a.options_lost && !b.options_lost).then_some((a.options, b.options))
+    }
+
+    pub(super) fn timestamps(&self) -> Option<bool> {
+        self.both().map(|(a, b)| a.timestamps.is_some() && b.timestamps.is_some())
+    }
+
+    pub(super) fn sack(&self) -> Option<bool> {
+        self.both().map(|(a, b)| a.sack_permitted && b.sack_permitted)
+    }
+
+    /// Both sent a shift (RFC 7323 §2.2).
+    pub(super) fn scaling(&self) -> Option<bool> {
+        self.both().map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some())
+    }
+
+    /// The shifts of client and server, where both sent one.
+    pub(super) fn scales(&self) -> Option<[u8; 2]> {
+        let (a, b) = self.both()?;
+        Some([a.window_scale?.min(14), b.window_scale?.min(14)])
+    }
+
+    /// MSS options of client and server.
+    pub(super) fn mss(&self) -> [Option<u16>; 2] {
+        [self.syn, self.syn_ack].map(|o| o.and_then(|o| o.options.mss))
+    }
+
+    /// Payload of a full segment towards the end that is not `from`: its MSS without the timestamps of
+    /// every segment (RFC 6691).
+    pub(super) fn payload(&self, from: usize) -> Option<u32> {
+        let client = self.client?;
+        let [of_client, of_server] = self.mss();
+        let (own, peer) =
+            if from == client { (of_client, of_server) } else { (of_server, of_client) };
+        // A sender knows its own link as well.
+        let least = [own, peer].into_iter().flatten().min()?;
+        let stamps = if self.timestamps() == Some(true) { 12 } else { 0 };
+        u32::from(least).checked_sub(stamps).filter(|n| *n > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_to_every_question() {
+        let mode = |asked: Option<u8>, answer: u8| {
+            let mut opening = Opening::default();
+            let syn =
+                |flags: Flags, ace| Segment { flags: flags.with_ace(ace), ..Segment::default() };
+            if let Some(ace) = asked {
+                opening.on_syn(0, 0, &syn(Flags::SYN, ace), false);
+            }
+            opening.on_syn(1, 1, &syn(Flags::SYN | Flags::ACK, answer), false);
+            opening.mode()
+        };
+        assert_eq!(mode(Some(0b011), 0b001), Mode::Rfc3168);
+        assert_eq!(mode(Some(0b011), 0b000), Mode::Off);
+        assert_eq!(mode(Some(0b011), 0b011), Mode::Off, "a stack that copies reserved bits");
+        assert_eq!(mode(Some(0b000), 0b001), Mode::Off);
+        assert_eq!(mode(Some(0b111), 0b001), Mode::Rfc3168, "an older server");
+        assert_eq!(mode(Some(0b111), 0b010), Mode::Accecn);
+        assert_eq!(mode(Some(0b111), 0b110), Mode::Accecn);
+        assert_eq!(mode(Some(0b111), 0b111), Mode::Off);
+        assert_eq!(mode(None, 0b100), Mode::Accecn);
+        assert_eq!(Opening::default().mode(), Mode::Unknown);
+    }
+}

@@ -1,0 +1,112 @@
+//! The analysis as one HTML page that needs nothing else.
+
+use std::io::Read;
+
+use minijinja::context;
+use minijinja::value::Value;
+
+use super::connection::Connection;
+use super::plot::stack;
+use super::table::Table;
+use super::{Analysis, read, text};
+use crate::error::LabError;
+use crate::figure::Drawn;
+use crate::report;
+
+/// Connections that get plots.
+const MOST_DRAWN: usize = 12;
+/// The lesser direction is drawn when it has at least one byte in so many.
+const LESSER: u64 = 20;
+
+/// The page, and its figures as files of their own.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The page.
+    pub html: String,
+    /// Names and contents: SVG and CSV.
+    pub figures: Vec<(String, String)>,
+}
+
+impl Page {
+    /// Draws `analysis`; `stream` is the same capture once more, from its beginning.
+    ///
+    /// # Errors
+    /// The capture cannot be read again, or a figure cannot be drawn.
+    pub fn of(analysis: &Analysis, stream: impl Read) -> Result<Self, LabError> {
+        let drawn: Vec<usize> = analysis.flows.iter().take(MOST_DRAWN).map(|c| c.flow).collect();
+        let mut table = Table::new(analysis.gain, drawn.clone());
+        read::through(stream, &mut table)?;
+        let mut figures = Vec::new();
+        let mut sections = Vec::new();
+        for c in &analysis.flows {
+            let mut shown = Vec::new();
+            if drawn.contains(&c.flow) {
+                for figure in draw(c, &table, analysis.gain)? {
+                    figures.push((format!("{}.svg", figure.id), figure.svg.clone()));
+                    figures.push((format!("{}.csv", figure.id), figure.csv.clone()));
+                    shown.push(context! {
+                        id => figure.id.as_str(),
+                        caption => figure.caption.as_str(),
+                        svg => Value::from_safe_string(figure.svg.clone()),
+                        csv => report::data_uri(&figure.csv),
+                    });
+                }
+            }
+            sections.push(section(c, shown));
+        }
+        let values = context! {
+            file => analysis.file.as_str(),
+            lead => analysis.lead(),
+            remarks => analysis.remarks(),
+            sections,
+            undrawn => analysis.flows.len().saturating_sub(drawn.len()),
+            version => crate::VERSION,
+        };
+        Ok(Self { html: report::fill(include_str!("page.html"), &values)?, figures })
+    }
+}
+
+fn draw(c: &Connection, table: &Table, gain: f64) -> Result<Vec<Drawn>, LabError> {
+    let Some(flow) = table.flows.get(c.flow) else { return Ok(Vec::new()) };
+    let most = c.directions.first().map_or(0, |d| d.bytes);
+    let large = c.directions.iter().filter(|d| d.bytes.saturating_mul(LESSER) >= most);
+    let large: Vec<_> = large.collect();
+    let mut out = Vec::new();
+    for d in &large {
+        let from = usize::from(flow.ends[0].to_string() != d.from);
+        if let Some(stack) = stack(c, d, &flow.halves[from], gain, large.len() == 1) {
+            out.push(Drawn::of_stack(&stack)?);
+        }
+    }
+    Ok(out)
+}
+
+fn section(c: &Connection, figures: Vec<Value>) -> Value {
+    let findings: Vec<Value> = c
+        .findings
+        .iter()
+        .map(|f| {
+            let both = c.directions.len() > 1;
+            context! {
+                weight => text::weight(f.weight),
+                from => f.from.as_deref().filter(|_| both),
+                what => f.what.as_str(),
+                means => f.means.as_str(),
+            }
+        })
+        .collect();
+    let directions: Vec<Value> = c
+        .directions
+        .iter()
+        .map(|d| context! { from => d.from.as_str(), to => d.to.as_str(), rows => text::numbers(c, d) })
+        .collect();
+    context! {
+        flow => c.flow,
+        client => c.client.as_str(),
+        server => c.server.as_str(),
+        facts => text::facts(c),
+        findings,
+        directions,
+        figures,
+    }
+}

@@ -1,0 +1,165 @@
+//! The stacked plots of one direction: sequence with its marks, flight, alpha, goodput.
+
+use super::connection::Connection;
+use super::direction::Direction;
+use super::half::Half;
+use crate::figure::{Axis, Curve, CurveLook, Dot, Lane, Stack, bytes_unit, thinned};
+
+/// Points of a curve that are drawn.
+const MOST_POINTS: usize = 1600;
+
+/// The axis of time.
+struct Frame {
+    from: f64,
+    to: f64,
+    /// Nanoseconds per unit.
+    scale: f64,
+    unit: &'static str,
+}
+
+impl Frame {
+    /// Points in units of the axes, the value divided by `per`.
+    fn points(&self, points: &[Dot], per: f64) -> Vec<Dot> {
+        let dot = |d: &Dot| Dot::new(d.x / self.scale, d.y / per);
+        thinned(&points.iter().map(dot).collect::<Vec<_>>(), MOST_POINTS)
+    }
+
+    /// The same, and the last value holds to the end.
+    fn staircase(&self, points: &[Dot], per: f64) -> Vec<Dot> {
+        let mut out = self.points(points, per);
+        out.extend(out.last().map(|d| Dot { x: self.to, ..*d }));
+        out
+    }
+}
+
+fn curve(name: &'static str, style: usize, look: CurveLook, points: Vec<Dot>) -> Curve {
+    Curve { name, style, look, right: false, points }
+}
+
+/// The plots of the data `d` of connection `c`, from what was traced in `half`.
+pub(super) fn stack(
+    c: &Connection,
+    d: &Direction,
+    half: &Half,
+    gain: f64,
+    only: bool,
+) -> Option<Stack> {
+    let trace = half.trace.as_ref()?;
+    // An axis must be able to tell its values apart, however late they are.
+    let least = (c.start_ns / 1_000_000_000).max(1);
+    let (from, to) = (c.start_ns, c.end_ns.max(c.start_ns.saturating_add(least)));
+    let (unit, scale) = match to {
+        0..5_000_000 => ("us", 1e3),
+        5_000_000..5_000_000_000 => ("ms", 1e6),
+        _ => ("s", 1e9),
+    };
+    let frame = Frame { from: from as f64 / scale, to: to as f64 / scale, scale, unit };
+    let most = half.stream.highest;
+    let (size, per) = bytes_unit(most);
+    let top = (most as f64 / per).max(1.46) * 1.04;
+    let points = |s: &super::series::Series| frame.points(&s.points(), per);
+    let sequence = Lane {
+        title: "Sequence".to_owned(),
+        y: Axis::linear(
+            &format!("Offset ({size})"),
+            &format!("offset_{}", size.to_lowercase()),
+            0.0,
+            top,
+        )
+        .precise(),
+        right: None,
+        curves: vec![
+            curve("ACK", 2, CurveLook::Steps, frame.staircase(&trace.acks.points(), per)),
+            curve("SACK", 6, CurveLook::Dots, points(&trace.sacked)),
+            curve("data", 0, CurveLook::Dots, points(&trace.data)),
+            curve("CE", 22, CurveLook::Strokes, points(&trace.ce)),
+            curve("ECE", 16, CurveLook::Strokes, points(&trace.ece)),
+            curve("CWR", 3, CurveLook::Strokes, points(&trace.cwr)),
+            curve("out of order", 20, CurveLook::Marks, points(&trace.late)),
+            curve("retransmission", 5, CurveLook::Marks, points(&trace.again)),
+        ],
+    };
+    let flight = frame.staircase(&half.window.over_time.points(), 1e3);
+    let floor = 2.0 * f64::from(d.mss_bytes) / 1e3;
+    let floor = [frame.from, frame.to].map(|x| Dot::new(x, floor)).to_vec();
+    let flights = Lane {
+        title: "In flight".to_owned(),
+        y: Axis::from_zero("Bytes (kB)", "flight_kb", flight.iter().chain(&floor).map(|p| p.y)),
+        right: None,
+        curves: vec![
+            curve("two segments", 6, CurveLook::Thin, floor),
+            curve("sent and not acknowledged", 0, CurveLook::Steps, flight),
+        ],
+    };
+    let marked = Lane {
+        title: "Marks".to_owned(),
+        y: Axis::linear("Fraction of bytes", "fraction", 0.0, 1.04),
+        right: None,
+        curves: vec![
+            curve(
+                "under a mark, per window",
+                1,
+                CurveLook::Dots,
+                frame.points(&half.alpha.fractions.points(), 1.0),
+            ),
+            curve("alpha", 0, CurveLook::Steps, frame.staircase(&half.alpha.alphas.points(), 1.0)),
+        ],
+    };
+    let width = half.goodput.width() as f64;
+    let mut rates: Vec<Dot> = half
+        .goodput
+        .sums()
+        .map(|(at, sum)| Dot::new(at as f64, sum as f64 * 8e3 / width))
+        .collect();
+    let end = rates.last().map(|last| Dot::new(last.x + width, 0.0));
+    rates.extend(end.filter(|end| end.x < to as f64));
+    let rates = frame.staircase(&rates, 1.0);
+    let goodput = Lane {
+        title: "Goodput".to_owned(),
+        y: Axis::from_zero("Rate (Mbit/s)", "goodput_mbps", rates.iter().map(|p| p.y)),
+        right: None,
+        curves: vec![curve("acknowledged", 0, CurveLook::Steps, rates)],
+    };
+    let thinned = if trace.packets > trace.data.points().len() as u64 + half.stream.again_segments {
+        " Of many packets only some are drawn, the first and last of each stretch."
+    } else {
+        ""
+    };
+    let flight = match d.flight_bytes {
+        Some(_) => " In flight: what the capture has seen sent and not acknowledged.",
+        None => "",
+    };
+    let caption = format!(
+        "As the packets came by where the capture was taken: data at its end, ACKs, SACK blocks at both edges, \
+         CE, ECE and CWR as strokes along the bottom, one above the other in the order of \
+         the legend.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{thinned}",
+        crate::figure::number(gain),
+        crate::figure::number(width / 1e6),
+    );
+    let mut lanes = vec![sequence];
+    if d.flight_bytes.is_some() {
+        lanes.push(flights);
+    }
+    if half.alpha.marked_windows > 0 {
+        lanes.push(marked);
+    }
+    lanes.push(goodput);
+    let way = if only {
+        String::new()
+    } else {
+        format!("-{}", if d.from == c.client { "up" } else { "down" })
+    };
+    Some(Stack {
+        id: format!("flow-{}{way}", c.flow),
+        title: format!("flow {}: data from {} to {}", c.flow, d.from, d.to),
+        caption,
+        x: Axis::linear(
+            &format!("Time since the capture began ({})", frame.unit),
+            &format!("time_{}", frame.unit),
+            frame.from,
+            frame.to,
+        )
+        .precise(),
+        lanes,
+    })
+}

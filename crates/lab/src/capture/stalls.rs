@@ -1,0 +1,118 @@
+//! Time in which nothing moved: retransmission timeouts, ACKs that a timer held back, closed windows.
+
+use super::histogram::Histogram;
+
+/// Of each kind so many are listed; all are counted.
+const MOST_LISTED: usize = 256;
+/// A timer that holds an ACK back for less than this cannot be told from a queue.
+const LEAST_ACK_WAIT_NS: u64 = 5_000_000;
+
+/// A retransmission timeout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Timeout {
+    /// When the silence began, and when it ended with the first byte not acknowledged, sent again.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// How many timeouts in a row came before it without an ACK in between.
+    pub(super) backoff: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stalls {
+    pub(super) timeouts: u64,
+    pub(super) listed: Vec<Timeout>,
+    pub(super) timeout_ns: u64,
+    pub(super) most_backoff: u32,
+    backoff: u32,
+    /// Segments sent again from the end of what is in flight after a silence.
+    pub(super) probes: u64,
+    /// How much longer than usual ACKs took after which nothing was under way.
+    pub(super) ack_waits: Histogram,
+    zero_since: Option<u64>,
+    pub(super) zero_windows: Histogram,
+    pub(super) zero_listed: Vec<(u64, u64)>,
+}
+
+impl Stalls {
+    /// The first byte that is not acknowledged was sent again after `silence`. It is the timer's work when
+    /// nothing that came in can have caused it.
+    pub(super) fn on_head_again(&mut self, time: u64, silence: u64, threshold: u64) -> bool {
+        let fired = silence >= threshold;
+        if fired {
+            self.timeouts += 1;
+            self.timeout_ns += silence;
+            if self.listed.len() < MOST_LISTED {
+                let (from, to, backoff) = (time - silence, time, self.backoff);
+                self.listed.push(Timeout { from, to, backoff });
+            }
+            self.most_backoff = self.most_backoff.max(self.backoff);
+            self.backoff += 1;
+        }
+        fired
+    }
+
+    pub(super) fn on_tail_again(&mut self, silence: u64, threshold: u64) {
+        self.probes += u64::from(silence >= threshold);
+    }
+
+    /// An ACK advanced.
+    pub(super) fn on_advance(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// An ACK for all that was under way, `rtt` after the last of it and `owed` after the first, where `least`
+    /// is usual. The timer runs from the first.
+    pub(super) fn on_lone_ack(&mut self, rtt: u64, owed: u64, least: u64) {
+        if rtt.saturating_sub(least) >= LEAST_ACK_WAIT_NS.max(least) {
+            self.ack_waits.add(owed.saturating_sub(least));
+        }
+    }
+
+    /// What the receiver offers.
+    pub(super) fn on_window(&mut self, time: u64, window: u16) {
+        match self.zero_since {
+            None if window == 0 => self.zero_since = Some(time),
+            Some(since) if window > 0 => {
+                self.zero_since = None;
+                self.zero_windows.add(time.saturating_sub(since));
+                if self.zero_listed.len() < MOST_LISTED {
+                    self.zero_listed.push((since, time));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A window that is still closed when the capture ends.
+    pub(super) fn closed_since(&self) -> Option<u64> {
+        self.zero_since
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_back_off_until_an_ack_advances() {
+        let mut s = Stalls::default();
+        assert!(!s.on_head_again(1_000, 10, 500), "an ACK was there just before");
+        assert!(s.on_head_again(2_000, 900, 500));
+        assert!(s.on_head_again(4_000, 1_800, 500));
+        s.on_advance();
+        assert!(s.on_head_again(9_000, 900, 500));
+        assert_eq!((s.timeouts, s.timeout_ns, s.most_backoff), (3, 3_600, 1));
+        assert_eq!(s.listed[1], Timeout { from: 2_200, to: 4_000, backoff: 1 });
+        s.on_tail_again(600, 500);
+        assert_eq!((s.timeouts, s.probes), (3, 1));
+    }
+
+    #[test]
+    fn a_closed_window_lasts_until_it_opens() {
+        let mut s = Stalls::default();
+        for (time, window) in [(1, 9), (5, 0), (7, 0), (11, 3), (20, 0)] {
+            s.on_window(time, window);
+        }
+        assert_eq!((s.zero_listed.as_slice(), s.closed_since()), (&[(5, 11)][..], Some(20)));
+    }
+}

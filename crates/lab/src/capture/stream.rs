@@ -1,0 +1,399 @@
+//! The data that one end sends: what is new, what comes again, what comes late, and how long it waits for its
+//! ACK.
+//!
+//! Contract: stream offsets count payload bytes from the SYN, or from the first number that was seen.
+//! Memory is bounded: what is beyond the bounds is forgotten oldest first, never guessed.
+
+use std::collections::VecDeque;
+
+use lowtide_wire::{Segment, SeqNum};
+
+use super::histogram::Histogram;
+
+/// Segments in flight that are remembered.
+const MOST_OUTSTANDING: usize = 8192;
+/// Gaps that are remembered.
+const MOST_HOLES: usize = 256;
+/// Late by less than this is reordering, where no round trip is known.
+const REORDERED_NS: u64 = 3_000_000;
+
+#[derive(Clone, Copy, Debug)]
+struct Out {
+    start: u64,
+    end: u64,
+    time: u64,
+    again: bool,
+}
+
+/// Bytes that have not been seen although later ones have.
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    start: u64,
+    end: u64,
+    time: u64,
+    /// Data packets that had been seen by then.
+    packets: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stream {
+    origin: Option<SeqNum>,
+    /// The SYN was seen.
+    pub(super) from_syn: bool,
+    pub(super) fin: bool,
+    /// The offset after the last byte seen.
+    pub(super) highest: u64,
+    /// The offset up to which it is acknowledged.
+    pub(super) acked: u64,
+    outstanding: VecDeque<Out>,
+    holes: Vec<Hole>,
+    latest_tsval: Option<u32>,
+    /// Packets with payload, as captured, and the wire segments that they stand for.
+    pub(super) packets: u64,
+    pub(super) segments: u64,
+    pub(super) bytes: u64,
+    pub(super) again_segments: u64,
+    pub(super) again_bytes: u64,
+    /// Sent again though already acknowledged.
+    pub(super) needless_bytes: u64,
+    /// Sent again though never seen before: lost before they came here.
+    pub(super) lost_before: u64,
+    pub(super) keep_alives: u64,
+    pub(super) late: u64,
+    /// How many later packets came before a late one.
+    pub(super) late_by: Histogram,
+    /// Acknowledged, and not in the capture.
+    pub(super) unseen_bytes: u64,
+    /// Packets of more than one segment, and the longest payload.
+    pub(super) large: u64,
+    pub(super) largest: u32,
+}
+
+/// What a packet with payload turned out to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sent {
+    New,
+    /// Bytes that were sent before; `head`: they begin with the first that is not acknowledged.
+    Again {
+        head: bool,
+        tail: bool,
+    },
+    Late,
+    /// No payload, a keep-alive probe, or from before the capture.
+    Nothing,
+}
+
+/// What an acknowledgement covers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Covered {
+    /// Offset that it acknowledges.
+    pub(super) ack: u64,
+    /// The offset before it.
+    pub(super) before: u64,
+    /// Bytes in flight before it.
+    pub(super) flight: u64,
+    /// How long the newest byte covered had been under way, where it was sent once.
+    pub(super) rtt: Option<u64>,
+    /// How long the oldest byte covered had been.
+    pub(super) owed: u64,
+    /// Older than an ACK that was seen.
+    pub(super) old: bool,
+    /// There is a gap in what came by.
+    pub(super) gap: bool,
+}
+
+impl Covered {
+    pub(super) const fn newly(&self) -> u64 {
+        self.ack - self.before
+    }
+}
+
+impl Stream {
+    /// The SYN gives the origin.
+    pub(super) fn open(&mut self, isn: SeqNum) {
+        if self.origin.is_none() {
+            self.origin = Some(isn.add(1));
+            self.from_syn = true;
+        }
+    }
+
+    /// The ISN, where the SYN was seen.
+    pub(super) fn isn(&self) -> Option<SeqNum> {
+        self.origin.filter(|_| self.from_syn).map(|o| o.add(u64::from(u32::MAX)))
+    }
+
+    /// The offset of a sequence number near `near`; none below the origin.
+    fn offset(&mut self, seq: SeqNum, near: u64) -> Option<u64> {
+        let origin = *self.origin.get_or_insert(seq);
+        near.checked_add_signed(i64::from(seq.diff(origin.add(near))))
+    }
+
+    /// Wire segments in that many bytes.
+    pub(super) fn count(bytes: u64, mss: u32) -> u64 {
+        bytes.div_ceil(u64::from(mss.max(1))).max(1)
+    }
+
+    /// A packet with payload or FIN; `round_trip` is the least of the whole path.
+    pub(super) fn send(
+        &mut self,
+        time: u64,
+        segment: &Segment,
+        mss: u32,
+        round_trip: Option<u64>,
+    ) -> (Sent, u64) {
+        let highest = self.highest;
+        let Some(start) = self.offset(segment.seq, highest) else { return (Sent::Nothing, 0) };
+        self.fin |= segment.flags.contains(lowtide_wire::Flags::FIN);
+        let len = u64::from(segment.payload_len);
+        let end = start + len;
+        if len == 0 {
+            return (Sent::Nothing, start);
+        }
+        if self.is_keep_alive(start, len) {
+            self.keep_alives += 1;
+            return (Sent::Nothing, start);
+        }
+        let segments = Self::count(len, mss);
+        self.packets += 1;
+        self.segments += segments;
+        self.bytes += len;
+        self.large += u64::from(segments > 1);
+        self.largest = self.largest.max(segment.payload_len);
+        let tsval = segment.options.timestamps.map(|t| t.value);
+        let sent = if start >= highest {
+            self.extend(time, start, end);
+            Sent::New
+        } else {
+            self.repeat(time, (start, end), segments, tsval, round_trip)
+        };
+        if let Some(value) = tsval
+            && self.latest_tsval.is_none_or(|latest| value.wrapping_sub(latest).cast_signed() > 0)
+        {
+            self.latest_tsval = Some(value);
+        }
+        (sent, start)
+    }
+
+    fn is_keep_alive(&self, start: u64, len: u64) -> bool {
+        len == 1 && start + 1 == self.highest && self.acked == self.highest
+    }
+
+    fn extend(&mut self, time: u64, start: u64, end: u64) {
+        if start > self.highest {
+            if self.holes.len() >= MOST_HOLES {
+                self.holes.remove(0);
+            }
+            let packets = self.packets - 1;
+            self.holes.push(Hole { start: self.highest, end: start, time, packets });
+        }
+        self.highest = end;
+        if self.outstanding.len() >= MOST_OUTSTANDING {
+            self.outstanding.pop_front();
+        }
+        self.outstanding.push_back(Out { start, end, time, again: false });
+    }
+
+    /// Bytes below the highest: in a gap they are late, or were lost before; else they come again.
+    fn repeat(
+        &mut self,
+        time: u64,
+        (start, end): (u64, u64),
+        segments: u64,
+        tsval: Option<u32>,
+        round_trip: Option<u64>,
+    ) -> Sent {
+        let (head, tail) = (start <= self.acked, end >= self.highest);
+        let below = end.min(self.highest);
+        let hole = self.holes.iter().copied().find(|h| h.start < below && start < h.end);
+        if let Some(hole) = hole {
+            self.fill(start, below);
+            let at = self.outstanding.partition_point(|out| out.start < start);
+            self.outstanding.insert(at, Out { start, end, time, again: true });
+            self.highest = self.highest.max(end);
+            let older = tsval.zip(self.latest_tsval).map(|(v, l)| v.wrapping_sub(l).cast_signed());
+            let soon = time.saturating_sub(hole.time)
+                < round_trip.map_or(REORDERED_NS, |rtt| rtt / 10 * 9);
+            let reordered = match older {
+                Some(..0) => true,
+                Some(1..) => false,
+                Some(0) | None => soon,
+            };
+            if reordered {
+                self.late += 1;
+                self.late_by.add(self.packets - 1 - hole.packets);
+                return Sent::Late;
+            }
+            self.lost_before += segments;
+        } else {
+            let first = self.outstanding.partition_point(|out| out.end <= start);
+            self.outstanding
+                .iter_mut()
+                .skip(first)
+                .take_while(|out| out.start < end)
+                .for_each(|out| out.again = true);
+            self.needless_bytes += self.acked.min(end).saturating_sub(start);
+            if end > self.highest {
+                let from = self.highest;
+                self.extend(time, from, end);
+            }
+        }
+        self.again_segments += segments;
+        self.again_bytes += below - start;
+        Sent::Again { head, tail }
+    }
+
+    fn fill(&mut self, start: u64, end: u64) {
+        let mut left = Vec::with_capacity(self.holes.len() + 1);
+        for hole in &self.holes {
+            if hole.start < start.min(hole.end) {
+                left.push(Hole { end: start.min(hole.end), ..*hole });
+            }
+            if end.max(hole.start) < hole.end {
+                left.push(Hole { start: end.max(hole.start), ..*hole });
+            }
+        }
+        self.holes = left;
+    }
+
+    /// An ACK for this data.
+    pub(super) fn acknowledge(&mut self, time: u64, number: SeqNum) -> Option<Covered> {
+        let near = self.acked;
+        let mut ack = self.offset(number, near)?;
+        let before = self.acked;
+        if ack < before {
+            return Some(Covered { ack: before, before, old: true, ..Covered::default() });
+        }
+        if ack == self.highest + 1 && self.fin {
+            ack = self.highest;
+        }
+        if ack > self.highest {
+            self.unseen_bytes += ack - self.highest;
+            self.highest = ack;
+        }
+        let flight = self.highest - before;
+        let gap = !self.holes.is_empty();
+        let lost: u64 = self.holes.iter().map(|h| h.end.min(ack).saturating_sub(h.start)).sum();
+        if lost > 0 {
+            self.unseen_bytes += lost;
+            self.fill(0, ack);
+        }
+        let (mut newest, mut oldest, mut repaired) = (None, None, false);
+        while let Some(out) = self.outstanding.front().filter(|out| out.end <= ack).copied() {
+            repaired |= out.again;
+            newest = Some(out.time);
+            oldest.get_or_insert(out.time);
+            self.outstanding.pop_front();
+        }
+        let rtt = newest.filter(|_| !repaired && lost == 0).map(|sent| time.saturating_sub(sent));
+        let owed = oldest.map_or(0, |sent| time.saturating_sub(sent));
+        self.acked = ack.max(before);
+        Some(Covered { ack, before, flight, rtt, owed, old: false, gap })
+    }
+
+    /// Bytes sent and not yet acknowledged.
+    pub(super) fn flight(&self) -> u64 {
+        self.highest - self.acked
+    }
+
+    /// The offset of a number near what is acknowledged, for SACK blocks.
+    pub(super) fn place(&self, number: SeqNum) -> Option<u64> {
+        let origin = self.origin?;
+        self.acked.checked_add_signed(i64::from(number.diff(origin.add(self.acked))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_wire::{Flags, Timestamps};
+
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    struct Sender(Stream);
+
+    impl Sender {
+        /// After the SYN with number 99.
+        fn new() -> Self {
+            let mut stream = Stream::default();
+            stream.open(SeqNum::new(99));
+            Self(stream)
+        }
+        fn data(&mut self, time: u64, offset: u32, len: u32, tsval: Option<u32>) -> Sent {
+            let mut segment = Segment {
+                seq: SeqNum::new(100 + offset),
+                flags: Flags::ACK,
+                payload_len: len,
+                ..Segment::default()
+            };
+            segment.options.timestamps = tsval.map(|value| Timestamps { value, echo: 0 });
+            self.0.send(time, &segment, MSS, Some(100)).0
+        }
+        fn ack(&mut self, time: u64, offset: u32) -> Covered {
+            self.0.acknowledge(time, SeqNum::new(100 + offset)).expect("in range")
+        }
+    }
+
+    #[test]
+    fn bytes_seen_before_come_again_and_offload_counts_segments() {
+        let mut s = Sender::new();
+        assert_eq!(s.data(0, 0, 3500, None), Sent::New);
+        assert_eq!((s.0.packets, s.0.segments, s.0.large), (1, 4, 1));
+        assert_eq!(s.data(5, 1000, 1000, None), Sent::Again { head: false, tail: false });
+        assert_eq!(s.ack(10, 1000).rtt, None, "the packet was sent again in part");
+        assert_eq!(s.data(20, 1000, 2500, None), Sent::Again { head: true, tail: true });
+        assert_eq!((s.0.again_segments, s.0.again_bytes, s.0.needless_bytes), (4, 3500, 0));
+        assert_eq!(s.data(30, 0, 1000, None), Sent::Again { head: true, tail: false });
+        assert_eq!(s.0.needless_bytes, 1000);
+    }
+
+    #[test]
+    fn late_packets_are_told_from_lost_ones() {
+        // By timestamps: a late packet was sent before those that overtook it.
+        let mut s = Sender::new();
+        s.data(0, 0, 1000, Some(5));
+        s.data(1, 2000, 1000, Some(6));
+        s.data(2, 3000, 1000, Some(7));
+        assert_eq!(s.data(500, 1000, 1000, Some(6)), Sent::Late);
+        assert_eq!(s.0.late_by.spread().map(|l| l.max), Some(2), "two came before it");
+        s.data(501, 5000, 1000, Some(8));
+        assert_eq!(s.data(502, 4000, 1000, Some(9)), Sent::Again { head: false, tail: false });
+        assert_eq!((s.0.late, s.0.lost_before, s.0.again_segments), (1, 1, 1));
+        // By time: nothing is sent again within a round trip, here 100.
+        let mut s = Sender::new();
+        s.data(0, 1000, 1000, None);
+        assert_eq!(s.data(80, 0, 500, None), Sent::Late);
+        assert_eq!(s.data(95, 500, 500, None), Sent::Again { head: false, tail: false });
+        assert!(s.0.holes.is_empty());
+    }
+
+    #[test]
+    fn numbers_wrap_and_fin_is_no_byte() {
+        let mut stream = Stream::default();
+        stream.open(SeqNum::new(u32::MAX - 500));
+        let mut segment = Segment { payload_len: 1000, flags: Flags::ACK, ..Segment::default() };
+        for i in 0..5_u64 {
+            segment.seq = SeqNum::new(u32::MAX - 499).add(1000 * i);
+            segment.flags = if i == 4 { Flags::ACK | Flags::FIN } else { Flags::ACK };
+            assert_eq!(stream.send(i, &segment, MSS, None).0, Sent::New);
+        }
+        let covered = stream.acknowledge(9, segment.seq.add(1001)).expect("in range");
+        assert_eq!((covered.newly(), covered.rtt, covered.flight), (5000, Some(5), 5000));
+        assert_eq!((stream.flight(), stream.unseen_bytes), (0, 0));
+    }
+
+    #[test]
+    fn what_the_capture_missed_is_counted_and_probes_are_no_data() {
+        let mut s = Sender::new();
+        s.data(0, 0, 1000, None);
+        s.data(1, 2000, 1000, None);
+        assert!(s.ack(5, 1000).gap);
+        assert_eq!(s.ack(9, 3000).rtt, None);
+        assert_eq!(s.0.unseen_bytes, 1000);
+        assert_eq!(s.ack(10, 4000).newly(), 1000);
+        assert_eq!(s.0.unseen_bytes, 2000);
+        assert_eq!(s.data(11, 3999, 1, None), Sent::Nothing);
+        assert_eq!((s.0.keep_alives, s.0.again_segments), (1, 0));
+        assert!(s.ack(12, 2000).old);
+    }
+}

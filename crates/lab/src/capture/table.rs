@@ -1,0 +1,71 @@
+//! The connections of a capture.
+//!
+//! Contract: a connection is told by its four numbers and its SYN; there are at most [`MOST_FLOWS`].
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use lowtide_capture::Observed;
+use lowtide_wire::{Addresses, Flags};
+
+use super::flow::Flow;
+
+/// Connections that are followed.
+pub(super) const MOST_FLOWS: usize = 100_000;
+
+#[derive(Debug)]
+pub(super) struct Table {
+    now: BTreeMap<[SocketAddr; 2], usize>,
+    pub(super) flows: Vec<Flow>,
+    /// Packets of connections beyond the most.
+    pub(super) beyond: u64,
+    gain: f64,
+    /// Numbers of the connections of which plots are wanted.
+    traced: Vec<usize>,
+}
+
+impl Table {
+    pub(super) fn new(gain: f64, traced: Vec<usize>) -> Self {
+        Self { now: BTreeMap::new(), flows: Vec::new(), beyond: 0, gain, traced }
+    }
+
+    pub(super) fn on_packet(&mut self, time: u64, seen: &Observed) {
+        let segment = &seen.segment;
+        let (src, dst): (IpAddr, IpAddr) = match seen.addresses {
+            Addresses::V4 { src, dst } => (src.into(), dst.into()),
+            Addresses::V6 { src, dst } => (src.into(), dst.into()),
+        };
+        let ends = [SocketAddr::new(src, segment.src_port), SocketAddr::new(dst, segment.dst_port)];
+        let mut key = ends;
+        key.sort_unstable();
+        let known = self.now.get(&key).copied();
+        let known = known.filter(|i| {
+            let flow = &self.flows[*i];
+            !flow.is_over(usize::from(flow.ends[0] != ends[0]), seen)
+        });
+        let number = match known {
+            Some(number) => number,
+            None if self.flows.len() >= MOST_FLOWS => {
+                self.beyond += 1;
+                return;
+            }
+            None => {
+                let number = self.flows.len();
+                let traced = self.traced.contains(&number);
+                // The client first, where the packet tells.
+                let answer = segment.flags.contains(Flags::SYN | Flags::ACK);
+                let ends = if answer { [ends[1], ends[0]] } else { ends };
+                self.flows.push(Flow::new(ends, time, self.gain, traced));
+                self.now.insert(key, number);
+                number
+            }
+        };
+        let flow = &mut self.flows[number];
+        let from = usize::from(flow.ends[0] != ends[0]);
+        flow.on_packet(time, from, seen);
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.flows.iter_mut().for_each(Flow::finish);
+    }
+}

@@ -1,0 +1,312 @@
+//! The analysis as text: one block per connection, the worst findings first.
+
+use std::fmt::{self, Write as _};
+
+use super::Analysis;
+use super::connection::Connection;
+use super::direction::Direction;
+use super::findings::{Weight, goodput};
+use super::histogram::Spread;
+use super::opening::Mode;
+use super::words::{bytes, count, grouped, moment, percent, time};
+
+/// Connections that are shown without `--all`.
+pub(super) const MOST_SHOWN: usize = 20;
+/// Column in which values begin.
+const LABEL: usize = 16;
+
+impl Analysis {
+    /// For people; of many connections the first ones, or `all` of them.
+    pub fn text(&self, all: bool) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write(&mut out, all);
+        out.truncate(out.trim_end().len());
+        out
+    }
+
+    fn write(&self, out: &mut String, all: bool) -> fmt::Result {
+        writeln!(out, "{}: {}", self.file, self.lead())?;
+        for (_, line) in self.remarks() {
+            writeln!(out, "  {line}")?;
+        }
+        let shown = if all { self.flows.len() } else { MOST_SHOWN };
+        for flow in self.flows.iter().take(shown) {
+            writeln!(out)?;
+            connection(out, flow)?;
+        }
+        if self.flows.len() > shown {
+            let more = count((self.flows.len() - shown) as u64, "more connection");
+            writeln!(out, "\n{more}, with less to be said of them (--all)")?;
+        }
+        Ok(())
+    }
+
+    /// What there is.
+    pub(super) fn lead(&self) -> String {
+        let c = &self.contents;
+        format!(
+            "{}, {} of TCP, in {}; {}; {}",
+            count(c.packets, "packet"),
+            grouped(c.segments),
+            time(c.span_ns),
+            count(self.connections as u64, "connection"),
+            c.links.join(", "),
+        )
+    }
+
+    /// What is to be known about the capture itself, and whether it is a warning.
+    pub(super) fn remarks(&self) -> Vec<(bool, String)> {
+        let c = &self.contents;
+        let mut out = Vec::new();
+        if let Some(broken) = &c.broken {
+            out.push((
+                true,
+                format!("Not read to its end: {broken}. What follows is what came before."),
+            ));
+        }
+        if c.damaged_blocks > 0 {
+            let line = format!(
+                "{} malformed and left out, the first at offset {}.",
+                count(c.damaged_blocks, "block"),
+                c.first_damaged.unwrap_or_default()
+            );
+            out.push((true, line));
+        }
+        let skipped = c.skipped.words();
+        if !skipped.is_empty() {
+            out.push((false, format!("Left out: {}.", skipped.join(", "))));
+        }
+        if c.cut > 0 {
+            let line = format!(
+                "{} captured without their last bytes, which are not needed.",
+                count(c.cut, "packet")
+            );
+            out.push((false, line));
+        }
+        out
+    }
+}
+
+pub(super) const fn mode(ecn: Mode) -> &'static str {
+    match ecn {
+        Mode::Unknown => "unknown, the handshake is not in the capture",
+        Mode::Off => "not agreed",
+        Mode::Rfc3168 => "agreed, RFC 3168",
+        Mode::Accecn => "agreed, AccECN",
+    }
+}
+
+fn opened(c: &Connection) -> String {
+    let how = match c.opened {
+        "handshake" => "opened here",
+        "syn-only" => "never answered",
+        "half-open" => "half open",
+        _ => "open before the capture began",
+    };
+    let end = match c.ended {
+        "closed" => "closed",
+        "half-closed" => "closed by one end",
+        "reset" => "reset",
+        _ => "open at the end of the capture",
+    };
+    let at = match c.taken_at {
+        "client" => "captured at the client",
+        "server" => "captured at the server",
+        "between" => "captured between the two",
+        _ => "place of the capture unknown",
+    };
+    format!("{how}, {end}; {at}")
+}
+
+/// Label and value, line by line, of a connection.
+pub(super) fn facts(c: &Connection) -> Vec<(&'static str, String)> {
+    let mut out = vec![
+        ("connection", opened(c)),
+        (
+            "time",
+            format!(
+                "{} to {}, {}",
+                moment(c.start_ns),
+                moment(c.end_ns),
+                count(c.packets, "packet")
+            ),
+        ),
+        ("ECN", mode(c.ecn).to_owned()),
+    ];
+    let yes = |name: &str, on: Option<bool>| match on {
+        Some(true) => format!("{name} on"),
+        Some(false) => format!("{name} off"),
+        None => format!("{name} unknown"),
+    };
+    let scale = match c.window_scale {
+        Some([client, server]) => format!("window scale {client} and {server}"),
+        None => yes("window scale", c.window_scaling),
+    };
+    let mss = |m: Option<u16>| m.map_or_else(|| "unknown".to_owned(), |m| m.to_string());
+    out.push((
+        "options",
+        format!(
+            "{}, {}, {scale}, MSS {} and {}",
+            yes("timestamps", c.timestamps),
+            yes("SACK", c.sack),
+            mss(c.client_mss_bytes),
+            mss(c.server_mss_bytes)
+        ),
+    ));
+    out
+}
+
+fn spread(s: Option<Spread>, show: impl Fn(u64) -> String) -> String {
+    let Some(s) = s else { return "\u{2013}".to_owned() };
+    let mut parts = vec![format!("least {}", show(s.min))];
+    parts.extend(s.p50.map(|v| format!("median {}", show(v))));
+    parts.extend(s.p99.map(|v| format!("99 % {}", show(v))));
+    parts.push(format!("most {}", show(s.max)));
+    parts.join(", ")
+}
+
+/// Label and value, line by line, of a direction.
+pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, String)> {
+    let m = &d.marks;
+    let mut out = vec![(
+        "sent",
+        format!(
+            "{} in {} ({}), {} acknowledged in {}: {}",
+            bytes(d.bytes),
+            count(d.segments, "segment"),
+            count(d.packets, "packet"),
+            bytes(d.acked_bytes),
+            time(d.end_ns - d.start_ns),
+            goodput(d)
+        ),
+    )];
+    out.push((
+        "again",
+        format!(
+            "{} sent again ({}), {} out of order, {}, {}",
+            count(d.retransmitted_segments, "segment"),
+            percent(d.retransmitted_segments, d.segments),
+            count(d.reordered, "packet"),
+            count(d.duplicate_acks, "duplicate ACK"),
+            count(d.timeouts.count, "timeout"),
+        ),
+    ));
+    out.push((
+        "round trip",
+        match (d.rtt_ns, d.rtt_by_timestamps_ns) {
+            (Some(_), _) => format!("from here: {}", spread(d.rtt_ns, time)),
+            (None, stamps) => format!("from here, by timestamps: {}", spread(stamps, time)),
+        },
+    ));
+    out.push((
+        "in flight",
+        match d.flight_bytes {
+            Some(_) => format!("when ACKs came: {}", spread(d.flight_bytes, bytes)),
+            None => "not seen near the receiver".to_owned(),
+        },
+    ));
+    let ce = if m.ce > 0 { format!("{} with CE, ", count(m.ce, "segment")) } else { String::new() };
+    let capable = m.ect0 + m.ect1 + m.ce;
+    let here = if m.ce == 0 && m.ece_acks + m.ce_by_ace > 0 {
+        "; CE itself is set further on"
+    } else {
+        ""
+    };
+    let marks = match c.ecn {
+        Mode::Accecn => format!("{ce}{} with CE counted by ACE", count(m.ce_by_ace, "packet")),
+        _ => format!(
+            "{ce}{} with ECE of {}, {} with CWR",
+            count(m.ece_acks, "ACK"),
+            grouped(m.acks),
+            count(m.cwr, "segment")
+        ),
+    };
+    out.push((
+        "marks",
+        format!("{} of segments ECN-capable; {marks}{here}", percent(capable, d.segments)),
+    ));
+    if let Some(runs) = m.ece_run_acks {
+        let longest = m.longest_ece_run.map_or(0, |r| r.to_ns - r.from_ns);
+        out.push((
+            "runs of ECE",
+            format!(
+                "{} of ACKs: {}; the longest {}",
+                grouped(runs.count),
+                spread(m.ece_run_acks, grouped),
+                time(longest)
+            ),
+        ));
+    }
+    if let Some(fraction) = d.alpha.marked_fraction.filter(|_| d.alpha.marked_windows > 0) {
+        out.push((
+            "alpha",
+            format!(
+                "{} in the end, {:.3} of all bytes under a mark, marks in {} of {} windows",
+                d.alpha.last.map_or_else(|| "\u{2013}".to_owned(), |a| format!("{a:.3}")),
+                fraction,
+                grouped(d.alpha.marked_windows),
+                grouped(d.alpha.windows)
+            ),
+        ));
+    }
+    let likely =
+        if d.feedback.certain || d.feedback.kind.words() == "undecided" { "" } else { ", likely" };
+    out.push(("feedback", format!("{}{likely}", d.feedback.kind.words())));
+    out.extend(d.feedback.why.iter().map(|why| ("", why.clone())));
+    out
+}
+
+pub(super) const fn weight(w: Weight) -> &'static str {
+    match w {
+        Weight::Severe => "severe",
+        Weight::Notable => "notable",
+        Weight::Remark => "remark",
+    }
+}
+
+fn connection(out: &mut String, c: &Connection) -> fmt::Result {
+    writeln!(out, "flow {}: {} to {}", c.flow, c.client, c.server)?;
+    let both = c.directions.len() > 1;
+    for f in &c.findings {
+        let of = match &f.from {
+            Some(from) if both => format!(" (data of {from})"),
+            _ => String::new(),
+        };
+        wrapped(out, weight(f.weight), &format!("{}{of}", f.what))?;
+        wrapped(out, "", &format!("Usually: {}.", f.means))?;
+    }
+    if c.findings.is_empty() {
+        wrapped(
+            out,
+            "nothing amiss",
+            "no losses, timeouts or stalls, and the echo is as it should be",
+        )?;
+    }
+    facts(c).into_iter().try_for_each(|(label, value)| wrapped(out, label, &value))?;
+    for d in &c.directions {
+        writeln!(out, "  data from {} to {}", d.from, d.to)?;
+        numbers(c, d).into_iter().try_for_each(|(label, value)| wrapped(out, label, &value))?;
+    }
+    Ok(())
+}
+
+/// One labelled value, over as many lines as it needs.
+fn wrapped(out: &mut String, label: &str, value: &str) -> fmt::Result {
+    const WIDTH: usize = 100;
+    let mut line = format!("  {label:LABEL$}");
+    let mut empty = true;
+    for word in value.split(' ') {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            writeln!(out, "{}", line.trim_end())?;
+            line = " ".repeat(LABEL + 2);
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    writeln!(out, "{}", line.trim_end())
+}

@@ -1,0 +1,95 @@
+//! Bytes in flight over time, and whether they are stuck at two segments while every ACK says ECE.
+
+use super::histogram::Histogram;
+use super::series::Series;
+use super::stream::Covered;
+
+/// The window floor of most stacks (RFC 8257 §3.3 needs more than one for the ACK clock).
+const FLOOR_SEGMENTS: u64 = 2;
+/// A stretch shorter than this in ACKs, or in round trips, is an ordinary cut.
+const LEAST_ACKS: u64 = 10;
+const LEAST_ROUND_TRIPS: u64 = 10;
+/// Stretches that are remembered.
+const MOST: usize = 64;
+
+/// A stretch of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stretch {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) acks: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Tracker {
+    now: Option<Stretch>,
+    found: Vec<Stretch>,
+}
+
+impl Tracker {
+    fn note(&mut self, time: u64, holds: bool) {
+        match &mut self.now {
+            Some(stretch) if holds => {
+                stretch.to = time;
+                stretch.acks += 1;
+            }
+            None if holds => self.now = Some(Stretch { from: time, to: time, acks: 1 }),
+            _ => {
+                if let Some(stretch) = self.now.take().filter(|s| s.acks >= LEAST_ACKS)
+                    && self.found.len() < MOST
+                {
+                    self.found.push(stretch);
+                }
+            }
+        }
+    }
+
+    fn all(&self, round_trip: u64) -> Vec<Stretch> {
+        let long = |s: &&Stretch| {
+            s.acks >= LEAST_ACKS && s.to - s.from >= round_trip.saturating_mul(LEAST_ROUND_TRIPS)
+        };
+        self.found.iter().chain(&self.now).filter(long).copied().collect()
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Window {
+    pub(super) flight: Histogram,
+    pub(super) over_time: Series,
+    /// By bytes in flight, which only the sender's side shows.
+    by_flight: Tracker,
+    /// By the gaps between ACKs: at most two segments per round trip.
+    by_gaps: Tracker,
+    last_ack: Option<u64>,
+}
+
+impl Window {
+    /// Data went by.
+    pub(super) fn on_data(&mut self, time: u64, flight: u64) {
+        self.over_time.push(time, flight as f64);
+    }
+
+    /// An ACK that advanced; `echo`: with ECE. `round_trip` is the least of the whole path.
+    pub(super) fn on_ack(
+        &mut self,
+        time: u64,
+        covered: &Covered,
+        echo: bool,
+        mss: u32,
+        round_trip: Option<u64>,
+    ) {
+        self.flight.add(covered.flight);
+        self.over_time.push(time, (covered.flight - covered.newly().min(covered.flight)) as f64);
+        let floor = FLOOR_SEGMENTS * u64::from(mss);
+        self.by_flight.note(time, echo && covered.flight <= floor);
+        let gap = self.last_ack.map(|last| time.saturating_sub(last));
+        let slow = gap.zip(round_trip).is_some_and(|(gap, rtt)| gap > rtt / 2);
+        self.by_gaps.note(time, echo && slow && covered.newly() <= floor);
+        self.last_ack = Some(time);
+    }
+
+    /// Where the window was stuck at its floor under ECE.
+    pub(super) fn collapses(&self, at_sender: bool, round_trip: u64) -> Vec<Stretch> {
+        if at_sender { self.by_flight.all(round_trip) } else { self.by_gaps.all(round_trip) }
+    }
+}

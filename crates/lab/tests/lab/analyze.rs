@@ -1,0 +1,313 @@
+//! `analyze` against runs of which everything is known: the simulator writes the capture, its tables say what
+//! happened.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lowtide_lab::capture::{Analysis, Page, Question};
+use lowtide_lab::flow::{Choice, Traced, Vantage, capture, traced};
+use lowtide_lab::{Options, execute};
+use lowtide_record::TraceSegmentRow;
+use lowtide_scenario::Scenario;
+use serde_json::Value;
+
+/// A run of `scenario` with `settings` on top.
+fn run(dir: &Path, scenario: &str, settings: &[(&str, &str)]) {
+    let scenario = Scenario::load(scenario).expect("a scenario");
+    let scenario =
+        settings.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
+    let options = Options {
+        dir: dir.to_path_buf(),
+        jobs: 2,
+        afresh: false,
+        source: "schema = 1\n",
+        command: "lowtide run",
+        clock: &|| Duration::ZERO,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+    };
+    execute(&scenario.expand().expect("a right scenario"), &options).expect("it runs");
+}
+
+/// The flow `name` of each scheme.
+fn all(dir: &Path, name: &str) -> Vec<Traced> {
+    traced(dir, &Choice { flow: name.to_owned(), ..Choice::default() }).expect("the flow")
+}
+
+fn analyze(bytes: &[u8]) -> Value {
+    let analysis = Analysis::of("test", bytes, &Question::default()).expect("a capture");
+    serde_json::to_value(&analysis).expect("as JSON")
+}
+
+/// The only connection, and the direction of the traced flow's data.
+fn seen(traced: &Traced, vantage: Vantage) -> (Value, Value) {
+    let analysis = analyze(&capture(traced, vantage).expect("packets"));
+    let [flow] = analysis["flows"].as_array().expect("flows").as_slice() else {
+        panic!("one connection, not {}", analysis["flows"])
+    };
+    let port = format!(":{}", traced.flow.sport);
+    let directions = flow["directions"].as_array().expect("directions");
+    let of = |d: &&Value| d["from"].as_str().is_some_and(|f| f.ends_with(&port));
+    (flow.clone(), directions.iter().find(of).expect("its data").clone())
+}
+
+/// Two long flows and ten short ones at 1 Gbit/s, small; `settings` on top.
+fn small<'a>(settings: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let base = [
+        ("traffic.long.size", "2 MB"),
+        ("traffic.short.size", "100 kB"),
+        ("traffic.short.start", "2 ms"),
+        ("run.seeds", "1"),
+        ("run.warmup", "0 s"),
+    ];
+    base.iter().chain(settings).copied().collect()
+}
+
+fn paper(row: &str) -> String {
+    format!("{}/../../papers/od/{row}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What the feedback is called that a receiver of that policy speaks.
+fn spoken(traced: &Traced) -> &str {
+    match traced.flow.ack_used.as_str() {
+        // Its echo is that of DCTCP; only its timer differs.
+        "tdctcp" => "dctcp",
+        _ if traced.flow.ecn_mode == "off" => "none",
+        other => other,
+    }
+}
+
+/// What must hold of every capture, whatever happened.
+fn counts(traced: &Traced, vantage: Vantage) -> (Value, Value) {
+    let (c, d) = seen(traced, vantage);
+    let f = &traced.flow;
+    let place = format!("{}, {vantage:?}: {d:#}", traced.key);
+    assert_eq!(c["ecn"], f.ecn_mode, "{place}");
+    let m = &d["marks"];
+    match vantage {
+        Vantage::Sender => {
+            assert_eq!(d["segments"], f.data_segs_out, "{place}");
+            assert_eq!(d["retransmitted_bytes"], f.bytes_retrans, "{place}");
+            assert_eq!(
+                d["retransmitted_segments"].as_u64().map(|n| n > 0),
+                Some(f.bytes_retrans > 0)
+            );
+            assert_eq!(d["timeouts"]["count"], f.rto_count, "{place}");
+            assert_eq!(m["cwr"], f.warm_cwr_segs_out, "{place}");
+            assert_eq!(m["ce"], 0, "{place}");
+            assert_eq!(m["ect0"], f.warm_ect_segs_out, "{place}");
+        }
+        _ => assert_eq!(m["ce"], f.warm_ce_segs_in, "{place}"),
+    }
+    // On the way at the end of the run, an ACK is at one end only.
+    let (place_of, event) = match vantage {
+        Vantage::Sender => ("sender", "received"),
+        _ => ("receiver", "sent"),
+    };
+    let echo = |r: &&TraceSegmentRow| {
+        let here = r.place == place_of && r.event == event;
+        here && r.flags.contains('E') && !r.flags.contains('S') && f.ecn_mode != "accecn"
+    };
+    let echoes = traced.tables.segments.iter().filter(echo).count();
+    assert_eq!(m["ece_acks"], echoes, "{place}");
+    (c, d)
+}
+
+#[test]
+fn the_mode_the_feedback_and_every_count_are_those_of_the_run() {
+    let temp = tempfile::tempdir().unwrap();
+    let schemes = "sack, dctcp, ecn, odctcp, odctcp-receiver, accecn, dctcp-accecn, tdctcp";
+    run(temp.path(), "queue-buildup", &small(&[("compare.schemes", schemes)]));
+    for traced in all(temp.path(), "0") {
+        let last = traced.tables.senders.iter().rev().find_map(|s| s.dctcp_alpha_q20);
+        for (vantage, at) in [(Vantage::Sender, "client"), (Vantage::Receiver, "server")] {
+            let (c, d) = counts(&traced, vantage);
+            let place = format!("{}, {vantage:?}: {d:#}", traced.key);
+            // Where the sender rarely said CWR, two receivers look the same.
+            let of = |key: &str| d["evidence"][key].as_u64().unwrap_or(0);
+            let cwr = of("cwr_alone") + of("cwr_and_later") + of("cwr_and_earlier");
+            let spoken = match spoken(&traced) {
+                "dctcp" | "odctcp" if cwr < 3 => "dctcp-or-odctcp",
+                other => other,
+            };
+            assert_eq!(d["feedback"]["kind"], spoken, "{place}");
+            assert_eq!(d["feedback"]["certain"], true, "{place}");
+            assert_eq!(c["taken_at"], at, "{place}");
+            // The run ends with the last byte, perhaps before the sender hears of it.
+            let ended = c["ended"].as_str().unwrap_or_default();
+            assert!(c["opened"] == "handshake" && ended.ends_with("closed"), "{place}");
+            assert_eq!(c["sack"], true);
+            if vantage == Vantage::Receiver {
+                assert_eq!(d["acked_bytes"], 2_000_000, "{place}");
+            }
+            if traced.flow.ecn_mode == "accecn" {
+                assert_eq!(d["marks"]["ce_by_ace"], traced.flow.warm_ce_segs_in, "{place}");
+            }
+            let delayed = d["delayed_acks_ns"]["count"].as_u64().unwrap_or(0);
+            assert_eq!(delayed, traced.flow.delack_timeouts, "{place}");
+            // Integers and the first window of its own make the sender's alpha a little different.
+            if let (Some(alpha), Vantage::Sender) = (last, vantage) {
+                let told = d["alpha"]["last"].as_f64().expect("an alpha");
+                let true_one = alpha as f64 / f64::from(1 << 20);
+                assert!((told - true_one).abs() < 0.02, "{true_one} {place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn losses_and_timeouts_are_counted_exactly_at_the_sender() {
+    let temp = tempfile::tempdir().unwrap();
+    let settings = small(&[
+        ("switch.buffer", "30 kB"),
+        ("switch.mark.k", "10 pkt"),
+        ("transport.sender.tail-loss-probe", "off"),
+        ("transport.sender.rto-min", "10 ms"),
+        ("compare.schemes", "sack, dctcp, ecn, odctcp, accecn"),
+    ]);
+    run(temp.path(), "queue-buildup", &settings);
+    let mut timeouts = 0;
+    for traced in all(temp.path(), "0").into_iter().chain(all(temp.path(), "1")) {
+        let (_, d) = counts(&traced, Vantage::Sender);
+        timeouts += traced.flow.rto_count;
+        let kind = d["feedback"]["kind"].as_str().expect("a kind");
+        let open = ["undecided", "dctcp-or-odctcp"];
+        assert!(kind == spoken(&traced) || open.contains(&kind), "{}: {d:#}", traced.key);
+        let (_, there) = counts(&traced, Vantage::Receiver);
+        let lost = there["lost_before_capture_segments"].as_u64();
+        assert!(lost <= d["retransmitted_segments"].as_u64(), "{}: {there:#}", traced.key);
+        assert_eq!(there["reordered"], 0, "nothing overtakes here");
+    }
+    assert!(timeouts > 3, "the test is about them");
+}
+
+#[test]
+fn timeouts_of_incast_are_all_found() {
+    let temp = tempfile::tempdir().unwrap();
+    let settings = [
+        ("run.seeds", "1"),
+        ("run.warmup", "0 s"),
+        ("traffic.queries.queries", "10"),
+        ("traffic.queries.to", "servers[0..20]"),
+        ("compare.schemes", "sack"),
+    ];
+    run(temp.path(), "incast", &settings);
+    let mut timeouts = 0;
+    for server in ["0", "7", "13"] {
+        for traced in all(temp.path(), server) {
+            let (c, d) = counts(&traced, Vantage::Sender);
+            timeouts += traced.flow.rto_count;
+            assert_eq!(c["taken_at"], "server", "the answers are the data");
+            let listed = d["timeouts"]["listed"].as_array().expect("a list");
+            let long = |l: &Value| {
+                l[1].as_u64().zip(l[0].as_u64()).is_some_and(|(b, a)| b - a > 9_000_000)
+            };
+            assert!(listed.iter().all(long), "the least RTO is 10 ms: {listed:?}");
+        }
+    }
+    assert!(timeouts > 5, "the test is about them");
+}
+
+#[test]
+fn the_window_that_collapses_without_cwr_is_named() {
+    let temp = tempfile::tempdir().unwrap();
+    run(temp.path(), &paper("fig5.1"), &[("run.seeds", "1")]);
+    for traced in all(temp.path(), "0") {
+        for vantage in [Vantage::Sender, Vantage::Receiver] {
+            let (c, d) = counts(&traced, vantage);
+            let kinds: Vec<&str> = c["findings"]
+                .as_array()
+                .expect("findings")
+                .iter()
+                .filter_map(|f| f["kind"].as_str())
+                .collect();
+            assert_eq!(d["feedback"]["kind"], "rfc3168", "{vantage:?}");
+            if traced.key.scheme == "odctcp-sender" {
+                assert!(
+                    !kinds.contains(&"window-collapse") && !kinds.contains(&"stuck-ece"),
+                    "{kinds:?}"
+                );
+                continue;
+            }
+            assert_eq!(kinds[..2], ["window-collapse", "stuck-ece"], "{vantage:?}");
+            let from = c["findings"][0]["from_ns"].as_f64().expect("a time") / 1e9;
+            // "two segments from about 1.7 s on": fig. 5.1.
+            assert!((1.4..1.9).contains(&from), "{from}");
+            // Certain where CE is seen, which it is at the receiver only.
+            assert_eq!(d["feedback"]["certain"], vantage == Vantage::Receiver);
+        }
+    }
+}
+
+#[test]
+fn receivers_of_a_standard_sender_are_told_apart() {
+    let temp = tempfile::tempdir().unwrap();
+    run(temp.path(), &paper("fig5.5"), &[("run.seeds", "1")]);
+    for traced in all(temp.path(), "0") {
+        for vantage in [Vantage::Sender, Vantage::Receiver] {
+            let (_, d) = counts(&traced, vantage);
+            assert_eq!(
+                d["feedback"]["kind"],
+                spoken(&traced),
+                "{}, {vantage:?}: {d:#}",
+                traced.key
+            );
+        }
+    }
+}
+
+#[test]
+fn acks_that_the_timer_released_are_counted_with_its_time() {
+    let temp = tempfile::tempdir().unwrap();
+    let settings = small(&[
+        // Fewer segments than an ACK waits for, so that each round needs the timer.
+        ("traffic.long.size", "20 kB"),
+        ("transport.sender.initial-window", "2"),
+        ("transport.receiver.delack-segments", "8"),
+        ("compare.schemes", "sack"),
+    ]);
+    run(temp.path(), "queue-buildup", &settings);
+    for traced in all(temp.path(), "0") {
+        assert!(traced.flow.delack_timeouts > 0, "the test is about them");
+        for vantage in [Vantage::Sender, Vantage::Receiver] {
+            let (_, d) = counts(&traced, vantage);
+            let waits = &d["delayed_acks_ns"];
+            assert_eq!(waits["count"], traced.flow.delack_timeouts, "{d:#}");
+            let each = traced.flow.delack_time_ps as f64 / 1e3 / traced.flow.delack_timeouts as f64;
+            let longest = waits["max"].as_f64().expect("a time");
+            assert!((longest - each).abs() < each * 0.1, "{each} ns: {waits}");
+        }
+    }
+}
+
+#[test]
+fn a_page_needs_nothing_else_and_shows_what_was_found() {
+    let temp = tempfile::tempdir().unwrap();
+    run(temp.path(), &paper("fig5.1"), &[("run.seeds", "1"), ("run.duration", "4 s")]);
+    let traced = all(temp.path(), "0").remove(0);
+    let bytes = capture(&traced, Vantage::Receiver).unwrap();
+    let analysis = Analysis::of("x & y.pcapng", &bytes[..], &Question::default()).unwrap();
+    let page = Page::of(&analysis, &bytes[..]).unwrap();
+    for part in [
+        "x &amp; y.pcapng",
+        "window collapse",
+        "stuck ECE",
+        "<svg",
+        "Offset (kB)",
+        "Fraction of bytes",
+    ] {
+        assert!(page.html.contains(part), "{part}");
+    }
+    let outside = page.html.replace("http://www.w3.org/2000/svg", "");
+    assert!(!outside.contains("http") && !outside.contains("<script"), "nothing from elsewhere");
+    let names: Vec<&str> = page.figures.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["flow-0.svg", "flow-0.csv"]);
+    let csv = &page.figures[1].1;
+    for curve in ["ACK", "data", "CE", "ECE", "alpha", "acknowledged"] {
+        assert!(csv.contains(&format!(",{curve},")), "{curve}");
+    }
+    let text = analysis.text(false);
+    let first = text.lines().find(|l| l.contains("severe")).expect("a finding");
+    assert!(first.contains("window collapse"), "the worst first: {text}");
+}
