@@ -1,1 +1,25 @@
-//! x
+//! The sans-IO TCP on real packets.
+//!
+//! Contract: [`lowtide_tcp::Endpoint`] and its connections, unchanged, behind one thread that waits for packets,
+//! timers and applications. It keeps the payload, makes and checks packets with their checksums, and stamps
+//! them. No rule of TCP is in here. The machine's own network namespace is left alone by what sets things up,
+//! unless it is told otherwise.
+//!
+//! Start at [`Live`]: it owns a [`Device`], and gives [`Listener`]s and [`Stream`]s.
+#![cfg(target_os = "linux")]
+
+mod clock;
+mod device;
+mod driver;
+mod error;
+pub mod load;
+pub mod netns;
+mod socket;
+mod stack;
+mod tape;
+
+pub use device::{Device, DevicePlan, Side};
+pub use error::LiveError;
+pub use socket::{Listener, Live, LiveStats, Poller, Ready, Settings, Stream, config};
+pub use stack::{ConnInfo, Readiness, StackCounters};
+pub use tape::{Replay, ReplayError, replay};

@@ -43,7 +43,8 @@ impl Connection {
         let offset = self.snd.una as i64 + i64::from(seq.diff(self.snd.seq(self.snd.una)));
         let unanswered = self.state == State::SynSent;
         // Before data there is the SYN, one below the first byte.
-        let in_flight = if unanswered { -1..=-1 } else { self.snd.una as i64..=self.snd.nxt as i64 };
+        let in_flight =
+            if unanswered { -1..=-1 } else { self.snd.una as i64..=self.snd.nxt as i64 };
         if self.state == State::Closed || !in_flight.contains(&offset) {
             return false;
         }
@@ -70,7 +71,8 @@ impl Connection {
         }
         let options = if self.ts.is_some() { TIMESTAMPS } else { 0 }
             + if self.delay.is_some() { DelayStamps::WIRE_LEN as u32 } else { 0 };
-        let mss = mtu.saturating_sub(self.ip.headers() + options).max(u32::from(LEAST_MSS) - options);
+        let mss =
+            mtu.saturating_sub(self.ip.headers() + options).max(u32::from(LEAST_MSS) - options);
         if mss >= self.snd.mss {
             return false;
         }

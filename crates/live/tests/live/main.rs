@@ -1,0 +1,7 @@
+//! lowtide's TCP against the Linux kernel's, in network namespaces without a name: each test makes its own, and it
+//! is gone with the test, whatever ends it. Needs root and `/dev/net/tun`; without them each test says so and
+//! does nothing.
+#![cfg(target_os = "linux")]
+
+mod bulk;
+mod world;
