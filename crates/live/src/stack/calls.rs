@@ -80,11 +80,6 @@ impl Stack {
         self.listeners.get_mut(&port).map(|l| &mut l.wait)
     }
 
-    /// A connection waits to be accepted.
-    pub(crate) fn listener_ready(&self, port: u16) -> bool {
-        self.fault.is_some() || self.listeners.get(&port).is_none_or(|l| !l.ready.is_empty())
-    }
-
     /// Begins to open a connection from our address of the peer's family.
     pub(crate) fn connect(
         &mut self,

@@ -1,7 +1,12 @@
 //! lowtide's TCP against the Linux kernel's, in network namespaces without a name: each test makes its own, and it
 //! is gone with the test, whatever ends it. Needs root and `/dev/net/tun`; without them each test says so and
-//! does nothing.
+//! does nothing. `LOWTIDE_LIVE_MB` sets how many megabytes a bulk transfer has.
 #![cfg(target_os = "linux")]
 
 mod bulk;
+mod closing;
+mod forward;
+mod many;
+mod setup;
+mod taped;
 mod world;

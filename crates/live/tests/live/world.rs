@@ -66,8 +66,25 @@ impl World {
         Side::parse(if v6 { V6 } else { V4 }).unwrap().ours
     }
 
+    /// No connection is left; the last ones may still be on their way out.
+    pub(crate) fn assert_empty(&self) {
+        let left = || self.live.stats().packets.connections;
+        for _ in 0..100 {
+            if left() == 0 {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("{} connections are left", left());
+    }
+
     /// We connect to the kernel.
-    pub(crate) fn to_kernel(&self, v6: bool, config: &Config, load: &Load) -> (LoadReport, Vec<StreamReport>) {
+    pub(crate) fn to_kernel(
+        &self,
+        v6: bool,
+        config: &Config,
+        load: &Load,
+    ) -> (LoadReport, Vec<StreamReport>) {
         let listener = TcpListener::bind((self.kernel(v6), PORT)).unwrap();
         let to = SocketAddr::new(self.kernel(v6), PORT);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(self.live.connect(to, config)?)) };
@@ -75,7 +92,12 @@ impl World {
     }
 
     /// The kernel connects to us.
-    pub(crate) fn from_kernel(&self, v6: bool, config: &Config, load: &Load) -> (LoadReport, Vec<StreamReport>) {
+    pub(crate) fn from_kernel(
+        &self,
+        v6: bool,
+        config: &Config,
+        load: &Load,
+    ) -> (LoadReport, Vec<StreamReport>) {
         let listener = self.live.listen(PORT, config).unwrap();
         let to = SocketAddr::new(self.ours(v6), PORT);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(TcpStream::connect(to)?)) };
