@@ -8,6 +8,7 @@ use crate::error::LiveError;
 
 const DEVICES: &str = "/proc/thread-self/net/dev";
 const ROUTES_V4: &str = "/proc/thread-self/net/route";
+const ADDRESSES_V6: &str = "/proc/thread-self/net/if_inet6";
 const ROUTES_V6: &str = "/proc/thread-self/net/ipv6_route";
 
 /// A route: network, bits, interface.
@@ -47,6 +48,46 @@ pub(super) fn check(plan: &DevicePlan) -> Result<(), LiveError> {
 
 fn read(path: &str) -> Result<String, LiveError> {
     std::fs::read_to_string(path).map_err(|e| LiveError::system(format!("read {path}"), e))
+}
+
+/// Looks for the addresses of a new interface, a millisecond apart, before it is given up.
+const LOOKS: u32 = 2000;
+
+/// Waits until the kernel has finished with the IPv6 addresses of `plan`: it takes them for tentative at first, and
+/// nothing can be bound to them meanwhile.
+///
+/// # Errors
+/// They do not come.
+pub(super) fn wait_for_addresses(plan: &DevicePlan) -> Result<(), LiveError> {
+    let wanted = |a: &IpAddr| match a {
+        IpAddr::V6(v6) => Some(*v6),
+        IpAddr::V4(_) => None,
+    };
+    let wanted: Vec<Ipv6Addr> = plan.sides.iter().filter_map(|s| wanted(&s.kernels)).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    for _ in 0..LOOKS {
+        let settled = settled_v6(&read(ADDRESSES_V6)?);
+        if wanted.iter().all(|a| settled.contains(a)) {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let error = std::io::Error::from(std::io::ErrorKind::TimedOut);
+    Err(LiveError::system(format!("give `{}` its IPv6 address", plan.name), error))
+}
+
+/// Lines of `if_inet6`: address, index, bits, scope, flags, interface.
+fn settled_v6(text: &str) -> Vec<Ipv6Addr> {
+    const TENTATIVE: u32 = 0x40;
+    let line = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let address = Ipv6Addr::from_bits(u128::from_str_radix(fields.first()?, 16).ok()?);
+        let flags = u32::from_str_radix(fields.get(4)?, 16).ok()?;
+        (flags & TENTATIVE == 0).then_some(address)
+    };
+    text.lines().filter_map(line).collect()
 }
 
 /// Lines of `route`: interface, destination and so on, numbers in the byte order of the machine.
@@ -93,6 +134,9 @@ mod tests {
                     00000000000000000000000000000000 00000100 00000001 00000000 00000001 lt0\n\
                     fe800000000000000000000000000000 40 0 00 0 00000100 00000001 0 00000001 lt0\n";
         assert_eq!(v6(text), [("fd77::".parse().unwrap(), 64, "lt0".to_owned())]);
+        let text = "fd770000000000000000000000000001 02 40 00 80 lt0\n\
+                    fd780000000000000000000000000001 03 40 00 c0 lt1\n";
+        assert_eq!(settled_v6(text), ["fd77::1".parse::<Ipv6Addr>().unwrap()]);
         assert!(v4("x\n\nshort line\n").is_empty() && v6("\nzz 40 lt0\n").is_empty());
     }
 }

@@ -53,6 +53,7 @@ impl Tun {
             }
             LiveError::system(what(), e)
         })?;
+        routes::wait_for_addresses(plan)?;
         device.set_nonblocking(true).map_err(|e| LiveError::system(what(), e))?;
         Ok(Self { device, name: plan.name.clone() })
     }

@@ -47,6 +47,8 @@ pub(crate) struct Stack {
     listeners: BTreeMap<u16, Listener>,
     /// Deadlines, some of them out of date: the one that counts is in the connection.
     timers: BinaryHeap<Reverse<(Instant, Key)>>,
+    /// Room for those that are due at one time.
+    due: Vec<Key>,
     /// Connections that applications have changed since the last flush.
     changed: Vec<Key>,
     counters: StackCounters,
@@ -64,6 +66,7 @@ impl Stack {
             by_id: Vec::new(),
             listeners: BTreeMap::new(),
             timers: BinaryHeap::new(),
+            due: Vec::new(),
             changed: Vec::new(),
             counters: StackCounters::default(),
             fault: None,
@@ -159,25 +162,27 @@ impl Stack {
         self.timers.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// The time is `now`: every timer that is due fires.
+    /// The time is `now`: every timer that is due fires, each connection's once.
     pub(crate) fn fire(&mut self, now: Instant, batch: &mut Batch) {
+        let mut due = std::mem::take(&mut self.due);
         while let Some(Reverse((at, key))) = self.timers.peek().copied()
             && at <= now
         {
             self.timers.pop();
-            let Some(conn) = self.conns.get_mut(key.0 as usize).and_then(Option::as_mut) else {
-                continue;
-            };
-            if conn.armed != at {
-                continue;
+            // One that was put off, or belongs to a connection that is gone, says nothing.
+            if let Some(conn) = self.get(key).filter(|c| c.armed == at) {
+                conn.armed = Instant::FAR_FUTURE;
+                due.push(key);
             }
-            conn.armed = Instant::FAR_FUTURE;
-            let Some(id) = conn.id else { continue };
+        }
+        for key in due.drain(..) {
+            let Some(id) = self.get(key).and_then(|c| c.id) else { continue };
             if self.boundary.look(id, |c| c.poll_timeout()).flatten().is_some_and(|t| t <= now) {
                 self.boundary.handle_timeout(now, id);
             }
             self.pump(now, key, batch);
         }
+        self.due = due;
     }
 
     /// Sends what applications have asked for.

@@ -54,7 +54,8 @@ impl Stack {
         if news {
             conn.wait.wake();
         }
-        if let Some(at) = timer.filter(|at| *at < conn.armed) {
+        // With something left to send the next turn comes here again, and arms it then.
+        if let Some(at) = timer.filter(|at| !more && *at < conn.armed) {
             conn.armed = at;
             self.timers.push(Reverse((at, key)));
         }
