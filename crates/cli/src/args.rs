@@ -3,6 +3,8 @@
 mod bench;
 mod compare;
 mod diff;
+#[cfg(target_os = "linux")]
+mod live;
 mod plan;
 
 use std::path::PathBuf;
@@ -14,6 +16,10 @@ use lowtide_units::{Duration, parse_duration};
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use live::{
+    LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveServerArgs, NetnsArg, PeerArg,
+};
 pub(crate) use plan::PlanArgs;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
@@ -104,6 +110,13 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Run packetdrill scripts against the transport, in virtual time
     Packetdrill(PacketdrillArgs),
+    /// Our TCP on real packets: against the Linux kernel's, or another lowtide
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = live::EXAMPLES)]
+    Live {
+        #[command(subcommand)]
+        what: LiveCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell

@@ -47,6 +47,8 @@ pub fn main() -> ExitCode {
         Command::Pcap(args) => cmd::flow::pcap(args, out),
         Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
+        #[cfg(target_os = "linux")]
+        Command::Live { what } => cmd::live::live(what, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
     };
     match result {
