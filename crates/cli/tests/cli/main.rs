@@ -1,6 +1,8 @@
 //! The command as a user sees it, and the workspace: one binary, so that it is linked once.
 
 mod layers;
+#[cfg(target_os = "linux")]
+mod live;
 mod matrix;
 mod modules;
 mod packetdrill;

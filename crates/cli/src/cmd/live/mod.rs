@@ -41,21 +41,15 @@ type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
 
 fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
     let out = Output { json: out.json || args.host.as_json, ..out };
+    if args.server.is_none() && args.host.peer == PeerArg::Any {
+        let help =
+            "`--peer kernel` makes one: the kernel's TCP in a namespace of its own".to_owned();
+        return Err(Failure::Usage("a client needs the address of its server".into(), Some(help)));
+    }
     let host = Host::make(&args.host)?;
     let load = setup::load(&args.load);
     watch_for_interrupt()?;
-    let address = match (args.server, args.host.peer) {
-        (Some(address), _) => address,
-        (None, PeerArg::Kernel) => host.plan.sides[0].kernels,
-        (None, PeerArg::Any) => {
-            let help =
-                "`--peer kernel` makes one: the kernel's TCP in a namespace of its own".to_owned();
-            return Err(Failure::Usage(
-                "a client needs the address of its server".into(),
-                Some(help),
-            ));
-        }
-    };
+    let address = args.server.unwrap_or(host.plan.sides[0].kernels);
     let to = SocketAddr::new(address, args.host.port);
     let live = host.start()?;
     let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(live.connect(to, &host.config)?)) };
