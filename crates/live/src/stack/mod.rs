@@ -12,6 +12,8 @@ mod counters;
 mod input;
 mod listener;
 mod output;
+#[cfg(test)]
+mod tests;
 mod wait;
 
 use std::cmp::Reverse;
