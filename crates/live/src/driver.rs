@@ -22,8 +22,8 @@ use crate::stack::{Batch, Stack};
 const PACKETS: usize = 64;
 /// The longest packet, and a place for it.
 const LONGEST: usize = 65_536;
-/// Turns without a look at the clock's slack: below this the thread does not sleep, microseconds.
-const SHORTEST_SLEEP_NS: u64 = 1_000;
+/// A sleep that would be shorter than this is none, nanoseconds.
+const SHORTEST_SLEEP_NS: i64 = 1_000;
 
 /// What the driver and its applications share.
 #[derive(Debug)]
@@ -45,6 +45,13 @@ pub(crate) struct State {
     pub(crate) cpu_ns: u64,
 }
 
+impl State {
+    /// The driver is to be woken; it counts as awake from now on.
+    pub(crate) fn must_wake(&mut self) -> bool {
+        self.stack.wants_flush() && std::mem::take(&mut self.asleep)
+    }
+}
+
 impl Shared {
     pub(crate) fn new(stack: Stack, clock: Clock) -> Result<Arc<Self>, LiveError> {
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
@@ -60,15 +67,10 @@ impl Shared {
 
     /// After a call: wakes the driver when there is something for it to do.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
-        if self.must_wake(&mut state) {
+        if state.must_wake() {
             drop(state);
             self.wake();
         }
-    }
-
-    /// The driver is to be woken; it counts as awake from now on.
-    pub(crate) fn must_wake(&self, state: &mut State) -> bool {
-        state.stack.wants_flush() && std::mem::take(&mut state.asleep)
     }
 
     pub(crate) fn wake(&self) {
@@ -182,7 +184,7 @@ impl Driver<'_> {
             let ns = std_duration(at.saturating_since(self.shared.clock.now())).as_nanos();
             i64::try_from(ns).unwrap_or(i64::MAX)
         });
-        if timeout.is_some_and(|ns| ns < SHORTEST_SLEEP_NS as i64) {
+        if timeout.is_some_and(|ns| ns < SHORTEST_SLEEP_NS) {
             return;
         }
         let mut fds = [

@@ -6,6 +6,19 @@
 //! unless it is told otherwise.
 //!
 //! Start at [`Live`]: it owns a [`Device`], and gives [`Listener`]s and [`Stream`]s.
+//!
+//! ```no_run
+//! use std::io::Write;
+//! use lowtide_live::{DevicePlan, Live, Settings, Side, config};
+//!
+//! let plan = DevicePlan::parse("tun:lt0", 1500, vec![Side::parse("10.77.0.2/24")?])?;
+//! let live = Live::start(&plan, Settings::default())?;
+//! let dctcp = config("linux", Some("dctcp"), &[("send-buffer", "1 MB")])?;
+//! let mut stream = live.connect("10.77.0.1:5201".parse()?, &dctcp)?;
+//! stream.write_all(b"hello")?;
+//! println!("{:?}", stream.info());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![cfg(target_os = "linux")]
 
 mod clock;

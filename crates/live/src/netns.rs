@@ -42,12 +42,12 @@ pub fn enter_new() -> Result<(), LiveError> {
 /// it is in, that one was not made by `ip netns`, and nothing shows that the first process is in another.
 pub fn is_the_machines() -> bool {
     let Some(ours) = inode(OURS) else { return true };
-    let named = |folder: &&str| {
+    let named = |folder: &str| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|e| e.metadata().ok()).any(|m| m.ino() == ours)
     };
     MADE.get() != Some(ours)
-        && !NAMED.iter().any(|folder| named(&folder))
+        && !NAMED.into_iter().any(named)
         && inode("/proc/1/ns/net").is_none_or(|first| first == ours)
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use lowtide_units::{Duration, parse_bytes, parse_duration};
+use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
 /// What `lowtide live` does.
 #[derive(Debug, Subcommand)]
@@ -188,7 +188,7 @@ fn size(text: &str) -> Result<u64, String> {
     };
     let n = match digits.parse::<u64>() {
         Ok(n) => n.checked_mul(1 << shift),
-        Err(_) => parse_bytes(text).ok().map(|b| b.as_u64()),
+        Err(_) => parse_bytes(text).ok().map(Bytes::as_u64),
     };
     n.filter(|n| *n > 0).ok_or_else(wrong)
 }

@@ -57,7 +57,7 @@ impl Request {
     /// Reads it back; `None` for what is no request of this version.
     pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Option<Self> {
         let (head, numbers) = bytes.split_first_chunk::<16>()?;
-        let [a, b, c, d] = *head.last_chunk::<4>()?;
+        let piece = u32::from_be_bytes(*head.last_chunk()?);
         let (seed, n) = numbers.split_first_chunk::<8>()?;
         let n = u64::from_be_bytes(*n.first_chunk()?);
         let way = match head[8] {
@@ -70,7 +70,7 @@ impl Request {
             1 => Amount::Millis(n),
             _ => return None,
         };
-        let piece = u32::from_be_bytes([a, b, c, d]).clamp(1, 1 << 24);
+        let piece = piece.clamp(1, 1 << 24);
         let request = Self { way, amount, seed: u64::from_be_bytes(*seed), piece };
         (head[..8] == MAGIC).then_some(request)
     }

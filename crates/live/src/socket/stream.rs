@@ -36,7 +36,7 @@ pub(super) fn wait_on<'a>(
     timeout: Option<Duration>,
 ) -> io::Result<MutexGuard<'a, State>> {
     let wait = wait.ok_or(io::ErrorKind::NotConnected)?;
-    if shared.must_wake(&mut state) {
+    if state.must_wake() {
         shared.wake();
     }
     let Some(timeout) = timeout else {

@@ -258,7 +258,7 @@ impl Stack {
     pub(crate) fn info(&mut self, key: Key) -> Option<ConnInfo> {
         let conn = self.get(key)?;
         match (conn.id, &conn.last) {
-            (Some(id), _) => self.boundary.look(id, |c| ConnInfo::of(c)),
+            (Some(id), _) => self.boundary.look(id, ConnInfo::of),
             (None, last) => last.as_deref().copied(),
         }
     }

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use lowtide_tcp::Config;
+use lowtide_tcp::{Config, Connection};
 use lowtide_units::Instant;
 
 use crate::tape::Boundary;
@@ -179,7 +179,8 @@ impl Stack {
         }
         for key in due.drain(..) {
             let Some(id) = self.get(key).and_then(|c| c.id) else { continue };
-            if self.boundary.look(id, |c| c.poll_timeout()).flatten().is_some_and(|t| t <= now) {
+            if self.boundary.look(id, Connection::poll_timeout).flatten().is_some_and(|t| t <= now)
+            {
                 self.boundary.handle_timeout(now, id);
             }
             self.pump(now, key, batch);

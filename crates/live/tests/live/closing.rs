@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use lowtide_live::Stream;
 
-use crate::world::{PORT, World, in_namespace, settings};
+use crate::world::{PORT, World, in_namespace, kernel_at, ours_at, settings};
 
 /// A connection that we open, and the kernel's end of it.
 fn opened(world: &World, v6: bool) -> (Stream, TcpStream) {
-    let listener = TcpListener::bind((world.kernel(v6), PORT)).unwrap();
-    let to = SocketAddr::new(world.kernel(v6), PORT);
+    let listener = TcpListener::bind((kernel_at(v6), PORT)).unwrap();
+    let to = SocketAddr::new(kernel_at(v6), PORT);
     let ours = world.live.connect(to, &settings(&[])).unwrap();
     let (kernels, from) = listener.accept().unwrap();
     assert_eq!(from, ours.local_addr().unwrap());
@@ -100,10 +100,10 @@ fn a_reset_is_an_error_at_the_other_end() {
         let error = ours.read(&mut [0; 9]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}");
         // Nobody listens.
-        let to = SocketAddr::new(world.kernel(false), PORT + 1);
+        let to = SocketAddr::new(kernel_at(false), PORT + 1);
         let error = world.live.connect(to, &settings(&[])).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}");
-        let to = SocketAddr::new(world.ours(false), PORT + 1);
+        let to = SocketAddr::new(ours_at(false), PORT + 1);
         assert_eq!(TcpStream::connect(to).unwrap_err().kind(), ErrorKind::ConnectionRefused);
         world.assert_empty();
     });
@@ -129,7 +129,7 @@ fn a_slow_reader_closes_the_window_and_opens_it_again() {
         });
         let small = settings(&[("receive-buffer", "30 kB"), ("send-buffer", "50 kB")]);
         let listener = world.live.listen(PORT, &small).unwrap();
-        let kernels = TcpStream::connect((world.ours(true), PORT)).unwrap();
+        let kernels = TcpStream::connect((ours_at(true), PORT)).unwrap();
         let (mut ours, _) = listener.accept().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| (&kernels).write_all(&pattern).unwrap());

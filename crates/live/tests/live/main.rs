@@ -2,6 +2,8 @@
 //! is gone with the test, whatever ends it. Needs root and `/dev/net/tun`; without them each test says so and
 //! does nothing. `LOWTIDE_LIVE_MB` sets how many megabytes a bulk transfer has.
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+#![expect(clippy::disallowed_methods, reason = "the kernel's ends are threads")]
 
 mod bulk;
 mod closing;

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use lowtide_live::load::{Load, Way};
 use lowtide_live::{Poller, Stream};
 
-use crate::world::{PORT, World, assert_good, bytes, in_namespace, settings};
+use crate::world::{PORT, World, assert_good, bytes, in_namespace, ours_at, settings};
 
 #[test]
 fn many_short_connections_leave_nothing_behind() {
@@ -18,7 +18,7 @@ fn many_short_connections_leave_nothing_behind() {
             let n = 40 * 700 * (round + 1);
             assert_good("up", &world.to_kernel(round % 2 == 1, &config, &load), n);
             let load = Load { way: Way::Down, ..load };
-            assert_good("down", &world.from_kernel(round % 2 == 0, &config, &load), n);
+            assert_good("down", &world.serve_kernel(round % 2 == 0, &config, &load), n);
         }
         world.assert_empty();
         let packets = world.live.stats().packets;
@@ -36,7 +36,7 @@ fn one_thread_serves_many_by_a_poller() {
         let world = World::new();
         let listener = world.live.listen(PORT, &settings(&[])).unwrap();
         listener.set_nonblocking(true);
-        let to = SocketAddr::new(world.ours(false), PORT);
+        let to = SocketAddr::new(ours_at(false), PORT);
         let clients = std::thread::spawn(move || {
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|i| {
@@ -55,7 +55,9 @@ fn one_thread_serves_many_by_a_poller() {
                     })
                 })
                 .collect();
-            clients.into_iter().for_each(|c| c.join().unwrap());
+            for client in clients {
+                client.join().unwrap();
+            }
         });
 
         let poller = Poller::new();

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use lowtide_live::{Live, LiveError, Settings};
 
-use crate::world::{PORT, World, in_namespace, plan, settings};
+use crate::world::{PORT, World, in_namespace, kernel_at, plan, settings};
 
 fn start(name: &str, sides: &[&str]) -> LiveError {
     Live::start(&plan(name, sides), Settings::default()).unwrap_err()
@@ -48,8 +48,8 @@ fn without_an_address_of_its_family_there_is_no_way() {
 fn an_interface_that_goes_away_ends_everything_with_an_error() {
     in_namespace(|| {
         let world = World::new();
-        let listener = TcpListener::bind((world.kernel(false), PORT)).unwrap();
-        let to = SocketAddr::new(world.kernel(false), PORT);
+        let listener = TcpListener::bind((kernel_at(false), PORT)).unwrap();
+        let to = SocketAddr::new(kernel_at(false), PORT);
         let mut ours = world.live.connect(to, &settings(&[])).unwrap();
         let (_kernels, _) = listener.accept().unwrap();
         match Command::new("ip").args(["link", "delete", "lt0"]).status() {

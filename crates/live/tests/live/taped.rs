@@ -18,7 +18,7 @@ fn a_replay_gives_every_answer_again() {
         let load = Load { parallel: 3, ..bytes(Way::Up, 400_000) };
         assert_good("up", &world.to_kernel(false, &config, &load), 1_200_000);
         let load = Load { way: Way::Down, ..load };
-        assert_good("down", &world.from_kernel(true, &config, &load), 1_200_000);
+        assert_good("down", &world.serve_kernel(true, &config, &load), 1_200_000);
         let stats = world.live.shutdown(Duration::from_secs(2)).unwrap();
 
         let seen = replay(&mut BufReader::new(fs::File::open(&path).unwrap())).unwrap();

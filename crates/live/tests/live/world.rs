@@ -46,6 +46,16 @@ pub(crate) fn settings(set: &[(&str, &str)]) -> Config {
     config("linux", None, set).unwrap()
 }
 
+/// The kernel's address.
+pub(crate) fn kernel_at(v6: bool) -> IpAddr {
+    Side::parse(if v6 { V6 } else { V4 }).unwrap().kernels
+}
+
+/// Ours.
+pub(crate) fn ours_at(v6: bool) -> IpAddr {
+    Side::parse(if v6 { V6 } else { V4 }).unwrap().ours
+}
+
 impl World {
     pub(crate) fn new() -> Self {
         Self::with(Settings::default())
@@ -54,16 +64,6 @@ impl World {
     pub(crate) fn with(settings: Settings) -> Self {
         let live = Live::start(&plan("tun:lt0", &[V4, V6]), settings).unwrap();
         Self { live }
-    }
-
-    /// The kernel's address.
-    pub(crate) fn kernel(&self, v6: bool) -> IpAddr {
-        Side::parse(if v6 { V6 } else { V4 }).unwrap().kernels
-    }
-
-    /// Ours.
-    pub(crate) fn ours(&self, v6: bool) -> IpAddr {
-        Side::parse(if v6 { V6 } else { V4 }).unwrap().ours
     }
 
     /// No connection is left; the last ones may still be on their way out.
@@ -85,21 +85,21 @@ impl World {
         config: &Config,
         load: &Load,
     ) -> (LoadReport, Vec<StreamReport>) {
-        let listener = TcpListener::bind((self.kernel(v6), PORT)).unwrap();
-        let to = SocketAddr::new(self.kernel(v6), PORT);
+        let listener = TcpListener::bind((kernel_at(v6), PORT)).unwrap();
+        let to = SocketAddr::new(kernel_at(v6), PORT);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(self.live.connect(to, config)?)) };
         both(&listener, &open, load)
     }
 
     /// The kernel connects to us.
-    pub(crate) fn from_kernel(
+    pub(crate) fn serve_kernel(
         &self,
         v6: bool,
         config: &Config,
         load: &Load,
     ) -> (LoadReport, Vec<StreamReport>) {
         let listener = self.live.listen(PORT, config).unwrap();
-        let to = SocketAddr::new(self.ours(v6), PORT);
+        let to = SocketAddr::new(ours_at(v6), PORT);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(TcpStream::connect(to)?)) };
         both(&listener, &open, load)
     }

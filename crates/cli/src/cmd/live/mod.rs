@@ -60,7 +60,7 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
             with_server(&listener, &open, &load, out, |_| {})?
         }
     };
-    finish(&host, live, &load, report, &[], out)
+    finish(&host, live, &load, &report, &[], out)
 }
 
 fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
@@ -79,7 +79,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
         let report = with_server(&listener, &open, &load, out, keep)?;
         drop(listener);
         let served = served.into_inner().unwrap_or_else(PoisonError::into_inner);
-        return finish(&host, live, &load, report, &served, out);
+        return finish(&host, live, &load, &report, &served, out);
     }
     let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
     out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
@@ -136,12 +136,12 @@ fn finish(
     host: &Host,
     live: Live,
     load: &Load,
-    report: LoadReport,
+    report: &LoadReport,
     served: &[StreamReport],
     out: Output,
 ) -> Result<(), Failure> {
     let stats = end(live)?;
-    show::report(host, load, &report, served, &stats, out)?;
+    show::report(host, load, report, served, &stats, out)?;
     if STOP.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted("what was sent until then is above".into()));
     }

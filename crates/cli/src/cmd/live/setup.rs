@@ -85,12 +85,11 @@ fn enter(args: &LiveHostArgs) -> Result<(), Failure> {
             let message = "nobody can reach a namespace that only this command is in".to_owned();
             return Err(Failure::Usage(message, Some(help)));
         }
-        (Some(NetnsArg::New), PeerArg::Kernel) | (None, PeerArg::Kernel) => true,
-        (Some(NetnsArg::Here), _) => false,
+        (Some(NetnsArg::New) | None, PeerArg::Kernel) => true,
         (None, PeerArg::Any) if netns::is_the_machines() => {
             return Err(refused(&LiveError::OwnNamespace));
         }
-        (None, PeerArg::Any) => false,
+        (Some(NetnsArg::Here), _) | (None, PeerArg::Any) => false,
     };
     if new { netns::enter_new().map_err(|e| refused(&e)) } else { Ok(()) }
 }
