@@ -4,6 +4,8 @@ mod analyze;
 mod bench;
 mod compare;
 mod diff;
+#[cfg(target_os = "linux")]
+mod live;
 mod plan;
 
 use std::path::PathBuf;
@@ -16,6 +18,10 @@ pub(crate) use analyze::AnalyzeArgs;
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use live::{
+    LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveServerArgs, NetnsArg, PeerArg,
+};
 pub(crate) use plan::PlanArgs;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
@@ -109,6 +115,13 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Run packetdrill scripts against the transport, in virtual time
     Packetdrill(PacketdrillArgs),
+    /// Our TCP on real packets: against the Linux kernel's, or another lowtide
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = live::EXAMPLES)]
+    Live {
+        #[command(subcommand)]
+        what: LiveCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell

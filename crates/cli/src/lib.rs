@@ -48,6 +48,8 @@ pub fn main() -> ExitCode {
         Command::Analyze(args) => cmd::analyze::analyze(args, out),
         Command::Bench(args) => cmd::bench::bench(args, out),
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
+        #[cfg(target_os = "linux")]
+        Command::Live { what } => cmd::live::live(what, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
     };
     match result {

@@ -428,6 +428,11 @@ impl Endpoint {
         self.slot_mut(id).map(|s| &mut s.conn)
     }
 
+    /// The connection between these ends, unless it is in the TIME-WAIT table.
+    pub fn find(&self, tuple: &FourTuple) -> Option<ConnId> {
+        self.table.get(tuple).copied()
+    }
+
     /// Both ends of a connection.
     pub fn tuple(&self, id: ConnId) -> Option<FourTuple> {
         self.slot(id).map(|s| s.tuple)

@@ -27,10 +27,10 @@ use crate::transmit::Transmit;
 use state::PeerOptions;
 
 /// Bytes of the timestamps option with its padding.
-const TIMESTAMPS: u32 = 12;
+pub(crate) const TIMESTAMPS: u32 = 12;
 /// The MSS of the smallest MTU that IPv4 allows, 68 B (RFC 791): nobody honest states less. It leaves
 /// 16 B of payload beside timestamps.
-const LEAST_MSS: u16 = 28;
+pub(crate) const LEAST_MSS: u16 = 28;
 
 impl Connection {
     /// Opens actively: the SYN comes out of [`Self::poll_transmit`].

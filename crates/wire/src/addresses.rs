@@ -1,6 +1,6 @@
 //! The two IP addresses of a packet.
 
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::checksum::Checksum;
 
@@ -24,6 +24,23 @@ pub enum Addresses {
 }
 
 impl Addresses {
+    /// The addresses of a packet from `src` to `dst`; `None` when they are not of one family.
+    pub const fn between(src: IpAddr, dst: IpAddr) -> Option<Self> {
+        match (src, dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Some(Self::V4 { src, dst }),
+            (IpAddr::V6(src), IpAddr::V6(dst)) => Some(Self::V6 { src, dst }),
+            _ => None,
+        }
+    }
+
+    /// Source and destination.
+    pub const fn ends(self) -> (IpAddr, IpAddr) {
+        match self {
+            Self::V4 { src, dst } => (IpAddr::V4(src), IpAddr::V4(dst)),
+            Self::V6 { src, dst } => (IpAddr::V6(src), IpAddr::V6(dst)),
+        }
+    }
+
     /// The addresses of a packet that goes the other way.
     pub const fn reversed(self) -> Self {
         match self {

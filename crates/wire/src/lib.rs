@@ -17,6 +17,7 @@ pub mod checksum;
 mod ecn;
 mod error;
 mod flags;
+pub mod icmp;
 pub mod ipv4;
 pub mod ipv6;
 pub mod observed;

@@ -8,6 +8,8 @@ pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod flow;
 pub(crate) mod list;
+#[cfg(target_os = "linux")]
+pub(crate) mod live;
 pub(crate) mod matrix;
 pub(crate) mod new;
 pub(crate) mod packetdrill;

@@ -129,10 +129,10 @@ impl How<'_> {
 }
 
 /// Set by Ctrl-C.
-static STOP: AtomicBool = AtomicBool::new(false);
+pub(super) static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Several plans may be done one after the other; the handler can be set only once.
-fn watch_for_interrupt() -> Result<(), Failure> {
+pub(super) fn watch_for_interrupt() -> Result<(), Failure> {
     static WATCHED: OnceLock<Result<(), String>> = OnceLock::new();
     let set = || ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
     WATCHED

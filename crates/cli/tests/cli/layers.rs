@@ -6,11 +6,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 18] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
     "lowtide-tcp",
+    "lowtide-payload",
     "lowtide-packetdrill",
     "lowtide-packetdrill-shim",
     "lowtide-sim",
@@ -20,19 +21,22 @@ const ORDER: [&str; 16] = [
     "lowtide-scenario",
     "lowtide-record",
     "lowtide-lab",
+    "lowtide-live",
     "lowtide",
     "own-scheme",
     "lowtide-trial",
 ];
 
 /// Edges that the order would allow and that must not be: what each crate must never know.
-const FORBIDDEN: [(&str, &str); 6] = [
+const FORBIDDEN: [(&str, &str); 8] = [
     ("lowtide-sim", "lowtide-tcp"),
     ("lowtide-sim", "lowtide-wire"),
     ("lowtide-net", "lowtide-tcp"),
     ("lowtide-traffic", "lowtide-tcp"),
     ("lowtide-traffic", "lowtide-net"),
     ("lowtide-record", "lowtide-tcp"),
+    ("lowtide-payload", "lowtide-tcp"),
+    ("lowtide-live", "lowtide-lab"),
 ];
 
 fn metadata() -> Value {

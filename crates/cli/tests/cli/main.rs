@@ -2,6 +2,8 @@
 
 mod analyze;
 mod layers;
+#[cfg(target_os = "linux")]
+mod live;
 mod matrix;
 mod modules;
 mod packetdrill;

@@ -220,7 +220,12 @@ impl Stack {
         let key = self.stream(fd)?;
         let read_shut = self.get(fd)?.read_shut;
         let conn = &mut self.conns[key];
-        let bytes = conn.receive.take(max, peek);
+        let mut bytes = vec![0; max.min(conn.receive.unread() as usize)];
+        if peek {
+            conn.receive.peek(&mut bytes);
+        } else {
+            conn.receive.read(&mut bytes);
+        }
         if !bytes.is_empty() || max == 0 {
             if !peek && let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)) {
                 tcp.read(bytes.len() as u64);
@@ -259,7 +264,7 @@ impl Stack {
             return Err(self.wait(fd));
         }
         tcp.send(n as u64);
-        conn.send.push(&bytes[..n]);
+        conn.send.bytes.push(&bytes[..n]);
         self.pump(key);
         Ok(n)
     }

@@ -16,11 +16,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use lowtide_payload::ReceiveRing;
 use lowtide_tcp::{Arrival, CloseReason, Config, ConnId, Endpoint, Event, FourTuple, Info, State};
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
 
-use buffers::{ReceiveBuffer, SendBuffer};
+use buffers::SendBuffer;
 pub use calls::{CallError, Readiness, Shutdown};
 pub use errno::Errno;
 pub use options::{SocketOption, SocketValue};
@@ -79,7 +80,7 @@ struct Conn {
     /// An application holds it, or may still accept it.
     held: bool,
     send: SendBuffer,
-    receive: ReceiveBuffer,
+    receive: ReceiveRing,
     established: bool,
     peer_closed: bool,
     /// The application will send no more.
@@ -97,7 +98,7 @@ impl Conn {
             listener,
             held: true,
             send: SendBuffer::default(),
-            receive: ReceiveBuffer::default(),
+            receive: ReceiveRing::default(),
             established: false,
             peer_closed: false,
             write_shut: false,
@@ -249,7 +250,7 @@ impl Stack {
     pub fn inject(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         self.digest.update(self.now, 0, bytes);
         let (addresses, mut segment, payload) = packet::parse(bytes)?;
-        let (remote, local) = ends(addresses);
+        let (remote, local) = addresses.ends();
         segment.rx.stamp = Some(HostStamp(self.now.since_start().as_ns()));
         self.prepare_isn();
         let arrival = self.endpoint.handle_segment(self.now, local, remote, &segment, None);
@@ -325,13 +326,9 @@ impl Stack {
 
     fn emit(&mut self, tuple: &FourTuple, segment: &Segment, payload: &[u8]) {
         let mut bytes = vec![0; packet::MAX_HEADERS_LEN + payload.len()];
-        let addresses = match (tuple.local, tuple.remote) {
-            (IpAddr::V4(src), IpAddr::V4(dst)) => Addresses::V4 { src, dst },
-            (IpAddr::V6(src), IpAddr::V6(dst)) => Addresses::V6 { src, dst },
-            _ => {
-                self.fault = Some("a connection between two address families".to_string());
-                return;
-            }
+        let Some(addresses) = Addresses::between(tuple.local, tuple.remote) else {
+            self.fault = Some("a connection between two address families".to_string());
+            return;
         };
         match packet::emit(&addresses, segment, payload, &mut bytes) {
             Ok(len) => {
@@ -351,7 +348,7 @@ impl Stack {
             let tuple = self.conns[key].tuple;
             for i in 0..transmit.segments {
                 let range = transmit.stream_of(i);
-                let payload = self.conns[key].send.copy(&range);
+                let payload = self.conns[key].send.bytes.copy(&range);
                 self.conns[key].send.note_sent(&range);
                 let mut segment = transmit.segment(i);
                 segment.stamp_departure(HostStamp(now.since_start().as_ns()));
@@ -412,14 +409,6 @@ impl Stack {
 
     fn config_of(socket: &Socket) -> Arc<Config> {
         Arc::new(socket.config.clone())
-    }
-}
-
-/// Source and destination of a packet.
-fn ends(addresses: Addresses) -> (IpAddr, IpAddr) {
-    match addresses {
-        Addresses::V4 { src, dst } => (src.into(), dst.into()),
-        Addresses::V6 { src, dst } => (src.into(), dst.into()),
     }
 }
 

@@ -14,6 +14,7 @@ use lowtide_units::Instant;
 use super::{Arrivals, Sending};
 pub(crate) use plain::InOrder;
 
+mod cut;
 mod plain;
 mod timed;
 

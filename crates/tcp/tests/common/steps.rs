@@ -1,6 +1,6 @@
 //! The lines of a transcript.
 
-use lowtide_tcp::{CloseReason, Event};
+use lowtide_tcp::{CloseReason, Event, PathReport};
 use lowtide_units::{Probe, Unit, parse_duration};
 
 use super::{Packet, Script};
@@ -18,6 +18,7 @@ impl Script {
     /// send N, read N, close, abort      what the application does
     /// is KEY VALUE        a fact of Info or of the timers, see `fact`
     /// event NAME          the next event
+    /// too-big SEQ MTU, refused SEQ      ICMP says so of a packet with that sequence number
     /// ```
     ///
     /// A failure names the line.
@@ -57,6 +58,11 @@ impl Script {
                     self.fail(&format!("expected {key} {want}\n     got {key} {got}"));
                 }
             }
+            "too-big" => {
+                let (seq, mtu) = args.split_once(' ').expect("too-big SEQ MTU");
+                self.report(seq, PathReport::TooBig { mtu: amount(mtu) as u32 });
+            }
+            "refused" => self.report(args, PathReport::Refused),
             "event" => {
                 let got = self.events.pop_front().map_or("none".to_owned(), |e| name(&e));
                 if got != args {
@@ -80,6 +86,13 @@ impl Script {
             }
             packet.seq += i64::from(packet.len);
         }
+    }
+
+    fn report(&mut self, seq: &str, report: PathReport) {
+        let (seq, now) = (self.origin.isn.add(amount(seq)), self.now);
+        self.app(|c| {
+            c.handle_path_report(now, seq, report);
+        });
     }
 
     fn leaves(&mut self, args: &str) {

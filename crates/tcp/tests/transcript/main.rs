@@ -24,6 +24,7 @@ mod newreno;
 mod offload;
 mod options;
 mod pacing;
+mod path;
 mod prr;
 mod rack;
 mod reassembly;

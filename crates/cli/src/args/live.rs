@@ -1,0 +1,217 @@
+//! `lowtide live`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
+
+/// What `lowtide live` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LiveCommand {
+    /// Send to a server, or with -R receive from it, and compare checksums at the end
+    #[command(after_long_help = CLIENT_EXAMPLES)]
+    Client(LiveClientArgs),
+    /// Serve clients until Ctrl-C
+    #[command(after_long_help = SERVER_EXAMPLES)]
+    Server(LiveServerArgs),
+    /// Make every call of a tape again on a fresh endpoint, and say whether every answer is the same
+    Replay {
+        /// The tape, as --tape writes it
+        tape: PathBuf,
+    },
+}
+
+pub(super) const EXAMPLES: &str = "\
+Real packets need Linux, root (CAP_NET_ADMIN) and /dev/net/tun; nothing else has to be installed. With
+`--peer kernel` the command makes a network namespace without a name, which is gone when it ends, and the
+kernel's TCP at the other end itself. Otherwise it runs in the namespace in which it is started, and refuses
+that of the machine unless told `--netns here`. docs/live.md shows the rest.
+
+Examples:
+  lowtide live client --peer kernel                 our TCP sends to the kernel's for 10 s
+  lowtide live server --peer kernel -n 1G           the kernel's TCP sends 1 GiB to ours
+  lowtide live replay run.tape";
+
+const CLIENT_EXAMPLES: &str = "\
+Examples:
+  lowtide live client --peer kernel -P 4 -t 5       four connections, five seconds
+  lowtide live client --peer kernel -R -n 500M      the kernel sends
+  lowtide live client --peer kernel --scheme dctcp -i 0.5 -J
+  lowtide live client --peer kernel -s recovery=sack -s send-buffer='1 MB' --tape run.tape
+  ip netns exec lt lowtide live client 10.77.0.1    a server in the namespace `lt`";
+
+const SERVER_EXAMPLES: &str = "\
+Examples:
+  lowtide live server --peer kernel -n 500M         the kernel sends 500 MiB to us
+  lowtide live server --peer kernel -R -t 5 -C dctcp
+  ip netns exec lt lowtide live server              clients reach it at 10.77.0.2 and fd77::2, port 5201";
+
+/// Whose TCP is at the other end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum PeerArg {
+    /// Whoever is there.
+    #[default]
+    Any,
+    /// The kernel's, which this command starts in a namespace of its own.
+    Kernel,
+}
+
+/// In which network namespace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum NetnsArg {
+    /// A new one without a name, which ends with this command.
+    New,
+    /// That in which the command was started, even if it is the machine's own.
+    Here,
+}
+
+/// The host that lowtide's TCP is.
+#[derive(Debug, Args)]
+pub(crate) struct LiveHostArgs {
+    /// Who is at the other end
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) peer: PeerArg,
+    /// Port of the server
+    #[arg(short, long, default_value_t = 5201, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// The device; it is made, and gone with the command
+    #[arg(long, value_name = "tun:NAME", default_value = "tun:lt0")]
+    pub(crate) device: String,
+    /// Our addresses, each with the bits of its network, in which the kernel has another address
+    #[arg(long = "addr", value_name = "ADDRESS/BITS", value_delimiter = ',',
+          default_values = ["10.77.0.2/24", "fd77::2/64"])]
+    pub(crate) addresses: Vec<String>,
+    /// The kernel's address in such a network; its first, without it
+    #[arg(long = "kernel-addr", value_name = "ADDRESS", value_delimiter = ',')]
+    pub(crate) kernels: Vec<IpAddr>,
+    /// MTU of the device, and the largest packet that we send, bytes
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
+    pub(crate) mtu: u16,
+    /// In which network namespace: a new one with `--peer kernel`, else that of the caller, unless it is the
+    /// machine's
+    #[arg(long, value_enum)]
+    pub(crate) netns: Option<NetnsArg>,
+    /// The profile of our TCP (`lowtide list profiles`)
+    #[arg(long, default_value = "linux")]
+    pub(crate) profile: String,
+    /// A scheme over it (`lowtide list schemes`)
+    #[arg(long)]
+    pub(crate) scheme: Option<String>,
+    /// Our congestion control (`lowtide list cc`)
+    #[arg(short = 'C', long, value_name = "NAME")]
+    pub(crate) congestion: Option<String>,
+    /// Set a switch of our TCP (`lowtide list switches`)
+    #[arg(short = 's', long = "set", value_name = "SWITCH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The most connections that may be half open; further SYNs are dropped
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) half_open: u32,
+    /// Record every call into the transport in this file, for `lowtide live replay`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tape: Option<PathBuf>,
+    /// One JSON object, as --json
+    #[arg(short = 'J')]
+    pub(crate) as_json: bool,
+}
+
+/// What a client does.
+#[derive(Debug, Args)]
+pub(crate) struct LiveLoadArgs {
+    /// Seconds to send for
+    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub(crate) time: Duration,
+    /// Bytes to send on each connection, in place of a time (`500M`, `3 GB`)
+    #[arg(short = 'n', long, value_name = "BYTES", value_parser = size)]
+    pub(crate) bytes: Option<u64>,
+    /// Connections at a time
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) parallel: u32,
+    /// The server sends, the client receives
+    #[arg(short = 'R', long)]
+    pub(crate) reverse: bool,
+    /// Bytes of one write
+    #[arg(short, long, value_name = "BYTES", default_value = "128K", value_parser = size)]
+    pub(crate) length: u64,
+    /// Seconds between two lines of output; 0 for none
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    pub(crate) interval: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LiveClientArgs {
+    /// The server; with `--peer kernel` it is ours, and this is not needed
+    pub(crate) server: Option<IpAddr>,
+    #[command(flatten)]
+    pub(crate) load: LiveLoadArgs,
+    #[command(flatten)]
+    pub(crate) host: LiveHostArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LiveServerArgs {
+    /// End after one client
+    #[arg(short = '1', long)]
+    pub(crate) one_off: bool,
+    /// What the kernel's client does, with `--peer kernel`
+    #[command(flatten)]
+    pub(crate) load: LiveLoadArgs,
+    #[command(flatten)]
+    pub(crate) host: LiveHostArgs,
+}
+
+/// Seconds as iperf3 takes them, or a span with its unit.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let plain = text.parse::<f64>().ok().filter(|s| (0.0..=1e6).contains(s));
+    match plain {
+        Some(s) => Ok(Duration::from_us((s * 1e6) as u64)),
+        None => parse_duration(text).map_err(|_| "expected seconds up to 1000000".to_owned()),
+    }
+}
+
+/// Bytes as iperf3 takes them (`K`, `M` and `G` are powers of 1024), or with a unit (`3 MB`).
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || "expected bytes: a number, with K, M or G, or a unit as in `3 MB`".to_owned();
+    let (digits, shift) = match text.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']) {
+        Some(digits) => {
+            let letter = text.chars().next_back().map(|c| c.to_ascii_lowercase());
+            (
+                digits,
+                match letter {
+                    Some('k') => 10,
+                    Some('m') => 20,
+                    _ => 30,
+                },
+            )
+        }
+        None => (text, 0),
+    };
+    let n = match digits.parse::<u64>() {
+        Ok(n) => n.checked_mul(1 << shift),
+        Err(_) => parse_bytes(text).ok().map(Bytes::as_u64),
+    };
+    n.filter(|n| *n > 0).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_are_taken_as_iperf3_takes_them() {
+        assert_eq!(
+            (size("128K"), size("2G"), size("3 MB")),
+            (Ok(131_072), Ok(2 << 30), Ok(3_000_000))
+        );
+        assert_eq!((size("77"), size("1m")), (Ok(77), Ok(1 << 20)));
+        for bad in ["", "K", "-1", "0", "1T", "99999999999999999G"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+        assert_eq!(
+            (seconds("2"), seconds("0.5")),
+            (Ok(Duration::from_secs(2)), Ok(Duration::from_ms(500)))
+        );
+        assert_eq!(seconds("20ms"), Ok(Duration::from_ms(20)));
+        assert!(seconds("-1").is_err() && seconds("nan").is_err() && seconds("x").is_err());
+    }
+}

@@ -1,0 +1,185 @@
+//! `lowtide live`: our TCP on real packets.
+
+mod setup;
+mod show;
+
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lowtide_live::load::{Accept, Load, LoadReport, Pipe, ServePlan, StreamReport, run, serve};
+use lowtide_live::{Live, LiveStats, replay};
+use serde::Serialize;
+
+use super::run::{STOP, watch_for_interrupt};
+use crate::args::{LiveClientArgs, LiveCommand, LiveServerArgs, PeerArg};
+use crate::failure::Failure;
+use crate::output::Output;
+use setup::Host;
+
+/// How long connections may take to end when all is done.
+const LINGER: Duration = Duration::from_secs(2);
+
+pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), Failure> {
+    match what {
+        LiveCommand::Client(args) => client(args, out),
+        LiveCommand::Server(args) => server(args, out),
+        LiveCommand::Replay { tape } => play(tape, out),
+    }
+}
+
+/// An error of a socket call, in words.
+fn failed(what: &str) -> impl Fn(io::Error) -> Failure {
+    move |e| Failure::Run(format!("{what}: {e}"))
+}
+
+type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
+
+fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
+    let out = Output { json: out.json || args.host.as_json, ..out };
+    if args.server.is_none() && args.host.peer == PeerArg::Any {
+        let help =
+            "`--peer kernel` makes one: the kernel's TCP in a namespace of its own".to_owned();
+        return Err(Failure::Usage("a client needs the address of its server".into(), Some(help)));
+    }
+    let host = Host::make(&args.host)?;
+    let load = setup::load(&args.load);
+    watch_for_interrupt()?;
+    let address = args.server.unwrap_or(host.plan.sides[0].kernels);
+    let to = SocketAddr::new(address, args.host.port);
+    let live = host.start()?;
+    let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(live.connect(to, &host.config)?)) };
+    let report = match args.host.peer {
+        PeerArg::Any => alone(&open, &load, out),
+        PeerArg::Kernel => {
+            let listener = TcpListener::bind(to).map_err(failed("the kernel's server"))?;
+            with_server(&listener, &open, &load, out, |_| {})?
+        }
+    };
+    finish(&host, live, &load, &report, &[], out)
+}
+
+fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
+    let out = Output { json: out.json || args.host.as_json, ..out };
+    let host = Host::make(&args.host)?;
+    let load = setup::load(&args.load);
+    watch_for_interrupt()?;
+    let live = host.start()?;
+    let port = args.host.port;
+    let listener = live.listen(port, &host.config).map_err(failed("our server"))?;
+    if args.host.peer == PeerArg::Kernel {
+        let to = SocketAddr::new(host.plan.sides[0].ours, port);
+        let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(TcpStream::connect(to)?)) };
+        let served = Mutex::new(Vec::new());
+        let keep = |s: StreamReport| served.lock().unwrap_or_else(PoisonError::into_inner).push(s);
+        let report = with_server(&listener, &open, &load, out, keep)?;
+        drop(listener);
+        let served = served.into_inner().unwrap_or_else(PoisonError::into_inner);
+        return finish(&host, live, &load, &report, &served, out);
+    }
+    let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
+    out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
+    let plan = ServePlan { connections: args.one_off.then_some(1), stop: &STOP };
+    let complaint = Mutex::new(None);
+    serve(&listener, plan, &|report| {
+        if let Err(failure) = show::served(&report, out) {
+            *complaint.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            STOP.store(true, Ordering::Relaxed);
+        }
+    })
+    .map_err(failed("our server"))?;
+    drop(listener);
+    end(live)?;
+    complaint.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+/// The client's work, its server somewhere else.
+fn alone(open: &Open<'_>, load: &Load, out: Output) -> LoadReport {
+    run(load, open, &STOP, &mut |interval| show::interval(interval, load, out))
+}
+
+/// The client's work, and its server.
+fn with_server(
+    listener: &dyn Accept,
+    open: &Open<'_>,
+    load: &Load,
+    out: Output,
+    keep: impl Fn(StreamReport) + Sync,
+) -> Result<LoadReport, Failure> {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let plan = ServePlan { connections: Some(load.parallel), stop: &over };
+        let keep = &keep;
+        let work = move || serve(listener, plan, keep);
+        let server = std::thread::Builder::new().spawn_scoped(scope, work);
+        let server = server.map_err(failed("cannot start a thread"))?;
+        let report = alone(open, load, out);
+        over.store(true, Ordering::Relaxed);
+        match server.join() {
+            Ok(result) => result.map_err(failed("the server"))?,
+            Err(_) => return Err(Failure::Run("the thread of the server panicked".into())),
+        }
+        Ok(report)
+    })
+}
+
+/// Ends the host in good order.
+fn end(live: Live) -> Result<LiveStats, Failure> {
+    live.shutdown(LINGER).map_err(failed("the tape"))
+}
+
+fn finish(
+    host: &Host,
+    live: Live,
+    load: &Load,
+    report: &LoadReport,
+    served: &[StreamReport],
+    out: Output,
+) -> Result<(), Failure> {
+    let stats = end(live)?;
+    show::report(host, load, report, served, &stats, out)?;
+    if STOP.load(Ordering::Relaxed) {
+        return Err(Failure::Interrupted("what was sent until then is above".into()));
+    }
+    if report.is_good() {
+        return Ok(());
+    }
+    let bad = |s: &&StreamReport| !s.outcome.is_some_and(|o| o.agrees());
+    let why: Vec<String> = report.streams.iter().filter(bad).map(show::complaint).collect();
+    Err(Failure::Run(why.join("; ")))
+}
+
+#[derive(Serialize)]
+struct Replayed {
+    schema: &'static str,
+    version: &'static str,
+    calls: u64,
+    segments: u64,
+    transmissions: u64,
+    seconds: f64,
+}
+
+fn play(tape: &Path, out: Output) -> Result<(), Failure> {
+    let file = File::open(tape)
+        .map_err(|e| Failure::Usage(format!("cannot read {}: {e}", tape.display()), None))?;
+    let seen = replay(&mut BufReader::new(file)).map_err(|e| Failure::Run(e.to_string()))?;
+    let seconds = seen.end.as_secs_f64();
+    if out.json {
+        return out.json(&Replayed {
+            schema: "lowtide.live-replay/1",
+            version: env!("CARGO_PKG_VERSION"),
+            calls: seen.calls,
+            segments: seen.segments,
+            transmissions: seen.transmissions,
+            seconds,
+        });
+    }
+    out.text(&format!(
+        "{} calls over {seconds:.3} s, {} segments in, {} transmissions out: every answer is the same",
+        seen.calls, seen.segments, seen.transmissions
+    ))
+}

@@ -1,0 +1,107 @@
+//! The host that the arguments describe, in its namespace.
+
+use lowtide_live::load::{Amount, Load, Way};
+use lowtide_live::{DevicePlan, Live, LiveError, Settings, Side, config, netns};
+use lowtide_tcp::Config;
+
+use crate::args::{LiveHostArgs, LiveLoadArgs, NetnsArg, PeerArg};
+use crate::failure::Failure;
+
+/// A host that can be started.
+pub(super) struct Host {
+    pub(super) plan: DevicePlan,
+    pub(super) config: Config,
+    /// How it was asked for: profile, scheme, switches.
+    pub(super) asked: String,
+    settings: Settings,
+}
+
+/// What was typed cannot be done, or the machine does not let us.
+fn refused(error: &LiveError) -> Failure {
+    let typed = matches!(
+        error,
+        LiveError::DeviceName(_)
+            | LiveError::DeviceKind(_)
+            | LiveError::Address(_)
+            | LiveError::Pair { .. }
+            | LiveError::OwnNamespace
+    );
+    if typed { Failure::Usage(error.to_string(), None) } else { Failure::Run(error.to_string()) }
+}
+
+impl Host {
+    /// Reads the arguments, and moves this thread into the namespace that they want.
+    pub(super) fn make(args: &LiveHostArgs) -> Result<Self, Failure> {
+        let mut sides = Vec::new();
+        for text in &args.addresses {
+            let mut side = Side::parse(text).map_err(|e| refused(&e))?;
+            if let Some(kernels) = args.kernels.iter().find(|k| side.contains(**k)) {
+                side = side.with_kernels(*kernels).map_err(|e| refused(&e))?;
+            }
+            sides.push(side);
+        }
+        if let Some(stray) = args.kernels.iter().find(|k| !sides.iter().any(|s| s.contains(**k))) {
+            let help = "give one of our addresses in its network with --addr".to_owned();
+            let message = format!("the kernel's address {stray} is in none of the networks");
+            return Err(Failure::Usage(message, Some(help)));
+        }
+        let plan = DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| refused(&e))?;
+        let mtu = args.mtu.to_string();
+        let mut set = vec![("mtu", mtu.as_str())];
+        for text in &args.set {
+            let (name, value) = text.split_once('=').ok_or_else(|| {
+                let help = "for instance `-s send-buffer=\"1 MB\"`".to_owned();
+                let message = format!("`-s {text}` is not of the form `-s SWITCH=VALUE`");
+                Failure::Usage(message, Some(help))
+            })?;
+            set.push((name.trim(), value.trim()));
+        }
+        if let Some(name) = &args.congestion {
+            set.push(("cc", name));
+        }
+        let config = config(&args.profile, args.scheme.as_deref(), &set)
+            .map_err(|message| Failure::Usage(message, Some("see `lowtide list`".to_owned())))?;
+        let scheme = args.scheme.as_ref().map(|s| format!("/{s}"));
+        let switches: Vec<String> = set.iter().map(|(k, v)| format!("+{k}={v}")).collect();
+        let asked = format!("{}{}{}", args.profile, scheme.unwrap_or_default(), switches.join(""));
+        enter(args)?;
+        let settings = Settings {
+            half_open: args.half_open as usize,
+            tape: args.tape.clone(),
+            ..Settings::default()
+        };
+        Ok(Self { plan, config, asked, settings })
+    }
+
+    pub(super) fn start(&self) -> Result<Live, Failure> {
+        Live::start(&self.plan, self.settings.clone()).map_err(|e| refused(&e))
+    }
+}
+
+fn enter(args: &LiveHostArgs) -> Result<(), Failure> {
+    let new = match (args.netns, args.peer) {
+        (Some(NetnsArg::New), PeerArg::Any) => {
+            let help = "add `--peer kernel`, or use a namespace of `ip netns add`".to_owned();
+            let message = "nobody can reach a namespace that only this command is in".to_owned();
+            return Err(Failure::Usage(message, Some(help)));
+        }
+        (Some(NetnsArg::New) | None, PeerArg::Kernel) => true,
+        (None, PeerArg::Any) if netns::is_the_machines() => {
+            return Err(refused(&LiveError::OwnNamespace));
+        }
+        (Some(NetnsArg::Here), _) | (None, PeerArg::Any) => false,
+    };
+    if new { netns::enter_new().map_err(|e| refused(&e)) } else { Ok(()) }
+}
+
+/// What a client is asked to do.
+pub(super) fn load(args: &LiveLoadArgs) -> Load {
+    Load {
+        parallel: args.parallel as usize,
+        way: if args.reverse { Way::Down } else { Way::Up },
+        amount: args.bytes.map_or(Amount::Millis(args.time.as_ms()), Amount::Bytes),
+        piece: u32::try_from(args.length).unwrap_or(u32::MAX),
+        interval: args.interval,
+        seed: 1,
+    }
+}

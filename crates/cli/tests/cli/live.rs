@@ -1,0 +1,132 @@
+//! `lowtide live` as a user sees it. What needs root says so and does nothing without it.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn lowtide(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
+    command.args(args).output().expect("the command starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Without namespaces of our own and TUN there is nothing to see.
+fn is_able() -> bool {
+    let probe = lowtide(&["live", "client", "--peer", "kernel", "-n", "1"]);
+    let why = stderr(&probe);
+    let able = probe.status.success();
+    assert!(able || why.contains("root") || why.contains("/dev/net/tun"), "{why}");
+    if !able {
+        eprintln!("skipped: {why}");
+    }
+    able
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_could() {
+    for (args, why) in [
+        (&["client"] as &[&str], "needs the address of its server"),
+        (&["client", "10.0.0.1", "--netns", "new"], "nobody can reach"),
+        (&["client", "--peer", "kernel", "--device", "xdp:eth0"], "AF_XDP"),
+        (&["client", "--peer", "kernel", "--device", "eth0"], "write `tun:NAME`"),
+        (&["client", "--peer", "kernel", "--addr", "10.0.0.1"], "with a prefix"),
+        (&["client", "--peer", "kernel", "--kernel-addr", "9.9.9.9"], "none of the networks"),
+        (&["client", "--peer", "kernel", "--scheme", "x"], "there are"),
+        (&["client", "--peer", "kernel", "-s", "cc"], "SWITCH=VALUE"),
+        (&["client", "--peer", "kernel", "-C", "x"], "cubic"),
+        (&["client", "--peer", "kernel", "-n", "0"], "expected bytes"),
+        (&["replay", "no-such-file"], "cannot read no-such-file"),
+    ] {
+        let output = lowtide(&[&["live"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(why), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn the_machines_own_namespace_is_left_alone() {
+    if lowtide_live::netns::is_the_machines() {
+        let output = lowtide(&["live", "server"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("the machine's own network namespace"));
+    }
+    let interfaces = fs::read_to_string("/proc/self/net/dev").unwrap();
+    assert!(!interfaces.contains("lt0:"), "{interfaces}");
+}
+
+#[test]
+fn a_transfer_says_what_happened_and_its_tape_replays() {
+    if !is_able() {
+        return;
+    }
+    let tape = std::env::temp_dir().join(format!("lowtide-cli-{}.tape", std::process::id()));
+    let tape = tape.to_str().unwrap();
+    for (role, way) in [("client", "up"), ("server", "up"), ("client", "down"), ("server", "down")]
+    {
+        let mut args = vec!["live", role, "--peer", "kernel", "-n", "2M", "-P", "2", "-J"];
+        args.extend(["--scheme", "dctcp", "-i", "0.05", "--tape", tape]);
+        if way == "down" {
+            args.push("-R");
+        }
+        let output = lowtide(&args);
+        assert!(output.status.success(), "{role} {way}: {}", stderr(&output));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["schema"], "lowtide.live/1");
+        assert_eq!((&result["way"], &result["checksums_agree"]), (&way.into(), &true.into()));
+        assert_eq!(result["bytes"], 2 * (2 << 20));
+        let ours = if role == "client" { &result["streams"] } else { &result["served"] };
+        assert_eq!(ours.as_array().unwrap().len(), 2);
+        for stream in ours.as_array().unwrap() {
+            let transport = &stream["transport"];
+            assert_eq!(transport["cc"], "dctcp", "{role} {way}");
+            let sends = (role == "client") == (way == "up");
+            assert_eq!(transport["data_segs_out"].as_u64().unwrap() > 1400, sends, "{transport}");
+        }
+        let moved: u64 = result["intervals"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|i| i["bytes"].as_u64().unwrap())
+            .sum();
+        assert_eq!(moved, 2 * (2 << 20), "the intervals have it all");
+
+        let output = lowtide(&["live", "replay", tape, "--json"]);
+        assert!(output.status.success(), "{role} {way}: {}", stderr(&output));
+        let replayed: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(replayed["segments"].as_u64().unwrap() > 100, "{replayed}");
+    }
+    fs::remove_file(tape).unwrap();
+}
+
+/// Killed in the middle nothing of it is left: its namespace goes with it.
+#[test]
+fn a_process_that_is_killed_leaves_nothing_behind() {
+    if !is_able() {
+        return;
+    }
+    let namespaces = |pid: u32| fs::metadata(format!("/proc/{pid}/ns/net"));
+    let before = fs::read_to_string("/proc/self/net/dev").unwrap().lines().count();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lowtide"))
+        .args(["live", "client", "--peer", "kernel", "-t", "60", "-i", "0.1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = lines.next().unwrap().unwrap();
+    assert!(line.contains("Mbit/s"), "it is in the middle of it: {line}");
+    assert!(namespaces(child.id()).is_ok());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!Path::new(&format!("/proc/{}", child.id())).exists());
+    let after = fs::read_to_string("/proc/self/net/dev").unwrap().lines().count();
+    assert_eq!(before, after, "no interface is left");
+    // The same names and addresses are free.
+    let output = lowtide(&["live", "client", "--peer", "kernel", "-n", "100K"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}

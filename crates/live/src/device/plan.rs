@@ -1,0 +1,151 @@
+//! What device is wanted: its name, its MTU, and the addresses on both of its ends.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use crate::error::LiveError;
+
+/// One network on a device: lowtide has one address of it, the kernel another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Side {
+    /// The address at which lowtide's TCP is.
+    pub ours: IpAddr,
+    /// The address of the interface, which is the kernel's.
+    pub kernels: IpAddr,
+    /// Bits of the network that both are in.
+    pub prefix: u8,
+}
+
+impl Side {
+    /// The network of `text` (`10.77.0.2/24`), which is our address in it. The kernel's is the first one of the
+    /// network, or the second where ours is the first.
+    ///
+    /// # Errors
+    /// What is no address with a prefix, or a network that has no room for two.
+    pub fn parse(text: &str) -> Result<Self, LiveError> {
+        let bad = || LiveError::Address(text.to_owned());
+        let (address, prefix) = text.split_once('/').ok_or_else(bad)?;
+        let ours = IpAddr::from_str(address).map_err(|_| bad())?;
+        let prefix: u8 = prefix.parse().map_err(|_| bad())?;
+        let bits = if ours.is_ipv4() { 32 } else { 128 };
+        if prefix == 0 || prefix > bits - 2 {
+            return Err(bad());
+        }
+        let candidate = |n: u128| match ours {
+            IpAddr::V4(v4) => {
+                let mask = u32::MAX << (32 - u32::from(prefix));
+                IpAddr::V4(Ipv4Addr::from_bits((v4.to_bits() & mask) | n as u32))
+            }
+            IpAddr::V6(v6) => {
+                let mask = u128::MAX << (128 - u32::from(prefix));
+                IpAddr::V6(Ipv6Addr::from_bits((v6.to_bits() & mask) | n))
+            }
+        };
+        let kernels = if candidate(1) == ours { candidate(2) } else { candidate(1) };
+        Ok(Self { ours, kernels, prefix })
+    }
+
+    /// The same network with another address of the kernel in it.
+    ///
+    /// # Errors
+    /// It is ours, or of another network.
+    pub fn with_kernels(self, kernels: IpAddr) -> Result<Self, LiveError> {
+        if kernels == self.ours || !self.contains(kernels) {
+            let Self { ours, prefix, .. } = self;
+            return Err(LiveError::Pair { ours, kernels, prefix });
+        }
+        Ok(Self { kernels, ..self })
+    }
+
+    /// `address` belongs to this network.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        overlaps((self.ours, self.prefix), (address, if address.is_ipv4() { 32 } else { 128 }))
+    }
+}
+
+/// Whether two networks have an address in common.
+pub(super) fn overlaps(a: (IpAddr, u8), b: (IpAddr, u8)) -> bool {
+    let prefix = u32::from(a.1.min(b.1));
+    match (a.0, b.0) {
+        (IpAddr::V4(x), IpAddr::V4(y)) => {
+            prefix == 0 || (x.to_bits() ^ y.to_bits()) >> (32 - prefix) == 0
+        }
+        (IpAddr::V6(x), IpAddr::V6(y)) => {
+            prefix == 0 || (x.to_bits() ^ y.to_bits()) >> (128 - prefix) == 0
+        }
+        _ => false,
+    }
+}
+
+/// A device that is to be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DevicePlan {
+    /// Name of the interface.
+    pub name: String,
+    /// Its MTU, bytes.
+    pub mtu: u16,
+    /// Its networks, at least one.
+    pub sides: Vec<Side>,
+}
+
+impl DevicePlan {
+    /// The device `text` (`tun:lt0`) over these networks.
+    ///
+    /// # Errors
+    /// Kinds that are not here yet, and names that Linux does not take.
+    pub fn parse(text: &str, mtu: u16, sides: Vec<Side>) -> Result<Self, LiveError> {
+        let bad = || LiveError::DeviceName(text.to_owned());
+        let (kind, name) = text.split_once(':').ok_or_else(bad)?;
+        match kind {
+            "tun" => {}
+            "packet" => return Err(LiveError::DeviceKind("packet (AF_PACKET rings)")),
+            "xdp" => return Err(LiveError::DeviceKind("xdp (AF_XDP)")),
+            _ => return Err(bad()),
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
+            return Err(bad());
+        }
+        Ok(Self { name: name.to_owned(), mtu, sides })
+    }
+
+    /// Our address of the family of `peer`.
+    pub fn local_for(&self, peer: IpAddr) -> Option<IpAddr> {
+        self.sides.iter().map(|s| s.ours).find(|a| a.is_ipv4() == peer.is_ipv4())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_has_another_address_of_our_network() {
+        let side = Side::parse("10.77.0.2/24").unwrap();
+        assert_eq!(side.kernels.to_string(), "10.77.0.1");
+        assert_eq!(Side::parse("10.77.0.1/30").unwrap().kernels.to_string(), "10.77.0.2");
+        assert_eq!(Side::parse("fd77::9/64").unwrap().kernels.to_string(), "fd77::1");
+        assert!(side.contains("10.77.0.255".parse().unwrap()));
+        assert!(!side.contains("10.77.1.0".parse().unwrap()));
+        assert!(!side.contains("fd77::1".parse().unwrap()));
+        assert!(side.with_kernels("10.77.0.9".parse().unwrap()).is_ok());
+        for bad in ["10.77.0.2", "10.77.1.9"] {
+            assert!(side.with_kernels(bad.parse().unwrap()).is_err(), "{bad}");
+        }
+        for bad in ["10.77.0.2", "10.77.0.2/31", "10.77.0.2/0", "fd77::1/129", "x/3", "1.2.3.4/-1"]
+        {
+            assert!(Side::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn other_kinds_of_devices_are_refused_by_name() {
+        let plan = |text| DevicePlan::parse(text, 1500, Vec::new()).map_err(|e| e.to_string());
+        assert_eq!(plan("tun:lt0").unwrap().name, "lt0");
+        assert!(plan("packet:eth0").unwrap_err().contains("AF_PACKET"));
+        assert!(plan("xdp:eth0").unwrap_err().contains("AF_XDP"));
+        for bad in ["tun", "tun:", "tun:a/b", "tun:0123456789abcdef", "tap:x"] {
+            assert!(plan(bad).unwrap_err().contains("tun:NAME"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The thread that moves packets.
+//!
+//! One turn: what has arrived goes in, timers that are due fire, what applications have asked for is done, and
+//! all that follows is put on the wire, in that order. The stack is locked while it thinks, not while packets
+//! are read and written. Between turns the thread sleeps until a packet, a timer or an application wakes it.
+
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use lowtide_units::Instant;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::{TimeSpec, TimeValLike};
+
+use crate::clock::{Clock, std_duration};
+use crate::device::Device;
+use crate::error::LiveError;
+use crate::stack::{Batch, Stack};
+
+/// Packets that are read in one turn.
+const PACKETS: usize = 64;
+/// The longest packet, and a place for it.
+const LONGEST: usize = 65_536;
+/// A sleep that would be shorter than this is none, nanoseconds.
+const SHORTEST_SLEEP_NS: i64 = 1_000;
+
+/// What the driver and its applications share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) clock: Clock,
+    wake: EventFd,
+}
+
+/// What is locked.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) stack: Stack,
+    /// The thread sleeps, or is about to, and nobody has woken it.
+    asleep: bool,
+    /// It is to end.
+    stopping: bool,
+    /// Processor time that the thread has used, nanoseconds.
+    pub(crate) cpu_ns: u64,
+}
+
+impl State {
+    /// The driver is to be woken; it counts as awake from now on.
+    pub(crate) fn must_wake(&mut self) -> bool {
+        self.stack.wants_flush() && std::mem::take(&mut self.asleep)
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(stack: Stack, clock: Clock) -> Result<Arc<Self>, LiveError> {
+        let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
+            .map_err(|e| LiveError::system("make an event descriptor", e.into()))?;
+        let state = State { stack, asleep: false, stopping: false, cpu_ns: 0 };
+        Ok(Arc::new(Self { state: Mutex::new(state), clock, wake }))
+    }
+
+    /// The stack, for a look or a call of an application; [`Self::unlock`] afterwards.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// After a call: wakes the driver when there is something for it to do.
+    pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
+        if state.must_wake() {
+            drop(state);
+            self.wake();
+        }
+    }
+
+    pub(crate) fn wake(&self) {
+        // Full means that it is awake already.
+        let _ = self.wake.write(1);
+    }
+
+    /// The driver ends after this turn.
+    pub(crate) fn stop(&self) {
+        self.lock().stopping = true;
+        self.wake();
+    }
+}
+
+/// Starts the thread. It ends when it is told to, or when the device is gone.
+pub(crate) fn start(shared: &Arc<Shared>, device: Device) -> Result<JoinHandle<()>, LiveError> {
+    let shared = Arc::clone(shared);
+    std::thread::Builder::new()
+        .name("lowtide-live".to_owned())
+        .spawn(move || run(&shared, &device))
+        .map_err(|e| LiveError::system("start a thread", e))
+}
+
+fn run(shared: &Shared, device: &Device) {
+    let mut driver = Driver {
+        shared,
+        device,
+        batch: Batch::default(),
+        places: vec![0; LONGEST],
+        waiting: Vec::with_capacity(PACKETS),
+        bytes: Vec::new(),
+    };
+    while driver.turn() {}
+}
+
+struct Driver<'a> {
+    shared: &'a Shared,
+    device: &'a Device,
+    batch: Batch,
+    places: Vec<u8>,
+    /// Packets that were read: where each ends, and when it came.
+    waiting: Vec<(usize, lowtide_units::HostStamp)>,
+    bytes: Vec<u8>,
+}
+
+impl Driver<'_> {
+    /// False when there shall be no other.
+    fn turn(&mut self) -> bool {
+        let read = self.read();
+        let clock = self.shared.clock;
+        let mut state = self.shared.lock();
+        state.asleep = false;
+        let mut start = 0;
+        for (end, stamp) in self.waiting.drain(..) {
+            let packet = self.bytes.get(start..end).unwrap_or(&[]);
+            state.stack.inject(clock.now(), stamp, packet, &mut self.batch);
+            start = end;
+        }
+        if let Err(error) = read {
+            state.stack.fail(&format!("the device is gone: {error}"));
+            return false;
+        }
+        let now = clock.now();
+        state.stack.fire(now, &mut self.batch);
+        state.stack.flush(now, &mut self.batch);
+        state.cpu_ns = thread_time();
+        let next = state.stack.next_timer();
+        let stopping = state.stopping;
+        let idle = start == 0 && self.batch.is_empty() && !state.stack.wants_flush();
+        state.asleep = idle;
+        drop(state);
+
+        let mut unsent = 0;
+        let mut failed = None;
+        self.batch.take(|packet| match self.device.send(packet) {
+            Ok(true) => {}
+            Ok(false) => unsent += 1,
+            Err(error) => failed = Some(error),
+        });
+        if unsent > 0 {
+            self.shared.lock().stack.count_unsent(unsent);
+        }
+        if let Some(error) = failed {
+            self.shared.lock().stack.fail(&format!("the device is gone: {error}"));
+            return false;
+        }
+        if stopping {
+            return false;
+        }
+        if idle {
+            self.sleep(next);
+        }
+        true
+    }
+
+    /// Reads what has arrived, at most [`PACKETS`].
+    fn read(&mut self) -> std::io::Result<()> {
+        self.bytes.clear();
+        for _ in 0..PACKETS {
+            let Some(len) = self.device.recv(&mut self.places)? else { break };
+            let stamp = self.shared.clock.stamp();
+            self.bytes.extend_from_slice(self.places.get(..len).unwrap_or(&[]));
+            self.waiting.push((self.bytes.len(), stamp));
+        }
+        Ok(())
+    }
+
+    /// Until a packet comes, somebody calls, or it is `next`.
+    fn sleep(&self, next: Option<Instant>) {
+        let timeout = next.map(|at| {
+            let ns = std_duration(at.saturating_since(self.shared.clock.now())).as_nanos();
+            i64::try_from(ns).unwrap_or(i64::MAX)
+        });
+        if timeout.is_some_and(|ns| ns < SHORTEST_SLEEP_NS) {
+            return;
+        }
+        let mut fds = [
+            PollFd::new(self.device.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.shared.wake.as_fd(), PollFlags::POLLIN),
+        ];
+        // What went wrong with the device shows when it is read; a signal is no reason to end.
+        let _ = ppoll(&mut fds, timeout.map(TimeSpec::nanoseconds), None);
+        if fds[1].any().unwrap_or(false) {
+            let _ = self.shared.wake.read();
+        }
+    }
+}
+
+/// Processor time of this thread, nanoseconds.
+fn thread_time() -> u64 {
+    let clock = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID;
+    nix::time::clock_gettime(clock).map_or(0, |t| u64::try_from(t.num_nanoseconds()).unwrap_or(0))
+}

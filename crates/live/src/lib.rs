@@ -1,0 +1,38 @@
+//! The sans-IO TCP on real packets.
+//!
+//! Contract: [`lowtide_tcp::Endpoint`] and its connections, unchanged, behind one thread that waits for packets,
+//! timers and applications. It keeps the payload, makes and checks packets with their checksums, and stamps
+//! them. No rule of TCP is in here. The machine's own network namespace is left alone by what sets things up,
+//! unless it is told otherwise.
+//!
+//! Start at [`Live`]: it owns a [`Device`], and gives [`Listener`]s and [`Stream`]s.
+//!
+//! ```no_run
+//! use std::io::Write;
+//! use lowtide_live::{DevicePlan, Live, Settings, Side, config};
+//!
+//! let plan = DevicePlan::parse("tun:lt0", 1500, vec![Side::parse("10.77.0.2/24")?])?;
+//! let live = Live::start(&plan, Settings::default())?;
+//! let dctcp = config("linux", Some("dctcp"), &[("send-buffer", "1 MB")])?;
+//! let mut stream = live.connect("10.77.0.1:5201".parse()?, &dctcp)?;
+//! stream.write_all(b"hello")?;
+//! println!("{:?}", stream.info());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg(target_os = "linux")]
+
+mod clock;
+mod device;
+mod driver;
+mod error;
+pub mod load;
+pub mod netns;
+mod socket;
+mod stack;
+mod tape;
+
+pub use device::{Device, DevicePlan, Side};
+pub use error::LiveError;
+pub use socket::{Listener, Live, LiveStats, Poller, Ready, Settings, Stream, config};
+pub use stack::{ConnInfo, Readiness, StackCounters};
+pub use tape::{Replay, ReplayError, replay};

@@ -1,0 +1,146 @@
+//! Bytes that tell where they belong, and a checksum over a stream of them.
+
+/// Length of the block that repeats: a prime, so that no segment size divides it.
+const PERIOD: usize = 1_048_573;
+
+/// An endless stream of bytes that follows from a seed.
+#[derive(Clone, Debug)]
+pub struct Pattern(Vec<u8>);
+
+impl Pattern {
+    /// The stream of `seed`.
+    pub fn new(seed: u64) -> Self {
+        let mut block = Vec::with_capacity(PERIOD + 8);
+        let mut n = seed;
+        while block.len() < PERIOD {
+            n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            block.extend_from_slice(&mix(n).to_le_bytes());
+        }
+        block.truncate(PERIOD);
+        Self(block)
+    }
+
+    /// At most `most` bytes of the stream from `offset` on: as many as lie in one piece, at least one.
+    pub fn at(&self, offset: u64, most: usize) -> &[u8] {
+        let start = (offset % PERIOD as u64) as usize;
+        let end = (start + most.max(1)).min(PERIOD);
+        self.0.get(start..end).unwrap_or(&[])
+    }
+}
+
+/// Bits of `n` all over the word (the finaliser of splitmix64).
+const fn mix(n: u64) -> u64 {
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
+}
+
+const LANES: usize = 4;
+const BLOCK: usize = 8 * LANES;
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A checksum of 64 bits over a stream in pieces of any size. Each byte counts at its place. Quick, and no
+/// protection against people.
+#[derive(Clone, Debug)]
+pub struct Digest {
+    lanes: [u64; LANES],
+    /// The bytes of a block that is not full yet.
+    partial: [u8; BLOCK],
+    len: u64,
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self { lanes: [1, 2, 3, 4], partial: [0; BLOCK], len: 0 }
+    }
+}
+
+impl Digest {
+    /// The stream goes on with `bytes`.
+    pub fn update(&mut self, mut bytes: &[u8]) {
+        let held = (self.len % BLOCK as u64) as usize;
+        self.len += bytes.len() as u64;
+        if held > 0 {
+            let (now, rest) = bytes.split_at(bytes.len().min(BLOCK - held));
+            self.partial[held..held + now.len()].copy_from_slice(now);
+            if held + now.len() < BLOCK {
+                return;
+            }
+            let block = self.partial;
+            self.take(&block);
+            bytes = rest;
+        }
+        let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+        for block in blocks {
+            self.take(block);
+        }
+        self.partial[..rest.len()].copy_from_slice(rest);
+    }
+
+    #[inline]
+    fn take(&mut self, block: &[u8; BLOCK]) {
+        let (words, _) = block.as_chunks::<8>();
+        for (lane, word) in self.lanes.iter_mut().zip(words) {
+            *lane = (*lane ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR).rotate_left(29);
+        }
+    }
+
+    /// Bytes so far.
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// No byte so far.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The checksum of all bytes so far.
+    pub fn value(&self) -> u64 {
+        let mut last = self.clone();
+        let held = (self.len % BLOCK as u64) as usize;
+        last.partial[held..].fill(0);
+        let block = last.partial;
+        last.take(&block);
+        last.lanes.iter().fold(mix(self.len), |sum, lane| mix(sum ^ lane))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_sees_pieces_of_any_size_alike_and_every_change() {
+        let pattern = Pattern::new(7);
+        let bytes = pattern.at(0, 1000);
+        let whole = |bytes: &[u8]| {
+            let mut digest = Digest::default();
+            digest.update(bytes);
+            digest.value()
+        };
+        for piece in 1..80 {
+            let mut digest = Digest::default();
+            bytes.chunks(piece).for_each(|chunk| digest.update(chunk));
+            assert_eq!((digest.value(), digest.len()), (whole(bytes), 1000), "{piece}");
+        }
+        let mut seen = std::collections::BTreeSet::from([whole(bytes)]);
+        for at in 0..1000 {
+            let mut other = bytes.to_vec();
+            other[at] ^= 1;
+            assert!(seen.insert(whole(&other)), "byte {at}");
+        }
+        assert!(seen.insert(whole(&bytes[..999])) && seen.insert(whole(&[bytes, &[0]].concat())));
+        assert_ne!(whole(&[0; 31]), whole(&[0; 32]));
+    }
+
+    #[test]
+    fn the_stream_of_a_seed_is_one_whatever_the_pieces() {
+        let pattern = Pattern::new(3);
+        assert_eq!(pattern.at(5, 10), &pattern.at(0, 15)[5..]);
+        assert_eq!(pattern.at(PERIOD as u64 - 1, 10).len(), 1);
+        assert_eq!(pattern.at(PERIOD as u64, 9), pattern.at(0, 9));
+        assert_ne!(pattern.at(0, 64), Pattern::new(4).at(0, 64));
+        assert_ne!(pattern.at(1448, 1448), pattern.at(0, 1448));
+    }
+}

@@ -1,0 +1,143 @@
+//! One connection, from both sides.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use lowtide_units::Instant;
+
+use super::{Amount, Digest, Pattern, Pipe, Request, Verdict, Way};
+use crate::clock::Clock;
+
+/// How far a connection is, for whoever watches.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes of data that were written or read here.
+    pub bytes: AtomicU64,
+    /// Set it to end the data early.
+    pub stop: AtomicBool,
+}
+
+/// How the data of one connection fared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// What this end sent or received.
+    pub here: Verdict,
+    /// What the other end says; `None` where that cannot be heard.
+    pub there: Option<Verdict>,
+}
+
+impl Outcome {
+    /// Both ends saw the same bytes.
+    pub fn agrees(&self) -> bool {
+        self.there == Some(self.here)
+    }
+}
+
+const READ: usize = 128 << 10;
+
+/// The client's side: asks for it, sends or receives, compares.
+///
+/// # Errors
+/// The connection failed.
+pub fn ask(pipe: &dyn Pipe, request: &Request, progress: &Progress) -> io::Result<Outcome> {
+    pipe.write_all(&request.to_bytes())?;
+    match request.way {
+        Way::Up => {
+            let here = send(pipe, request, progress)?;
+            pipe.finish()?;
+            let mut there = [0; Verdict::LEN];
+            let complete = fill(pipe, &mut there)?;
+            Ok(Outcome { here, there: complete.then(|| Verdict::from_bytes(there)) })
+        }
+        Way::Down => {
+            let outcome = receive(pipe, progress, true)?;
+            pipe.finish()?;
+            Ok(outcome)
+        }
+    }
+}
+
+/// The server's side: does what the client asks for.
+///
+/// # Errors
+/// The connection failed, or this is no client.
+pub fn serve_one(pipe: &dyn Pipe, progress: &Progress) -> io::Result<(Request, Outcome)> {
+    let mut bytes = [0; Request::LEN];
+    let whole = fill(pipe, &mut bytes)?;
+    let request = Request::from_bytes(&bytes).filter(|_| whole).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            "what came is no request of `lowtide live client`",
+        )
+    })?;
+    let outcome = match request.way {
+        Way::Up => {
+            let outcome = receive(pipe, progress, false)?;
+            pipe.write_all(&outcome.here.to_bytes())?;
+            outcome
+        }
+        Way::Down => {
+            let here = send(pipe, &request, progress)?;
+            pipe.write_all(&here.to_bytes())?;
+            Outcome { here, there: None }
+        }
+    };
+    pipe.finish()?;
+    // The client's end of data; it has nothing more to say.
+    let mut rest = [0; 64];
+    while pipe.read(&mut rest)? > 0 {}
+    Ok((request, outcome))
+}
+
+/// Fills `out`; false when the data ends before.
+fn fill(pipe: &dyn Pipe, out: &mut [u8]) -> io::Result<bool> {
+    let mut at = 0;
+    while at < out.len() {
+        match pipe.read(&mut out[at..])? {
+            0 => return Ok(false),
+            n => at += n,
+        }
+    }
+    Ok(true)
+}
+
+fn send(pipe: &dyn Pipe, request: &Request, progress: &Progress) -> io::Result<Verdict> {
+    let clock = Clock::start();
+    let (most, until) = match request.amount {
+        Amount::Bytes(n) => (n, Instant::FAR_FUTURE),
+        Amount::Millis(ms) => (u64::MAX, Instant::ZERO + lowtide_units::Duration::from_ms(ms)),
+    };
+    let pattern = Pattern::new(request.seed);
+    let mut digest = Digest::default();
+    while digest.len() < most && !progress.stop.load(Ordering::Relaxed) && clock.now() < until {
+        let left = usize::try_from(most - digest.len()).unwrap_or(usize::MAX);
+        let piece = pattern.at(digest.len(), left.min(request.piece as usize));
+        pipe.write_all(piece)?;
+        digest.update(piece);
+        progress.bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
+    }
+    Ok(Verdict { bytes: digest.len(), digest: digest.value() })
+}
+
+/// Receives until the end of data; with `judged` the sender's verdict is its end.
+fn receive(pipe: &dyn Pipe, progress: &Progress, judged: bool) -> io::Result<Outcome> {
+    let keep = if judged { Verdict::LEN } else { 0 };
+    let mut digest = Digest::default();
+    let mut buffer = vec![0; READ + Verdict::LEN];
+    let mut held = 0;
+    loop {
+        let n = pipe.read(&mut buffer[held..held + READ])?;
+        if n == 0 {
+            break;
+        }
+        let have = held + n;
+        let fresh = have.saturating_sub(keep);
+        digest.update(&buffer[..fresh]);
+        progress.bytes.fetch_add(fresh as u64, Ordering::Relaxed);
+        buffer.copy_within(fresh..have, 0);
+        held = have - fresh;
+    }
+    let here = Verdict { bytes: digest.len(), digest: digest.value() };
+    let last = buffer.first_chunk().filter(|_| judged && held == keep);
+    Ok(Outcome { here, there: last.map(|bytes| Verdict::from_bytes(*bytes)) })
+}

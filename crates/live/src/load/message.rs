@@ -1,0 +1,135 @@
+//! What the two ends tell each other, in bytes.
+
+/// The first bytes of a request: name and version of the protocol.
+const MAGIC: [u8; 8] = *b"lowtide1";
+
+/// Who sends the data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// The client.
+    Up,
+    /// The server (`-R`).
+    Down,
+}
+
+/// How much is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Amount {
+    /// So many bytes.
+    Bytes(u64),
+    /// For so many milliseconds.
+    Millis(u64),
+}
+
+/// What a client wants of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// Who sends.
+    pub way: Way,
+    /// How much.
+    pub amount: Amount,
+    /// Which bytes.
+    pub seed: u64,
+    /// Bytes of one write.
+    pub piece: u32,
+}
+
+impl Request {
+    /// Length in bytes.
+    pub const LEN: usize = 32;
+
+    /// As it goes over the connection.
+    pub fn to_bytes(&self) -> [u8; Self::LEN] {
+        let mut out = [0; Self::LEN];
+        let (kind, n) = match self.amount {
+            Amount::Bytes(n) => (0, n),
+            Amount::Millis(n) => (1, n),
+        };
+        out[..8].copy_from_slice(&MAGIC);
+        out[8] = u8::from(self.way == Way::Down);
+        out[9] = kind;
+        out[12..16].copy_from_slice(&self.piece.to_be_bytes());
+        out[16..24].copy_from_slice(&self.seed.to_be_bytes());
+        out[24..].copy_from_slice(&n.to_be_bytes());
+        out
+    }
+
+    /// Reads it back; `None` for what is no request of this version.
+    pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Option<Self> {
+        let (head, numbers) = bytes.split_first_chunk::<16>()?;
+        let piece = u32::from_be_bytes(*head.last_chunk()?);
+        let (seed, n) = numbers.split_first_chunk::<8>()?;
+        let n = u64::from_be_bytes(*n.first_chunk()?);
+        let way = match head[8] {
+            0 => Way::Up,
+            1 => Way::Down,
+            _ => return None,
+        };
+        let amount = match head[9] {
+            0 => Amount::Bytes(n),
+            1 => Amount::Millis(n),
+            _ => return None,
+        };
+        let piece = piece.clamp(1, 1 << 24);
+        let request = Self { way, amount, seed: u64::from_be_bytes(*seed), piece };
+        (head[..8] == MAGIC).then_some(request)
+    }
+}
+
+/// What came, or what was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// Bytes of data.
+    pub bytes: u64,
+    /// Their checksum ([`super::Digest`]).
+    pub digest: u64,
+}
+
+impl Verdict {
+    /// Length in bytes.
+    pub const LEN: usize = 16;
+
+    /// As it goes over the connection.
+    pub fn to_bytes(self) -> [u8; Self::LEN] {
+        let mut out = [0; Self::LEN];
+        out[..8].copy_from_slice(&self.bytes.to_be_bytes());
+        out[8..].copy_from_slice(&self.digest.to_be_bytes());
+        out
+    }
+
+    /// Reads it back.
+    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        let both = u128::from_be_bytes(bytes);
+        Self { bytes: (both >> 64) as u64, digest: both as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_come_back_as_they_were() {
+        for (way, amount) in [(Way::Up, Amount::Bytes(u64::MAX)), (Way::Down, Amount::Millis(7))] {
+            let request = Request { way, amount, seed: 1 << 63 | 5, piece: 131_072 };
+            assert_eq!(Request::from_bytes(&request.to_bytes()), Some(request));
+        }
+        let verdict = Verdict { bytes: 12, digest: u64::MAX - 1 };
+        assert_eq!(Verdict::from_bytes(verdict.to_bytes()), verdict);
+    }
+
+    #[test]
+    fn strangers_are_told_from_clients() {
+        let request =
+            Request { way: Way::Up, amount: Amount::Bytes(1), seed: 0, piece: 1 }.to_bytes();
+        for at in [0, 7, 8, 9] {
+            let mut other = request;
+            other[at] ^= 0x55;
+            assert_eq!(Request::from_bytes(&other), None, "byte {at}");
+        }
+        assert_eq!(
+            Request::from_bytes(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n".first_chunk().unwrap()),
+            None
+        );
+    }
+}

@@ -1,0 +1,251 @@
+//! Many connections at the client's side, and what is seen of them in intervals.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use lowtide_units::{Duration, Instant};
+
+use super::exchange::{Outcome, Progress, ask};
+use super::{Amount, Pipe, Request, Way};
+use crate::clock::{Clock, std_duration};
+use crate::stack::ConnInfo;
+
+/// What a client does.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Connections at a time.
+    pub parallel: usize,
+    /// Who sends.
+    pub way: Way,
+    /// How much on each connection.
+    pub amount: Amount,
+    /// Bytes of one write.
+    pub piece: u32,
+    /// How often it is looked at; zero for only at the end.
+    pub interval: Duration,
+    /// Which bytes are sent.
+    pub seed: u64,
+}
+
+/// One connection, when it is over.
+#[derive(Clone, Debug)]
+pub struct StreamReport {
+    /// Which one, from 1.
+    pub number: usize,
+    /// The other end.
+    pub peer: Option<SocketAddr>,
+    /// Who sent; unknown where no request came.
+    pub way: Option<Way>,
+    /// Bytes of data that this end wrote or read.
+    pub bytes: u64,
+    /// How long it took, from before the connection was opened until everything was confirmed.
+    pub took: Duration,
+    /// What both ends say of the data.
+    pub outcome: Option<Outcome>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// What its transport shows.
+    pub info: Option<ConnInfo>,
+}
+
+/// One connection in one interval.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// Which one, from 1.
+    pub number: usize,
+    /// Bytes of data in the interval.
+    pub bytes: u64,
+    /// What its transport showed at the end of it.
+    pub info: Option<ConnInfo>,
+}
+
+/// A span of time.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Its begin, since the client's.
+    pub from: Duration,
+    /// Its end.
+    pub to: Duration,
+    /// Connections that were open.
+    pub samples: Vec<Sample>,
+}
+
+impl Interval {
+    /// Bytes of all connections.
+    pub fn bytes(&self) -> u64 {
+        self.samples.iter().map(|s| s.bytes).sum()
+    }
+}
+
+/// A client's work, done.
+#[derive(Clone, Debug)]
+pub struct LoadReport {
+    /// Every interval.
+    pub intervals: Vec<Interval>,
+    /// Every connection.
+    pub streams: Vec<StreamReport>,
+    /// How long all of it took.
+    pub took: Duration,
+}
+
+impl LoadReport {
+    /// Every byte of every connection was confirmed.
+    pub fn is_good(&self) -> bool {
+        let agrees = |s: &StreamReport| s.outcome.is_some_and(|o| o.agrees());
+        !self.streams.is_empty() && self.streams.iter().all(agrees)
+    }
+
+    /// Bytes of data of all connections.
+    pub fn bytes(&self) -> u64 {
+        self.streams.iter().map(|s| s.bytes).sum()
+    }
+}
+
+/// Opens one more connection.
+pub(super) type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
+
+/// Opens `load.parallel` connections with `open`, moves the data, and tells `each` of every interval. Ends early
+/// when `stop` is set.
+pub fn run(
+    load: &Load,
+    open: &Open<'_>,
+    stop: &AtomicBool,
+    each: &mut dyn FnMut(&Interval),
+) -> LoadReport {
+    let clock = Clock::start();
+    let running = AtomicUsize::new(load.parallel);
+    let pipes: Vec<Watched> = (0..load.parallel).map(|_| Watched::default()).collect();
+    let mut intervals = Vec::new();
+    let streams = std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (index, watched) in pipes.iter().enumerate() {
+            let running = &running;
+            let work = move || {
+                let report = one(load, index, open, watched, clock);
+                running.fetch_sub(1, Ordering::Release);
+                report
+            };
+            threads.push((index, std::thread::Builder::new().spawn_scoped(scope, work)));
+            if threads.last().is_some_and(|(_, t)| t.is_err()) {
+                running.fetch_sub(1, Ordering::Release);
+            }
+        }
+        watch(load, clock, &running, &pipes, stop, |interval| {
+            each(&interval);
+            intervals.push(interval);
+        });
+        let finish =
+            |(index, thread): (usize, io::Result<std::thread::ScopedJoinHandle<'_, _>>)| {
+                let why = match thread {
+                    Ok(thread) => match thread.join() {
+                        Ok(report) => return report,
+                        Err(_) => "its thread panicked".to_owned(),
+                    },
+                    Err(e) => format!("cannot start a thread: {e}"),
+                };
+                failed(index, why)
+            };
+        threads.into_iter().map(finish).collect()
+    });
+    LoadReport { intervals, streams, took: clock.now().since_start() }
+}
+
+/// What is seen of one connection from outside of its thread.
+#[derive(Default)]
+struct Watched {
+    progress: Progress,
+    pipe: std::sync::OnceLock<Arc<dyn Pipe>>,
+}
+
+fn failed(index: usize, why: String) -> StreamReport {
+    StreamReport {
+        number: index + 1,
+        peer: None,
+        way: None,
+        bytes: 0,
+        took: Duration::ZERO,
+        outcome: None,
+        error: Some(why),
+        info: None,
+    }
+}
+
+fn one(
+    load: &Load,
+    index: usize,
+    open: &Open<'_>,
+    watched: &Watched,
+    clock: Clock,
+) -> StreamReport {
+    let start = clock.now();
+    let pipe = match open() {
+        Ok(pipe) => watched.pipe.get_or_init(|| pipe),
+        Err(e) => return failed(index, e.to_string()),
+    };
+    let seed = load.seed.wrapping_add(index as u64);
+    let request = Request { way: load.way, amount: load.amount, seed, piece: load.piece };
+    let peer = pipe.peer().ok();
+    let result = ask(&**pipe, &request, &watched.progress);
+    let took = clock.now().saturating_since(start);
+    let (outcome, error) = match result {
+        Ok(outcome) => (Some(outcome), None),
+        Err(e) => (None, Some(e.to_string())),
+    };
+    StreamReport {
+        number: index + 1,
+        peer,
+        way: Some(load.way),
+        bytes: watched.progress.bytes.load(Ordering::Relaxed),
+        took,
+        outcome,
+        error,
+        info: pipe.info(),
+    }
+}
+
+/// How long after it began to look again, whatever the interval.
+const LOOK: Duration = Duration::from_ms(20);
+
+fn watch(
+    load: &Load,
+    clock: Clock,
+    running: &AtomicUsize,
+    pipes: &[Watched],
+    stop: &AtomicBool,
+    mut each: impl FnMut(Interval),
+) {
+    let mut before = vec![0; pipes.len()];
+    let mut from = Instant::ZERO;
+    loop {
+        let over = running.load(Ordering::Acquire) == 0;
+        let now = clock.now();
+        let due = load.interval > Duration::ZERO && now.saturating_since(from) >= load.interval;
+        // A rest that is shorter than a tenth of an interval says nothing.
+        let rest = over && now.saturating_since(from) > load.interval / 10;
+        if due || (rest && load.interval > Duration::ZERO) {
+            let samples =
+                pipes.iter().zip(&mut before).enumerate().filter_map(|(index, (w, old))| {
+                    let info = w.pipe.get()?.info();
+                    let all = w.progress.bytes.load(Ordering::Relaxed);
+                    let bytes = all - std::mem::replace(old, all);
+                    Some(Sample { number: index + 1, bytes, info })
+                });
+            let samples = samples.collect();
+            each(Interval { from: from.since_start(), to: now.since_start(), samples });
+            from = now;
+        }
+        if over {
+            return;
+        }
+        if stop.load(Ordering::Relaxed) {
+            for watched in pipes {
+                watched.progress.stop.store(true, Ordering::Relaxed);
+            }
+        }
+        let left = load.interval.saturating_sub(clock.now().saturating_since(from));
+        let nap = if load.interval > Duration::ZERO { left.min(LOOK) } else { LOOK };
+        std::thread::sleep(std_duration(nap.min(LOOK)));
+    }
+}

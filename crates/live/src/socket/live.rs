@@ -1,0 +1,190 @@
+//! A host on real packets.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use lowtide_tcp::{Config, profile, scheme, switches};
+
+use super::{Listener, Stream};
+use crate::clock::Clock;
+use crate::device::{Device, DevicePlan};
+use crate::driver::{self, Shared};
+use crate::error::LiveError;
+use crate::stack::{Stack, StackCounters};
+use crate::tape::Boundary;
+
+/// What a host is made with beside its device.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The most connections of one listener that are not established yet; further SYNs are dropped.
+    pub half_open: usize,
+    /// The most established ones that wait to be accepted; further ones are reset.
+    pub not_accepted: usize,
+    /// Initial sequence numbers, ports and timestamps follow from it; drawn from the system without it.
+    pub seed: Option<u64>,
+    /// Where every call into the transport is recorded.
+    pub tape: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    /// As Linux: 4096 (`net.ipv4.tcp_max_syn_backlog`, `net.core.somaxconn`).
+    fn default() -> Self {
+        Self { half_open: 4096, not_accepted: 4096, seed: None, tape: None }
+    }
+}
+
+/// A configuration by names: a profile, over it a scheme, over it single switches (`cc=dctcp`).
+///
+/// # Errors
+/// A name that there is not, or a value that a switch does not take: what is accepted.
+pub fn config(
+    profile_name: &str,
+    scheme_name: Option<&str>,
+    settings: &[(&str, &str)],
+) -> Result<Config, String> {
+    let names = |all: Vec<&str>| all.join(", ");
+    let profile = profile::find_profile(profile_name).ok_or_else(|| {
+        let all = profile::PROFILES.iter().map(|p| p.name).collect();
+        format!("no profile is called `{profile_name}`; there are {}", names(all))
+    })?;
+    let mut config = profile.config().map_err(|e| e.to_string())?;
+    if let Some(name) = scheme_name {
+        let scheme = scheme::find_scheme(name).ok_or_else(|| {
+            let all = scheme::SCHEMES.iter().map(|s| s.name).collect();
+            format!("no scheme is called `{name}`; there are {}", names(all))
+        })?;
+        scheme::apply(scheme, &mut config).map_err(|e| e.to_string())?;
+    }
+    for (name, value) in settings {
+        switches::set_text(&mut config, name, value).map_err(|e| e.to_string())?;
+    }
+    Ok(config)
+}
+
+/// What the driver did so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LiveStats {
+    /// What happened to packets.
+    pub packets: StackCounters,
+    /// Processor time of the driver's thread.
+    pub cpu: Duration,
+}
+
+/// A host of its own with lowtide's TCP: its driver runs until this is dropped. Connections that are open then
+/// are reset; [`Self::shutdown`] lets them end.
+pub struct Live {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    settings: Settings,
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Live({:?})", self.settings)
+    }
+}
+
+impl Live {
+    /// Makes the device of `plan` and drives it.
+    ///
+    /// # Errors
+    /// As [`Device::open`], and a tape that cannot be written.
+    pub fn start(plan: &DevicePlan, settings: Settings) -> Result<Self, LiveError> {
+        let seed = match settings.seed {
+            Some(seed) => seed,
+            None => getrandom::u64().map_err(|e| {
+                LiveError::system("draw a random number", io::Error::other(e.to_string()))
+            })?,
+        };
+        let tape = match &settings.tape {
+            None => None,
+            Some(path) => {
+                let file = File::create(path)
+                    .map_err(|e| LiveError::system(format!("write {}", path.display()), e))?;
+                Some(Box::new(BufWriter::with_capacity(1 << 20, file)) as Box<_>)
+            }
+        };
+        let device = Device::open(plan)?;
+        let locals = plan.sides.iter().map(|s| s.ours).collect();
+        let stack = Stack::new(Boundary::new(seed, tape), locals);
+        let shared = Shared::new(stack, Clock::start())?;
+        let thread = Some(driver::start(&shared, device)?);
+        Ok(Self { shared, thread, settings })
+    }
+
+    /// Accepts connections to `port` on every address of this host; they get `config`.
+    ///
+    /// # Errors
+    /// Somebody listens there already.
+    pub fn listen(&self, port: u16, config: &Config) -> io::Result<Listener> {
+        let mut state = self.shared.lock();
+        let limits = (self.settings.half_open, self.settings.not_accepted);
+        state.stack.listen(self.shared.clock.now(), port, config, limits)?;
+        drop(state);
+        Ok(Listener::new(Arc::clone(&self.shared), port))
+    }
+
+    /// Opens a connection and waits until it is there.
+    ///
+    /// # Errors
+    /// Refused, no answer, no address of that family, no free port.
+    pub fn connect(&self, remote: SocketAddr, config: &Config) -> io::Result<Stream> {
+        let stream = self.begin_connect(remote, config)?;
+        stream.finish_connect()?;
+        Ok(stream)
+    }
+
+    /// Begins to open a connection: it is there when the stream is writable.
+    ///
+    /// # Errors
+    /// No address of that family, no free port.
+    pub fn begin_connect(&self, remote: SocketAddr, config: &Config) -> io::Result<Stream> {
+        let mut state = self.shared.lock();
+        let key = state.stack.connect(self.shared.clock.now(), remote, config)?;
+        self.shared.unlock(state);
+        Ok(Stream::new(Arc::clone(&self.shared), key))
+    }
+
+    /// What the driver did so far.
+    pub fn stats(&self) -> LiveStats {
+        let state = self.shared.lock();
+        LiveStats { packets: state.stack.counters(), cpu: Duration::from_nanos(state.cpu_ns) }
+    }
+
+    /// Lets connections that applications have closed end, for at most `linger`, resets the others, and ends.
+    ///
+    /// # Errors
+    /// The tape could not be written to its end.
+    pub fn shutdown(mut self, linger: Duration) -> io::Result<LiveStats> {
+        let step = Duration::from_millis(2);
+        let mut waited = Duration::ZERO;
+        while waited < linger && !self.shared.lock().stack.is_quiet() {
+            std::thread::sleep(step);
+            waited += step;
+        }
+        self.end();
+        let error = self.shared.lock().stack.tape_error();
+        error.map_or_else(|| Ok(self.stats()), Err)
+    }
+
+    fn end(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        self.shared.lock().stack.abort_all(self.shared.clock.now());
+        self.shared.stop();
+        // A panic of the driver has been printed; there is nothing more to say here.
+        let _ = thread.join();
+        self.shared.lock().stack.fail("the host was shut down");
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

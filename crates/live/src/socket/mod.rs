@@ -1,0 +1,11 @@
+//! Listeners and streams, as programs know them from the standard library.
+
+mod listener;
+mod live;
+mod poller;
+mod stream;
+
+pub use listener::Listener;
+pub use live::{Live, LiveStats, Settings, config};
+pub use poller::{Poller, Ready};
+pub use stream::Stream;

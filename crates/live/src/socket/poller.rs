@@ -1,0 +1,53 @@
+//! Waiting for many streams and listeners at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Listener, Stream};
+use crate::stack::Watch;
+
+/// A stream or a listener that has news.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Ready(
+    /// The token that it was registered with.
+    pub u64,
+);
+
+/// Says which of many streams and listeners have news since it was last asked, as `epoll` does with EPOLLET: it
+/// says so once, so read, write or accept until that would block.
+#[derive(Clone, Debug, Default)]
+pub struct Poller {
+    watch: Arc<Watch>,
+}
+
+impl Poller {
+    /// A poller that watches nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Watches a stream, in place of whoever watched it. It counts as one with news.
+    pub fn watch_stream(&self, stream: &Stream, token: u64) {
+        let mut state = stream.shared.lock();
+        if let Some(wait) = state.stack.conn_wait(stream.key) {
+            wait.watch = Some((Arc::clone(&self.watch), token));
+        }
+        drop(state);
+        self.watch.note(token);
+    }
+
+    /// Watches a listener, in place of whoever watched it. It counts as one with news.
+    pub fn watch_listener(&self, listener: &Listener, token: u64) {
+        let mut state = listener.shared.lock();
+        if let Some(wait) = state.stack.listener_wait(listener.port) {
+            wait.watch = Some((Arc::clone(&self.watch), token));
+        }
+        drop(state);
+        self.watch.note(token);
+    }
+
+    /// What has news, by token; waits until something has, at most `timeout`.
+    pub fn wait(&self, timeout: Option<Duration>) -> Vec<Ready> {
+        self.watch.take(timeout).into_iter().map(Ready).collect()
+    }
+}

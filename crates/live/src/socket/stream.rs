@@ -1,0 +1,199 @@
+//! A connection.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lowtide_units::Instant;
+
+use crate::driver::{Shared, State};
+use crate::stack::{ConnInfo, Key, Readiness, Stack, Wait};
+
+/// A connection. Dropped, it ends as a socket does that is closed: FIN follows what was written, or RST where
+/// data was not read. Reading and writing may be done by two threads at a time.
+pub struct Stream {
+    pub(super) shared: Arc<Shared>,
+    pub(super) key: Key,
+    nonblocking: AtomicBool,
+    /// Nanoseconds; zero for none.
+    timeout: AtomicU64,
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({:?})", self.key)
+    }
+}
+
+/// Waits until something changes; the driver is woken first where there is work for it.
+pub(super) fn wait_on<'a>(
+    shared: &'a Shared,
+    mut state: MutexGuard<'a, State>,
+    wait: Option<Wait>,
+    timeout: Option<Duration>,
+) -> io::Result<MutexGuard<'a, State>> {
+    let wait = wait.ok_or(io::ErrorKind::NotConnected)?;
+    if state.must_wake() {
+        shared.wake();
+    }
+    let Some(timeout) = timeout else {
+        return Ok(wait.changed.wait(state).unwrap_or_else(PoisonError::into_inner));
+    };
+    let waited = wait.changed.wait_timeout(state, timeout);
+    let (state, result) = waited.unwrap_or_else(PoisonError::into_inner);
+    if result.timed_out() {
+        return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing happened in time"));
+    }
+    Ok(state)
+}
+
+impl Stream {
+    pub(super) fn new(shared: Arc<Shared>, key: Key) -> Self {
+        Self { shared, key, nonblocking: AtomicBool::new(false), timeout: AtomicU64::new(0) }
+    }
+
+    /// Calls until it does not say that it would block.
+    fn call<T>(&self, mut call: impl FnMut(&mut Stack, Instant) -> io::Result<T>) -> io::Result<T> {
+        let mut state = self.shared.lock();
+        loop {
+            let result = call(&mut state.stack, self.shared.clock.now());
+            let blocks = matches!(&result, Err(e) if e.kind() == io::ErrorKind::WouldBlock);
+            if !blocks || self.nonblocking.load(Ordering::Relaxed) {
+                self.shared.unlock(state);
+                return result;
+            }
+            let timeout = self.timeout.load(Ordering::Relaxed);
+            let timeout = (timeout > 0).then(|| Duration::from_nanos(timeout));
+            let wait = state.stack.conn_wait(self.key).cloned();
+            state = wait_on(&self.shared, state, wait, timeout)?;
+        }
+    }
+
+    /// Waits until the connection is open, after [`super::Live::begin_connect`].
+    ///
+    /// # Errors
+    /// Why it could not be opened.
+    pub fn finish_connect(&self) -> io::Result<()> {
+        self.call(|stack, _| stack.established(self.key))
+    }
+
+    /// Ends one half or both: of writing FIN follows what was written, of reading what still comes is thrown
+    /// away.
+    ///
+    /// # Errors
+    /// The connection or the device is gone.
+    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.call(|stack, now| {
+            if how != Shutdown::Read {
+                stack.shut_write(now, self.key)?;
+            }
+            if how != Shutdown::Write {
+                stack.shut_read(now, self.key)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Gives the connection up: RST.
+    pub fn abort(&self) {
+        let mut state = self.shared.lock();
+        state.stack.abort(self.shared.clock.now(), self.key);
+        self.shared.unlock(state);
+    }
+
+    /// Whether calls give [`io::ErrorKind::WouldBlock`] instead of waiting.
+    pub fn set_nonblocking(&self, on: bool) {
+        self.nonblocking.store(on, Ordering::Relaxed);
+    }
+
+    /// How long a call waits while nothing changes at all; `None` for ever.
+    pub fn set_timeout(&self, timeout: Option<Duration>) {
+        let ns = timeout.map_or(0, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX).max(1));
+        self.timeout.store(ns, Ordering::Relaxed);
+    }
+
+    /// Sends small segments at once (TCP_NODELAY).
+    ///
+    /// # Errors
+    /// The connection or the device is gone.
+    pub fn set_nodelay(&self, on: bool) -> io::Result<()> {
+        self.call(|stack, now| stack.set_nodelay(now, self.key, on))
+    }
+
+    /// What calls would do now.
+    pub fn readiness(&self) -> Readiness {
+        self.shared.lock().stack.readiness(self.shared.clock.now(), self.key)
+    }
+
+    /// What the transport shows of this connection; the last of it, when it is over.
+    pub fn info(&self) -> Option<ConnInfo> {
+        self.shared.lock().stack.info(self.key)
+    }
+
+    /// Bytes that were written and that the peer has not acknowledged.
+    pub fn unacknowledged(&self) -> u64 {
+        self.shared.lock().stack.unacknowledged(self.key)
+    }
+
+    /// The peer's address.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        let ends = self.shared.lock().stack.ends(self.key);
+        ends.map(|(_, peer)| peer).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// Our address.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        let ends = self.shared.lock().stack.ends(self.key);
+        ends.map(|(local, _)| local).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+impl Read for &Stream {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.call(|stack, now| stack.read(now, self.key, out))
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.call(|stack, now| stack.write(now, self.key, bytes))
+    }
+
+    /// Nothing is held back.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        (&*self).read(out)
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&*self).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.stack.drop_stream(self.shared.clock.now(), self.key);
+        self.shared.unlock(state);
+    }
+}

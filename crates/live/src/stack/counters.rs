@@ -1,0 +1,32 @@
+//! What happened to packets.
+
+/// Counts since the driver began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StackCounters {
+    /// IP packets that arrived.
+    pub received: u64,
+    /// TCP packets that were made.
+    pub sent: u64,
+    /// Packets that arrived and were no IP or TCP packets as they should be.
+    pub malformed: u64,
+    /// Packets that arrived with a wrong checksum.
+    pub bad_checksum: u64,
+    /// Packets that were not TCP for one of our addresses.
+    pub not_ours: u64,
+    /// ICMP errors about our packets that were believed.
+    pub icmp: u64,
+    /// Segments that connections did not use.
+    pub refused: u64,
+    /// Segments that belong to no connection.
+    pub stray: u64,
+    /// SYNs that were dropped because too many connections were half open.
+    pub backlog_full: u64,
+    /// Connections that were reset because nobody accepted them in time.
+    pub not_accepted: u64,
+    /// Packets that the device did not take.
+    pub unsent: u64,
+    /// Connections in the table at present, those in TIME-WAIT not counted.
+    pub connections: u64,
+    /// Memory that payload takes at present, bytes.
+    pub buffer_memory: u64,
+}

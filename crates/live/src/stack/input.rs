@@ -1,0 +1,117 @@
+//! What arrives.
+
+use lowtide_tcp::{Arrival, FourTuple, PathReport};
+use lowtide_units::{HostStamp, Instant};
+use lowtide_wire::icmp::{self, IcmpKind};
+use lowtide_wire::{Addresses, Segment, WireError, packet};
+
+use super::{Batch, Conn, Stack};
+
+impl Stack {
+    /// An IP packet arrived, at that reading of the host's clock. What is none is counted and dropped.
+    pub(crate) fn inject(
+        &mut self,
+        now: Instant,
+        stamp: HostStamp,
+        bytes: &[u8],
+        batch: &mut Batch,
+    ) {
+        self.counters.received += 1;
+        let (addresses, mut segment, payload) = match packet::parse(bytes) {
+            Ok(parsed) => parsed,
+            Err(WireError::NotTcp { .. }) => return self.icmp(now, bytes, batch),
+            Err(WireError::Checksum { .. }) => {
+                self.counters.bad_checksum += 1;
+                return;
+            }
+            Err(_) => {
+                self.counters.malformed += 1;
+                return;
+            }
+        };
+        let (remote, local) = addresses.ends();
+        if !self.locals.contains(&local) {
+            self.counters.not_ours += 1;
+            return;
+        }
+        segment.rx.stamp = Some(stamp);
+        let payload = bytes.get(payload).unwrap_or(&[]);
+        match self.boundary.handle_segment(now, local, remote, &segment) {
+            Arrival::Taken(id, accepted) => {
+                let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() else { return };
+                let Some(conn) = self.get(key) else { return };
+                if !accepted.stream.is_empty() {
+                    let unwanted = conn.read_shut || !conn.held;
+                    if !unwanted {
+                        let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
+                        conn.receive.keep(&accepted.stream, fresh);
+                    } else if !conn.held {
+                        // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
+                        self.boundary.abort(now, id);
+                    }
+                }
+                self.pump(now, key, batch);
+            }
+            Arrival::Refused(id, _) => {
+                self.counters.refused += 1;
+                if let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() {
+                    self.pump(now, key, batch);
+                }
+            }
+            Arrival::Opened(id) => {
+                let tuple = FourTuple {
+                    local,
+                    local_port: segment.dst_port,
+                    remote,
+                    remote_port: segment.src_port,
+                };
+                let key = self.insert(Conn::new(tuple, id, Some(tuple.local_port)));
+                self.pump(now, key, batch);
+            }
+            Arrival::Stray => self.counters.stray += 1,
+            Arrival::TimeWait => {}
+            Arrival::BacklogFull => self.counters.backlog_full += 1,
+        }
+        while let Some((tuple, reply)) = self.boundary.poll_reply(now) {
+            self.emit(&tuple, &reply, (&[], &[]), batch);
+        }
+    }
+
+    /// Not TCP: an ICMP error about something that was sent, or nothing for us.
+    fn icmp(&mut self, now: Instant, bytes: &[u8], batch: &mut Batch) {
+        let Some(error) = icmp::parse(bytes) else {
+            self.counters.not_ours += 1;
+            return;
+        };
+        let (local, remote) = error.addresses.ends();
+        let (local_port, remote_port) = (error.src_port, error.dst_port);
+        let tuple = FourTuple { local, local_port, remote, remote_port };
+        let report = match error.kind {
+            IcmpKind::TooBig { mtu } => PathReport::TooBig { mtu },
+            IcmpKind::Refused => PathReport::Refused,
+            IcmpKind::Soft => return,
+        };
+        let Some(id) = self.boundary.find(&tuple) else { return };
+        if self.boundary.handle_path_report(now, id, error.seq, report) {
+            self.counters.icmp += 1;
+            if let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() {
+                self.pump(now, key, batch);
+            }
+        }
+    }
+
+    pub(super) fn emit(
+        &mut self,
+        tuple: &FourTuple,
+        segment: &Segment,
+        payload: (&[u8], &[u8]),
+        batch: &mut Batch,
+    ) {
+        // A connection is between two addresses of one family, and its segments fit into packets.
+        let Some(addresses) = Addresses::between(tuple.local, tuple.remote) else { return };
+        match batch.push(&addresses, segment, payload) {
+            Ok(()) => self.counters.sent += 1,
+            Err(_) => self.counters.unsent += 1,
+        }
+    }
+}

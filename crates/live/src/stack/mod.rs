@@ -1,0 +1,205 @@
+//! The host without its device: packets in, packets out, sockets in between, time as an argument.
+//!
+//! Contract: a driver of the transport boundary. [`Stack::inject`] takes what arrives, whatever it is;
+//! [`Stack::fire`] is due at [`Stack::next_timer`]; both, and [`Stack::flush`] after calls of applications, put
+//! what is to be sent into a [`Batch`]. After every segment the connection is asked at once what it has to say:
+//! two that arrive together are acknowledged as if they had come apart.
+
+mod batch;
+mod calls;
+mod conn;
+mod counters;
+mod input;
+mod listener;
+mod output;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use lowtide_tcp::{Config, Connection};
+use lowtide_units::Instant;
+
+use crate::tape::Boundary;
+use conn::Conn;
+use listener::Listener;
+
+pub(crate) use batch::Batch;
+pub use conn::{ConnInfo, Readiness};
+pub use counters::StackCounters;
+pub(crate) use wait::{Wait, Watch};
+
+/// Names a connection of a stack for as long as an application or the network holds it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Key(u32);
+
+/// A host.
+#[derive(Debug)]
+pub(crate) struct Stack {
+    boundary: Boundary,
+    locals: Vec<IpAddr>,
+    conns: Vec<Option<Conn>>,
+    free: Vec<u32>,
+    /// The key of each connection of the endpoint.
+    by_id: Vec<Option<Key>>,
+    listeners: BTreeMap<u16, Listener>,
+    /// Deadlines, some of them out of date: the one that counts is in the connection.
+    timers: BinaryHeap<Reverse<(Instant, Key)>>,
+    /// Room for those that are due at one time.
+    due: Vec<Key>,
+    /// Connections that applications have changed since the last flush.
+    changed: Vec<Key>,
+    counters: StackCounters,
+    /// Why nothing works any more.
+    fault: Option<Arc<str>>,
+}
+
+impl Stack {
+    pub(crate) fn new(boundary: Boundary, locals: Vec<IpAddr>) -> Self {
+        Self {
+            boundary,
+            locals,
+            conns: Vec::new(),
+            free: Vec::new(),
+            by_id: Vec::new(),
+            listeners: BTreeMap::new(),
+            timers: BinaryHeap::new(),
+            due: Vec::new(),
+            changed: Vec::new(),
+            counters: StackCounters::default(),
+            fault: None,
+        }
+    }
+
+    /// What happened to packets so far.
+    pub(crate) fn counters(&self) -> StackCounters {
+        let held = self.conns.iter().flatten();
+        StackCounters {
+            connections: self.boundary.connections(),
+            buffer_memory: held.map(|c| (c.send.memory() + c.receive.memory()) as u64).sum(),
+            ..self.counters
+        }
+    }
+
+    /// So many packets were not taken by the device.
+    pub(crate) fn count_unsent(&mut self, n: u64) {
+        self.counters.unsent += n;
+    }
+
+    /// The tape could not be written, if so.
+    pub(crate) fn tape_error(&mut self) -> Option<std::io::Error> {
+        self.boundary.tape_error()
+    }
+
+    /// The device is gone: every connection and every call ends with this.
+    pub(crate) fn fail(&mut self, why: &str) {
+        self.fault = Some(why.into());
+        for conn in self.conns.iter().flatten() {
+            conn.wait.wake();
+        }
+        for listener in self.listeners.values() {
+            listener.wait.wake();
+        }
+    }
+
+    /// No connection is in the middle of anything: what is left waits in TIME-WAIT or for its application.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.conns.iter().flatten().all(|c| c.id.is_none() || c.over.is_some())
+    }
+
+    fn get(&mut self, key: Key) -> Option<&mut Conn> {
+        self.conns.get_mut(key.0 as usize)?.as_mut()
+    }
+
+    fn insert(&mut self, conn: Conn) -> Key {
+        let id = conn.id;
+        let key = if let Some(index) = self.free.pop() {
+            self.conns[index as usize] = Some(conn);
+            Key(index)
+        } else {
+            self.conns.push(Some(conn));
+            Key(self.conns.len() as u32 - 1)
+        };
+        if let Some(id) = id {
+            let index = id.0 as usize;
+            if self.by_id.len() <= index {
+                self.by_id.resize(index + 1, None);
+            }
+            self.by_id[index] = Some(key);
+        }
+        key
+    }
+
+    /// Forgets a connection that neither the network nor an application holds.
+    fn forget(&mut self, key: Key) {
+        let place = self.conns.get_mut(key.0 as usize);
+        if let Some(place) = place
+            && place.as_ref().is_some_and(|c| c.id.is_none() && !c.held)
+        {
+            *place = None;
+            self.free.push(key.0);
+        }
+    }
+
+    /// An application changed it: to be looked at with the next flush.
+    fn touch(&mut self, key: Key) {
+        if let Some(conn) = self.get(key)
+            && !std::mem::replace(&mut conn.changed, true)
+        {
+            self.changed.push(key);
+        }
+    }
+
+    /// What applications have asked for waits to be sent.
+    pub(crate) fn wants_flush(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// When [`Self::fire`] is due. A deadline that was put off since is still in here.
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
+        self.timers.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// The time is `now`: every timer that is due fires, each connection's once.
+    pub(crate) fn fire(&mut self, now: Instant, batch: &mut Batch) {
+        let mut due = std::mem::take(&mut self.due);
+        while let Some(Reverse((at, key))) = self.timers.peek().copied()
+            && at <= now
+        {
+            self.timers.pop();
+            // One that was put off, or belongs to a connection that is gone, says nothing.
+            if let Some(conn) = self.get(key).filter(|c| c.armed == at) {
+                conn.armed = Instant::FAR_FUTURE;
+                due.push(key);
+            }
+        }
+        for key in due.drain(..) {
+            let Some(id) = self.get(key).and_then(|c| c.id) else { continue };
+            if self.boundary.look(id, Connection::poll_timeout).flatten().is_some_and(|t| t <= now)
+            {
+                self.boundary.handle_timeout(now, id);
+            }
+            self.pump(now, key, batch);
+        }
+        self.due = due;
+    }
+
+    /// Sends what applications have asked for.
+    pub(crate) fn flush(&mut self, now: Instant, batch: &mut Batch) {
+        let changed = std::mem::take(&mut self.changed);
+        for key in changed {
+            if let Some(conn) = self.get(key) {
+                conn.changed = false;
+                self.pump(now, key, batch);
+            }
+        }
+    }
+
+    fn config_for(config: &Config) -> Arc<Config> {
+        Arc::new(config.clone())
+    }
+}

@@ -1,0 +1,113 @@
+//! Everything that follows a change of a connection: what it sends, what its application hears, its timer.
+
+use std::cmp::Reverse;
+
+use lowtide_tcp::{CloseReason, Event, State};
+use lowtide_units::{HostStamp, Instant};
+use lowtide_wire::Addresses;
+
+use super::{Batch, ConnInfo, Key, Stack};
+
+impl Stack {
+    /// Takes everything that a connection has to send and to say.
+    pub(super) fn pump(&mut self, now: Instant, key: Key, batch: &mut Batch) {
+        let Self { boundary, conns, counters, .. } = self;
+        let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
+        let Some(id) = conn.id else { return };
+        let stamp = HostStamp(now.since_start().as_ns());
+        let Some(addresses) = Addresses::between(conn.tuple.local, conn.tuple.remote) else {
+            return;
+        };
+        let mut more = false;
+        loop {
+            if batch.is_full() {
+                more = true;
+                break;
+            }
+            let Some(transmit) = boundary.poll_transmit(now, id) else { break };
+            for i in 0..transmit.segments {
+                let payload = conn.send.pieces(&transmit.stream_of(i));
+                let mut segment = transmit.segment(i);
+                segment.stamp_departure(stamp);
+                match batch.push(&addresses, &segment, payload) {
+                    Ok(()) => counters.sent += 1,
+                    Err(_) => counters.unsent += 1,
+                }
+            }
+            boundary.on_transmitted(now, id, transmit.id, stamp);
+        }
+        let (mut news, mut newly_established) = (false, false);
+        while let Some(event) = boundary.poll_event(now, id) {
+            news = true;
+            match event {
+                Event::Established => newly_established = true,
+                Event::Readable { upto } => conn.receive.set_readable(upto),
+                Event::PeerClosed => conn.peer_closed = true,
+                Event::Closed(reason) => conn.over = Some(reason),
+                Event::Writable => {}
+            }
+        }
+        let look = |c: &lowtide_tcp::Connection| (c.acked_upto(), c.state(), c.poll_timeout());
+        let Some((acked, state, timer)) = boundary.look(id, look) else { return };
+        conn.send.forget(acked);
+        conn.established |= newly_established;
+        if news {
+            conn.wait.wake();
+        }
+        // With something left to send the next turn comes here again, and arms it then.
+        if let Some(at) = timer.filter(|at| !more && *at < conn.armed) {
+            conn.armed = at;
+            self.timers.push(Reverse((at, key)));
+        }
+        if newly_established && let Some(port) = conn.listener.take() {
+            self.offer(now, port, key, batch);
+        }
+        if more {
+            self.touch(key);
+        }
+        // TIME-WAIT goes on in the endpoint's small table; whoever holds the stream has heard the end.
+        if !more && matches!(state, State::Closed | State::TimeWait) {
+            self.release(now, key);
+        }
+    }
+
+    /// The network is done with it.
+    fn release(&mut self, now: Instant, key: Key) {
+        let Self { boundary, conns, by_id, .. } = self;
+        let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
+        let Some(id) = conn.id.take() else { return };
+        conn.last = boundary.look(id, |c| Box::new(ConnInfo::of(c)));
+        conn.over.get_or_insert(CloseReason::Normal);
+        conn.send.trim();
+        boundary.release(now, id);
+        if let Some(place) = by_id.get_mut(id.0 as usize) {
+            *place = None;
+        }
+        conn.wait.wake();
+        // An opening that failed before a listener heard of it: nobody will accept it.
+        if conn.listener.take().is_some() {
+            conn.held = false;
+        }
+        self.forget(key);
+    }
+
+    /// A connection waits to be accepted; without its listener, or where too many wait, nobody will.
+    fn offer(&mut self, now: Instant, port: u16, key: Key, batch: &mut Batch) {
+        match self.listeners.get_mut(&port) {
+            Some(listener) if listener.ready.len() < listener.most => {
+                listener.ready.push_back(key);
+                listener.wait.wake();
+            }
+            _ => {
+                self.counters.not_accepted += 1;
+                if let Some(conn) = self.get(key) {
+                    conn.held = false;
+                    if let Some(id) = conn.id {
+                        self.boundary.abort(now, id);
+                        self.pump(now, key, batch);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The stack in virtual time, with real bytes: two of them over a bad link, and strangers.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use lowtide_tcp::Config;
+use lowtide_units::{Duration, HostStamp, Instant};
+use lowtide_wire::{Addresses, Flags, Segment, SeqNum, packet};
+use proptest::prelude::*;
+
+use super::*;
+
+const ADDRESSES: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
+const DELAY: Duration = Duration::from_ms(1);
+
+fn stack(index: usize) -> Stack {
+    Stack::new(Boundary::new(7 + index as u64, None), vec![ADDRESSES[index]])
+}
+
+fn linux() -> Config {
+    crate::socket::config("linux", None, &[]).unwrap()
+}
+
+/// What becomes of a packet: copies of it, each with a delay on top.
+type Link<'a> = dyn FnMut(&[u8]) -> Vec<(Duration, Vec<u8>)> + 'a;
+
+/// Two stacks and what is between them.
+struct Pair<'a> {
+    now: Instant,
+    stacks: [Stack; 2],
+    batch: Batch,
+    /// Arrival, order, where to, what.
+    flying: BTreeMap<(Instant, u64), (usize, Vec<u8>)>,
+    sent: u64,
+    link: Box<Link<'a>>,
+}
+
+impl<'a> Pair<'a> {
+    fn new(link: Box<Link<'a>>) -> Self {
+        let stacks = [stack(0), stack(1)];
+        let batch = Batch::default();
+        Self { now: Instant::ZERO, stacks, batch, flying: BTreeMap::new(), sent: 0, link }
+    }
+
+    fn collect(&mut self, from: usize) {
+        let Self { batch, flying, link, sent, now, .. } = self;
+        batch.take(|bytes| {
+            for (late, copy) in link(bytes) {
+                *sent += 1;
+                flying.insert((*now + DELAY + late, *sent), (1 - from, copy));
+            }
+        });
+    }
+
+    fn flush(&mut self) {
+        for i in 0..2 {
+            while self.stacks[i].wants_flush() {
+                self.stacks[i].flush(self.now, &mut self.batch);
+                self.collect(i);
+            }
+        }
+    }
+
+    /// The next thing happens; false when nothing will.
+    fn step(&mut self) -> bool {
+        self.flush();
+        let packet = self.flying.keys().next().map(|(at, _)| *at);
+        let timers = self.stacks.iter().filter_map(Stack::next_timer).min();
+        let Some(next) = packet.into_iter().chain(timers).min() else { return false };
+        self.now = self.now.max(next);
+        if packet == Some(next)
+            && let Some((_, (to, bytes))) = self.flying.pop_first()
+        {
+            let stamp = HostStamp(self.now.since_start().as_ns());
+            self.stacks[to].inject(self.now, stamp, &bytes, &mut self.batch);
+            self.collect(to);
+        } else {
+            for i in 0..2 {
+                self.stacks[i].fire(self.now, &mut self.batch);
+                self.collect(i);
+            }
+        }
+        true
+    }
+
+    fn connect(&mut self, config: &Config) -> (Key, Key) {
+        self.stacks[1].listen(self.now, 80, config, (4, 4)).unwrap();
+        let to = SocketAddr::new(ADDRESSES[1], 80);
+        let client = self.stacks[0].connect(self.now, to, config).unwrap();
+        loop {
+            assert!(self.step());
+            if let Ok(server) = self.stacks[1].accept(80) {
+                return (client, server);
+            }
+        }
+    }
+
+    /// Sends `bytes` and gives what comes out at the other end.
+    fn carry(&mut self, client: Key, server: Key, bytes: &[u8]) -> Vec<u8> {
+        let (mut written, mut got, mut shut) = (0, Vec::new(), false);
+        let mut buffer = [0; 10_000];
+        let limit = self.now + Duration::from_secs(4000);
+        loop {
+            if self.stacks[0].established(client).is_ok() && written < bytes.len() {
+                match self.stacks[0].write(self.now, client, &bytes[written..]) {
+                    Ok(n) => written += n,
+                    Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock),
+                }
+            } else if written == bytes.len() && !shut {
+                self.stacks[0].shut_write(self.now, client).unwrap();
+                shut = true;
+            }
+            match self.stacks[1].read(self.now, server, &mut buffer) {
+                Ok(0) => return got,
+                Ok(n) => got.extend_from_slice(&buffer[..n]),
+                Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock, "{e}"),
+            }
+            assert!(
+                self.step() && self.now < limit,
+                "it hangs with {} of {}",
+                got.len(),
+                bytes.len()
+            );
+        }
+    }
+}
+
+/// Numbers that follow from a seed.
+fn draw(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Loss, duplication, reordering and corruption: no byte wrong, no hang.
+    #[test]
+    fn bytes_survive_a_bad_link(seed in 1_u64.., bad in 0_u64..12, scheme in 0..3_usize) {
+        let mut state = seed;
+        let link = move |bytes: &[u8]| {
+            let mut copies = vec![(Duration::ZERO, bytes.to_vec())];
+            match draw(&mut state) % 100 {
+                n if n < bad => copies.clear(),
+                n if n < 2 * bad => copies.push((Duration::from_us(draw(&mut state) % 3000), bytes.to_vec())),
+                n if n < 3 * bad => copies[0].0 = Duration::from_us(draw(&mut state) % 5000),
+                n if n < 4 * bad => {
+                    let at = draw(&mut state) as usize % bytes.len();
+                    copies[0].1[at] ^= 1 << (draw(&mut state) % 8);
+                }
+                _ => {}
+            }
+            copies
+        };
+        let schemes = [None, Some("dctcp"), Some("accecn")];
+        let mut config = crate::socket::config("linux", schemes[scheme], &[]).unwrap();
+        // What the link does to a connection is no reason to give up.
+        config.retries = 30;
+        config.syn_retries = 30;
+        let mut pair = Pair::new(Box::new(link));
+        let (client, server) = pair.connect(&config);
+        let bytes: Vec<u8> = (0..150_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        let got = pair.carry(client, server, &bytes);
+        prop_assert!(got == bytes, "{} of {}", got.len(), bytes.len());
+        // Both let go: nothing is left but TIME-WAIT.
+        pair.stacks[1].drop_stream(pair.now, server);
+        pair.stacks[0].drop_stream(pair.now, client);
+        while pair.step() {}
+        for stack in &pair.stacks {
+            prop_assert_eq!((stack.counters().connections, stack.counters().buffer_memory), (0, 0));
+            prop_assert!(stack.conns.iter().all(Option::is_none));
+        }
+    }
+
+    /// Anything at all, and packets of the connection with anything changed: no panic, no byte wrong.
+    #[test]
+    fn garbage_from_the_wire_changes_nothing(
+        garbage in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..20),
+        changes in prop::collection::vec((any::<usize>(), any::<u8>()), 1..200),
+    ) {
+        let mut next = 0;
+        let link = |bytes: &[u8]| {
+            let mut other = garbage[next % garbage.len()].clone();
+            let (at, byte) = changes[next % changes.len()];
+            next += 1;
+            if next % 3 > 0 {
+                // A whole packet with one byte changed; the checksum may be right by chance once in 2^16,
+                // and a change may be none.
+                other = bytes.to_vec();
+                other[at % bytes.len()] = byte;
+            } else if let Some(first) = other.first_mut() {
+                *first = if byte & 1 == 0 { 0x45 } else { 0x60 };
+            }
+            vec![(Duration::ZERO, other), (Duration::from_us(1), bytes.to_vec())]
+        };
+        let mut pair = Pair::new(Box::new(link));
+        let (client, server) = pair.connect(&linux());
+        let bytes: Vec<u8> = (0..40_000_u32).map(|i| (i % 249) as u8).collect();
+        let got = pair.carry(client, server, &bytes);
+        prop_assert!(got == bytes);
+        let c = pair.stacks.each_ref().map(Stack::counters);
+        prop_assert!(c[0].malformed + c[0].bad_checksum + c[0].not_ours > 0, "{c:?}");
+    }
+}
+
+/// A packet from a stranger to port 80 of the second stack.
+fn stranger(port: u16, flags: Flags, seq: u32, payload: &[u8]) -> Vec<u8> {
+    let segment = Segment {
+        src_port: port,
+        dst_port: 80,
+        seq: SeqNum::new(seq),
+        ack: SeqNum::new(1),
+        flags,
+        window: 1000,
+        payload_len: payload.len() as u32,
+        ..Segment::default()
+    };
+    let addresses = Addresses::between(ADDRESSES[0], ADDRESSES[1]).unwrap();
+    let mut bytes = vec![0; 200];
+    let len = packet::emit(&addresses, &segment, payload, &mut bytes).unwrap();
+    bytes.truncate(len);
+    bytes
+}
+
+#[test]
+fn a_syn_flood_is_bounded_and_passes() {
+    let mut stack = stack(1);
+    let mut batch = Batch::default();
+    stack.listen(Instant::ZERO, 80, &linux(), (16, 4)).unwrap();
+    for port in 1..=10_000 {
+        stack.inject(Instant::ZERO, HostStamp(0), &stranger(port, Flags::SYN, 9, &[]), &mut batch);
+    }
+    let c = stack.counters();
+    assert_eq!((c.connections, c.backlog_full, c.sent), (16, 10_000 - 16, 16));
+    // Nobody answers: they are given up, and there is room again.
+    let mut now = Instant::ZERO;
+    while let Some(next) = stack.next_timer() {
+        now = next;
+        stack.fire(now, &mut batch);
+        batch.take(|_| {});
+    }
+    assert_eq!(stack.counters().connections, 0);
+    assert!(stack.conns.iter().all(Option::is_none), "no application ever heard of them");
+    stack.inject(now, HostStamp(0), &stranger(7, Flags::SYN, 9, &[]), &mut batch);
+    assert_eq!(stack.counters().connections, 1);
+}
+
+#[test]
+fn connections_that_nobody_accepts_are_reset() {
+    let mut pair = Pair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
+    pair.stacks[1].listen(pair.now, 80, &linux(), (100, 3)).unwrap();
+    let to = SocketAddr::new(ADDRESSES[1], 80);
+    let clients: Vec<Key> =
+        (0..10).map(|_| pair.stacks[0].connect(pair.now, to, &linux()).unwrap()).collect();
+    while pair.step() {}
+    assert_eq!(pair.stacks[1].counters().not_accepted, 7);
+    let reset = clients.iter().filter(|k| {
+        let mut byte = [0];
+        matches!(pair.stacks[0].read(pair.now, **k, &mut byte),
+            Err(e) if e.kind() == io::ErrorKind::ConnectionReset)
+    });
+    assert_eq!(reset.count(), 7);
+    // The listener goes: so do those that it still held.
+    pair.stacks[1].unlisten(pair.now, 80);
+    while pair.step() {}
+    assert_eq!(pair.stacks[1].counters().connections, 0);
+}
+
+#[test]
+fn who_is_not_meant_does_not_answer() {
+    let mut stack = stack(0);
+    let mut batch = Batch::default();
+    let mut sent = |stack: &mut Stack, bytes: &[u8]| {
+        stack.inject(Instant::ZERO, HostStamp(0), bytes, &mut batch);
+        let mut n = 0;
+        batch.take(|_| n += 1);
+        n
+    };
+    // For another address of the network; then for us, where nobody listens.
+    assert_eq!(sent(&mut stack, &stranger(5, Flags::SYN, 1, &[])), 0);
+    stack.locals = vec![ADDRESSES[1]];
+    assert_eq!(sent(&mut stack, &stranger(5, Flags::SYN, 1, &[])), 1, "a RST");
+    assert_eq!(sent(&mut stack, &stranger(5, Flags::RST, 1, &[])), 0);
+    let c = stack.counters();
+    assert_eq!((c.not_ours, c.stray, c.received), (1, 2, 3));
+}

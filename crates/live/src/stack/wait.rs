@@ -1,0 +1,53 @@
+//! How an application that waits is woken.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Where threads wait for a connection or a listener, and who else wants to know.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wait {
+    pub(crate) changed: Arc<Condvar>,
+    pub(crate) watch: Option<(Arc<Watch>, u64)>,
+}
+
+impl Wait {
+    /// Something changed.
+    pub(crate) fn wake(&self) {
+        self.changed.notify_all();
+        if let Some((watch, token)) = &self.watch {
+            watch.note(*token);
+        }
+    }
+}
+
+/// Tokens of streams and listeners that changed and were not asked for yet.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    changed: Mutex<BTreeSet<u64>>,
+    some: Condvar,
+}
+
+impl Watch {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note(&self, token: u64) {
+        self.lock().insert(token);
+        self.some.notify_all();
+    }
+
+    /// The tokens that changed, in order; waits until there is one, at most `timeout`.
+    pub(crate) fn take(&self, timeout: Option<std::time::Duration>) -> BTreeSet<u64> {
+        let none = |set: &mut BTreeSet<u64>| set.is_empty();
+        let guard = self.lock();
+        let mut guard = match timeout {
+            None => self.some.wait_while(guard, none).unwrap_or_else(PoisonError::into_inner),
+            Some(t) => {
+                let waited = self.some.wait_timeout_while(guard, t, none);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        std::mem::take(&mut *guard)
+    }
+}

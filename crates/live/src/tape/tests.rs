@@ -1,0 +1,89 @@
+//! What is written is what is read.
+
+use std::sync::Arc;
+
+use lowtide_tcp::{Config, profile, scheme};
+use lowtide_wire::{Experimental, Flags, Segment, SeqNum, Timestamps};
+use proptest::prelude::*;
+
+use super::call::Call;
+use super::{config, replay, segment};
+
+#[test]
+fn every_profile_and_scheme_comes_back_as_it_was() {
+    for p in profile::PROFILES {
+        for s in scheme::SCHEMES {
+            let mut wanted = p.config().unwrap();
+            scheme::apply(s, &mut wanted).unwrap();
+            let text = config::write(&wanted);
+            let got = config::read(&text).unwrap();
+            assert_eq!(profile::diff(&wanted, &got), [], "{} + {}", p.name, s.name);
+            assert!(!text.contains('\n') && !text.contains(" > "), "{text}");
+        }
+    }
+    assert!(config::read("nonsense=1").is_err() && config::read("cc").is_err());
+}
+
+proptest! {
+    #[test]
+    fn every_segment_comes_back_as_it_was(
+        (src_port, dst_port, seq, ack, bits) in any::<(u16, u16, u32, u32, u16)>(),
+        (window, ecn, len, stamp) in any::<(u16, u8, u16, Option<u64>)>(),
+        ts in any::<Option<(u32, u32)>>(),
+        sacks in prop::collection::vec(any::<(u32, u32)>(), 0..5),
+        (mss, scale, sackok) in any::<(Option<u16>, Option<u8>, bool)>(),
+        exp in any::<Option<(u16, [u8; 5])>>(),
+    ) {
+        let mut wanted = Segment {
+            src_port,
+            dst_port,
+            seq: SeqNum::new(seq),
+            ack: SeqNum::new(ack),
+            flags: Flags::from_bits(bits),
+            window,
+            urgent: bits,
+            ecn: lowtide_wire::Ecn::from_bits(ecn),
+            payload_len: u32::from(len),
+            ..Segment::default()
+        };
+        wanted.rx.stamp = stamp.map(lowtide_units::HostStamp);
+        wanted.options.timestamps = ts.map(|(value, echo)| Timestamps { value, echo });
+        for (start, end) in sacks {
+            wanted.options.sack.push(SeqNum::new(start), SeqNum::new(end));
+        }
+        wanted.options.mss = mss;
+        wanted.options.window_scale = scale;
+        wanted.options.sack_permitted = sackok;
+        wanted.options.experimental = exp.and_then(|(exid, data)| Experimental::new(exid, &data));
+        let text = segment::write(&wanted);
+        prop_assert_eq!(segment::read(&mut text.split(' ')), Some(wanted), "{}", text);
+    }
+
+    #[test]
+    fn no_line_makes_the_reader_panic(text in "[a-z]{1,8}( [0-9a-f.:=,-]{0,12}){0,12}") {
+        if let Some(call) = Call::parse(&text) {
+            // What it understood is what it would write.
+            prop_assert!(Call::parse(&call.to_string()).is_some());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_tape_is_refused_with_its_line() {
+    let error = |text: &str| replay(&mut text.as_bytes()).unwrap_err().to_string();
+    assert!(error("").starts_with("line 1 "));
+    assert!(error("lowtide-live-tape 1\nseed x\n").starts_with("line 2 "));
+    assert!(error("lowtide-live-tape 1\nseed 1\n5 dance > -\n").starts_with("line 3 "));
+}
+
+#[test]
+fn an_answer_that_differs_is_shown() {
+    let head = "lowtide-live-tape 1\nseed 1\n";
+    let listen = Call::Listen { port: 80, backlog: 1, config: Arc::new(Config::default()) };
+    let fine = format!("{head}0 {listen} > ok\n0 {listen} > no\n7 unlisten 80 > -\n9 unlis");
+    let seen = replay(&mut fine.as_bytes()).unwrap();
+    assert_eq!((seen.calls, seen.end.as_ps()), (3, 7), "what was cut off does not count");
+    let wrong = format!("{head}0 {listen} > no\n");
+    let error = replay(&mut wrong.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("line 3") && error.contains("then: no\n  now:  ok"), "{error}");
+}

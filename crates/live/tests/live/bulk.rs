@@ -1,0 +1,107 @@
+//! Megabytes in both directions, with their checksums, for every pair of ECN settings and with each option on
+//! and off.
+
+use lowtide_live::load::Way;
+use lowtide_live::netns::set_sysctl;
+use lowtide_tcp::{Config, EcnMode};
+
+use crate::world::{World, assert_good, bytes, in_namespace, settings};
+
+/// Bytes of one transfer.
+fn amount() -> u64 {
+    let megabytes = std::env::var("LOWTIDE_LIVE_MB").ok().and_then(|n| n.parse().ok());
+    megabytes.unwrap_or(4_u64) * 1_000_000
+}
+
+/// Data in both directions over connections that we open and over such that the kernel opens; the ECN mode of
+/// the first and of the last.
+fn every_way(world: &World, what: &str, config: &Config) -> [EcnMode; 2] {
+    let n = amount();
+    let mut modes = Vec::new();
+    for v6 in [false, true] {
+        for way in [Way::Up, Way::Down] {
+            let got = world.to_kernel(v6, config, &bytes(way, n));
+            assert_good(&format!("{what}: to the kernel, v6 {v6}, {way:?}"), &got, n);
+            modes.push(got.0.streams[0].info.unwrap().tcp.ecn);
+            let got = world.serve_kernel(v6, config, &bytes(way, n));
+            assert_good(&format!("{what}: from the kernel, v6 {v6}, {way:?}"), &got, n);
+            modes.push(got.1[0].info.unwrap().tcp.ecn);
+        }
+    }
+    let packets = world.live.stats().packets;
+    assert_eq!((packets.malformed, packets.bad_checksum), (0, 0), "{what}");
+    world.assert_empty();
+    let [first, second, ..] = modes[..] else { unreachable!() };
+    assert!(modes.chunks(2).all(|m| m == [first, second]), "{what}: {modes:?}");
+    [first, second]
+}
+
+#[test]
+fn every_pair_of_ecn_settings() {
+    use EcnMode::{AccEcn, Classic, Off};
+    in_namespace(|| {
+        let world = World::new();
+        // The kernel's (0 off, 1 on, 2 passive), ours, and what comes of it as a client and as a server.
+        for (kernels, ours, want) in [
+            ("0", "off", [Off, Off]),
+            ("0", "rfc3168", [Off, Off]),
+            ("1", "off", [Off, Off]),
+            ("1", "rfc3168", [Classic, Classic]),
+            ("1", "passive", [Off, Classic]),
+            ("2", "rfc3168", [Classic, Off]),
+            ("2", "passive", [Off, Off]),
+            ("1", "accecn", [Classic, Classic]),
+        ] {
+            set_sysctl("ipv4.tcp_ecn", kernels).unwrap();
+            let got = every_way(&world, &format!("{kernels} {ours}"), &settings(&[("ecn", ours)]));
+            assert_eq!(got, want, "kernel {kernels}, ours {ours}");
+        }
+        // Newer kernels have Accurate ECN.
+        if set_sysctl("ipv4.tcp_ecn", "3").is_err() {
+            eprintln!("skipped: this kernel has no Accurate ECN");
+        } else {
+            let got = every_way(&world, "both AccECN", &settings(&[("ecn", "accecn")]));
+            assert_eq!(got, [AccEcn, AccEcn]);
+        }
+    });
+}
+
+#[test]
+fn every_option_on_and_off_at_either_end() {
+    in_namespace(|| {
+        let world = World::new();
+        for (kernels, ours) in [
+            ("tcp_timestamps", "timestamps"),
+            ("tcp_sack", "sack"),
+            ("tcp_window_scaling", "window-scaling"),
+        ] {
+            for (kernel_has, we_have) in [(false, true), (true, false), (false, false)] {
+                let sysctl = format!("ipv4.{kernels}");
+                set_sysctl(&sysctl, if kernel_has { "1" } else { "0" }).unwrap();
+                let config = settings(&[(ours, if we_have { "true" } else { "false" })]);
+                every_way(&world, &format!("{ours} {kernel_has} {we_have}"), &config);
+                set_sysctl(&sysctl, "1").unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn every_profile_against_reno_and_cubic() {
+    in_namespace(|| {
+        let world = World::new();
+        for (cc, profile) in [("reno", "rfc"), ("cubic", "freebsd"), ("cubic", "linux")] {
+            if set_sysctl("ipv4.tcp_congestion_control", cc).is_err() {
+                continue;
+            }
+            let config = lowtide_live::config(profile, None, &[]).unwrap();
+            every_way(&world, &format!("{cc} {profile}"), &config);
+        }
+        for scheme in ["dctcp", "odctcp", "ecn", "sack"] {
+            set_sysctl("ipv4.tcp_ecn", "1").unwrap();
+            if let Ok(config) = lowtide_live::config("linux", Some(scheme), &[]) {
+                every_way(&world, scheme, &config);
+            }
+        }
+    });
+}

@@ -1,0 +1,66 @@
+//! Two hosts with lowtide's TCP, the kernel between them as a router.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use lowtide_live::load::{Pipe, Way};
+use lowtide_live::netns::set_sysctl;
+use lowtide_live::{DevicePlan, Live, Settings};
+use lowtide_tcp::Config;
+
+use crate::world::{PORT, assert_good, both, bytes, in_namespace, plan, settings};
+
+const SIDES: [[&str; 2]; 2] = [["10.77.0.2/24", "fd77::2/64"], ["10.78.0.2/24", "fd78::2/64"]];
+
+/// Two hosts; the second's link takes packets of `mtu`.
+fn two(mtu: u16) -> [(Live, DevicePlan); 2] {
+    set_sysctl("ipv4.ip_forward", "1").unwrap();
+    set_sysctl("ipv6.conf.all.forwarding", "1").unwrap();
+    [("tun:lt0", 1500), ("tun:lt1", mtu)].map(|(name, mtu)| {
+        let sides = SIDES[usize::from(name == "tun:lt1")];
+        let plan = DevicePlan { mtu, ..plan(name, &sides) };
+        (Live::start(&plan, Settings::default()).unwrap(), plan)
+    })
+}
+
+fn transfer(hosts: &[(Live, DevicePlan); 2], v6: bool, config: &Config, way: Way, n: u64) {
+    let [(a, _), (b, plan)] = hosts;
+    let listener = b.listen(PORT, config).unwrap();
+    let to = SocketAddr::new(plan.sides[usize::from(v6)].ours, PORT);
+    let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(a.connect(to, config)?)) };
+    assert_good(&format!("v6 {v6} {way:?}"), &both(&listener, &open, &bytes(way, n)), n);
+}
+
+#[test]
+fn two_of_us_talk_to_each_other() {
+    in_namespace(|| {
+        let hosts = two(1500);
+        for v6 in [false, true] {
+            for way in [Way::Up, Way::Down] {
+                transfer(&hosts, v6, &settings(&[("ecn", "accecn")]), way, 3_000_000);
+                let dctcp = lowtide_live::config("linux", Some("dctcp"), &[]).unwrap();
+                transfer(&hosts, v6, &dctcp, way, 3_000_000);
+            }
+        }
+        assert_eq!(hosts[0].0.stats().packets.icmp, 0);
+    });
+}
+
+/// Neither end knows of the narrow link: the router says so (RFC 1191, RFC 8201).
+#[test]
+fn a_router_that_says_too_big_lowers_the_mss() {
+    in_namespace(|| {
+        let hosts = two(1300);
+        for v6 in [false, true] {
+            let before = hosts[0].0.stats().packets.icmp;
+            transfer(&hosts, v6, &settings(&[]), Way::Up, 2_000_000);
+            let believed = hosts[0].0.stats().packets.icmp - before;
+            assert!((1..20).contains(&believed), "v6 {v6}: {believed}");
+        }
+        // The other way the narrow link is the first, which a host has to know of.
+        let config = settings(&[("mtu", "1300")]);
+        transfer(&hosts, false, &config, Way::Down, 1_000_000);
+        assert_eq!(hosts[1].0.stats().packets.icmp, 0);
+    });
+}

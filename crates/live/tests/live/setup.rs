@@ -1,0 +1,72 @@
+//! What stands in the way, and an interface that goes away.
+
+use std::io::{ErrorKind, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::process::Command;
+
+use lowtide_live::{Live, LiveError, Settings};
+
+use crate::world::{PORT, World, in_namespace, kernel_at, plan, settings};
+
+fn start(name: &str, sides: &[&str]) -> LiveError {
+    Live::start(&plan(name, sides), Settings::default()).unwrap_err()
+}
+
+#[test]
+fn what_is_taken_is_said() {
+    in_namespace(|| {
+        let world = World::new();
+        let taken = start("tun:lt0", &["10.99.0.2/24"]).to_string();
+        assert!(taken.contains("`lt0` exists already"), "{taken}");
+        for clash in ["10.77.0.9/16", "10.77.0.130/25", "fd77::5:2/112"] {
+            let error = start("tun:lt1", &[clash]).to_string();
+            assert!(error.contains("`lt0` overlaps"), "{clash}: {error}");
+        }
+        let error = world.live.listen(0, &settings(&[])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        let _held = world.live.listen(PORT, &settings(&[])).unwrap();
+        let error = world.live.listen(PORT, &settings(&[])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AddrInUse);
+        drop(world);
+        // What is gone is free again.
+        World::new();
+    });
+}
+
+#[test]
+fn without_an_address_of_its_family_there_is_no_way() {
+    in_namespace(|| {
+        let live = Live::start(&plan("tun:lt0", &["10.77.0.2/24"]), Settings::default()).unwrap();
+        let to = SocketAddr::new("fd77::1".parse().unwrap(), PORT);
+        let error = live.connect(to, &settings(&[])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::AddrNotAvailable);
+        assert!(error.to_string().contains("no IPv6 address"), "{error}");
+    });
+}
+
+#[test]
+fn an_interface_that_goes_away_ends_everything_with_an_error() {
+    in_namespace(|| {
+        let world = World::new();
+        let listener = TcpListener::bind((kernel_at(false), PORT)).unwrap();
+        let to = SocketAddr::new(kernel_at(false), PORT);
+        let mut ours = world.live.connect(to, &settings(&[])).unwrap();
+        let (_kernels, _) = listener.accept().unwrap();
+        match Command::new("ip").args(["link", "delete", "lt0"]).status() {
+            Ok(status) => assert!(status.success()),
+            Err(why) => {
+                eprintln!("skipped: no `ip` to remove the interface with: {why}");
+                return;
+            }
+        }
+        let error = loop {
+            if let Err(error) = ours.write_all(&[7; 10_000]) {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::NetworkDown);
+        assert!(error.to_string().contains("the device is gone"), "{error}");
+        let error = world.live.connect(to, &settings(&[])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NetworkDown);
+    });
+}

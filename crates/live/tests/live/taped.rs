@@ -1,0 +1,42 @@
+//! What really happened, again on a fresh endpoint.
+
+use std::fs;
+use std::io::BufReader;
+use std::time::Duration;
+
+use lowtide_live::load::{Load, Way};
+use lowtide_live::{Settings, replay};
+
+use crate::world::{World, assert_good, bytes, in_namespace, settings};
+
+#[test]
+fn a_replay_gives_every_answer_again() {
+    in_namespace(|| {
+        let path = std::env::temp_dir().join(format!("lowtide-tape-{}", std::process::id()));
+        let world = World::with(Settings { tape: Some(path.clone()), ..Settings::default() });
+        let config = settings(&[("ecn", "rfc3168"), ("receive-buffer", "200 kB")]);
+        let load = Load { parallel: 3, ..bytes(Way::Up, 400_000) };
+        assert_good("up", &world.to_kernel(false, &config, &load), 1_200_000);
+        let load = Load { way: Way::Down, ..load };
+        assert_good("down", &world.serve_kernel(true, &config, &load), 1_200_000);
+        let stats = world.live.shutdown(Duration::from_secs(2)).unwrap();
+
+        let seen = replay(&mut BufReader::new(fs::File::open(&path).unwrap())).unwrap();
+        let tcp = stats.packets.received - stats.packets.not_ours;
+        assert_eq!(seen.segments, tcp);
+        assert!(seen.transmissions > 500 && seen.calls > 2 * seen.segments, "{seen:?}");
+
+        // A tape with one segment that did not come: something must differ.
+        let text = fs::read_to_string(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let data =
+            lines.iter().rposition(|l| l.contains(" segment ") && l.contains("Taken")).unwrap();
+        let kept: Vec<&str> =
+            lines.iter().enumerate().filter(|(i, _)| *i != data - 40).map(|(_, l)| *l).collect();
+        let shorter = kept.join("\n") + "\n";
+        let changed = replay(&mut shorter.as_bytes());
+        let same = matches!(&changed, Ok(again) if again.calls == seen.calls);
+        assert!(!same, "{changed:?}");
+    });
+}

@@ -1,0 +1,106 @@
+//! What the application wrote and the peer has not acknowledged.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Bytes that may have to be sent, or sent again.
+#[derive(Clone, Debug, Default)]
+pub struct SendRing {
+    /// Stream offset of the first byte held.
+    base: u64,
+    bytes: VecDeque<u8>,
+}
+
+impl SendRing {
+    /// The application wrote `bytes`.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+    }
+
+    /// The bytes of `range` in the two pieces in which they lie; a range that is not held whole gives what of
+    /// it is.
+    pub fn pieces(&self, range: &Range<u64>) -> (&[u8], &[u8]) {
+        let index = |at: u64| {
+            let index = usize::try_from(at.saturating_sub(self.base)).unwrap_or(usize::MAX);
+            index.min(self.bytes.len())
+        };
+        let (start, end) = (index(range.start), index(range.end.max(range.start)));
+        let (front, back) = self.bytes.as_slices();
+        let split = front.len();
+        let first = front.get(start.min(split)..end.min(split)).unwrap_or(&[]);
+        let second = back.get(start.max(split) - split..end.max(split) - split).unwrap_or(&[]);
+        (first, second)
+    }
+
+    /// The bytes of `range`, as [`Self::pieces`], joined.
+    pub fn copy(&self, range: &Range<u64>) -> Vec<u8> {
+        let (first, second) = self.pieces(range);
+        [first, second].concat()
+    }
+
+    /// Everything below `upto` is acknowledged.
+    pub fn forget(&mut self, upto: u64) {
+        let n = usize::try_from(upto.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        let n = n.min(self.bytes.len());
+        self.bytes.drain(..n);
+        self.base += n as u64;
+    }
+
+    /// Gives back memory that an idle connection does not need.
+    pub fn trim(&mut self) {
+        if self.bytes.is_empty() {
+            self.bytes = VecDeque::new();
+        }
+    }
+
+    /// Bytes held.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Bytes of memory that are taken for them.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledged_bytes_are_forgotten_and_the_rest_can_be_sent_again() {
+        let mut ring = SendRing::default();
+        ring.push(b"abcdef");
+        assert_eq!(ring.copy(&(0..3)), b"abc");
+        ring.forget(4);
+        assert_eq!((ring.len(), ring.copy(&(4..6))), (2, b"ef".to_vec()));
+        assert_eq!(ring.copy(&(2..5)), b"e", "what is gone is left out");
+        assert_eq!(ring.copy(&(6..9)), b"");
+        ring.forget(u64::MAX);
+        ring.trim();
+        assert!(ring.is_empty());
+        assert_eq!(ring.memory(), 0);
+    }
+
+    #[test]
+    fn a_ring_that_has_wrapped_gives_the_same_bytes() {
+        let mut ring = SendRing::default();
+        let (mut written, mut acked) = (0_u64, 0);
+        let byte = |at: u64| (at % 251) as u8;
+        for round in 0..200_u64 {
+            let bytes: Vec<u8> = (written..written + 7 + round % 13).map(byte).collect();
+            ring.push(&bytes);
+            written += bytes.len() as u64;
+            acked += (written - acked) / 2;
+            ring.forget(acked);
+            let expected: Vec<u8> = (acked..written).map(byte).collect();
+            assert_eq!(ring.copy(&(acked..written)), expected, "round {round}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What the network says of a packet that was sent: too big, or not taken (ICMP).
+//!
+//! An error is believed when it quotes a sequence number that is in flight (RFC 5927 §4.1). One that names a
+//! smaller MTU lowers the MSS at once; what is in flight and too long is cut and sent again without a reaction
+//! of congestion control, which has nothing to do with it (RFC 8201 §5.4). The window that the control holds
+//! stays, in bytes. An MTU that a link takes again is not looked for.
+//!
+//! Deviation: what a router refuses ends a connection in SYN-SENT only; afterwards it is taken for an error
+//! that may pass, whatever its code (RFC 1122 §4.2.3.9 has "protocol" and "port" end any connection).
+//! RFC 5927 §5.2 and Linux do the same.
+
+use alloc::sync::Arc;
+
+use lowtide_units::Instant;
+use lowtide_wire::{DelayStamps, SeqNum};
+
+use crate::connection::Connection;
+use crate::event::CloseReason;
+use crate::handshake::{LEAST_MSS, TIMESTAMPS};
+use crate::sender::Ahead;
+use crate::state::State;
+
+/// The least MTU that is believed, bytes: that of IPv6 for IPv6 (RFC 8201 §4), for IPv4 what Linux takes
+/// (`net.ipv4.route.min_pmtu`), as less is an attack.
+const LEAST_MTU: [u32; 2] = [552, 1280];
+
+/// What the network reports of a packet of this connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathReport {
+    /// A link on its way takes no more than so many bytes, IP header included.
+    TooBig {
+        /// Those bytes; zero where the router does not say, which then changes nothing.
+        mtu: u32,
+    },
+    /// Its port or protocol is not there, or prohibited.
+    Refused,
+}
+
+impl Connection {
+    /// The network reports what became of a packet with the sequence number `seq`. True when that is believed
+    /// and changed something; poll as after a segment.
+    pub fn handle_path_report(&mut self, now: Instant, seq: SeqNum, report: PathReport) -> bool {
+        let offset = self.snd.una as i64 + i64::from(seq.diff(self.snd.seq(self.snd.una)));
+        let unanswered = self.state == State::SynSent;
+        // Before data there is the SYN, one below the first byte.
+        let in_flight =
+            if unanswered { -1..=-1 } else { self.snd.una as i64..=self.snd.nxt as i64 };
+        if self.state == State::Closed || !in_flight.contains(&offset) {
+            return false;
+        }
+        match report {
+            PathReport::Refused if unanswered => {
+                self.end(CloseReason::Refused);
+                true
+            }
+            PathReport::Refused => false,
+            PathReport::TooBig { mtu } => self.fits(now, mtu),
+        }
+    }
+
+    /// Packets may have `mtu` bytes from now on.
+    fn fits(&mut self, now: Instant, mtu: u32) -> bool {
+        let least = LEAST_MTU[usize::from(self.ip.header_len() > 20)];
+        if mtu == 0 || mtu >= self.config.mtu || self.config.mtu <= least {
+            return false;
+        }
+        let mtu = mtu.max(least);
+        Arc::make_mut(&mut self.config).mtu = mtu;
+        if !self.state.is_synchronised() {
+            return true;
+        }
+        let options = if self.ts.is_some() { TIMESTAMPS } else { 0 }
+            + if self.delay.is_some() { DelayStamps::WIRE_LEN as u32 } else { 0 };
+        let mss =
+            mtu.saturating_sub(self.ip.headers() + options).max(u32::from(LEAST_MSS) - options);
+        if mss >= self.snd.mss {
+            return false;
+        }
+        self.snd.mss = mss;
+        self.snd.ahead = Ahead::UNKNOWN;
+        if self.snd.board.cut_to(mss) && !self.snd.episode.repairing() {
+            self.snd.board.begin_episode(self.snd.una);
+            // The state after a timeout, without what congestion control makes of one: what is lost goes again
+            // as the window lets it, and nothing follows from it in the end.
+            self.snd.episode.time_out(self.snd.nxt);
+        }
+        self.note_waiting(now);
+        true
+    }
+}

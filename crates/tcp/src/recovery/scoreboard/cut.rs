@@ -1,0 +1,84 @@
+//! Segments in flight that the path does not take.
+
+use alloc::collections::VecDeque;
+
+use super::{LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
+
+impl Scoreboard {
+    /// The path takes segments of at most `mss` bytes: longer ones are cut, and those of them that have not
+    /// arrived are lost. True when any is lost by that. Every `Sent` keeps its time and what it knows.
+    #[cold]
+    pub(crate) fn cut_to(&mut self, mss: u32) -> bool {
+        let mss = mss.max(1);
+        let fits = |sent: &Sent| sent.len <= mss;
+        if self.sent.iter().all(fits) {
+            return false;
+        }
+        let mut lost = false;
+        let mut cut = VecDeque::with_capacity(2 * self.sent.len());
+        for sent in core::mem::take(&mut self.sent) {
+            if fits(&sent) {
+                cut.push_back(sent);
+                continue;
+            }
+            if sent.has(SACKED) {
+                self.sacked_segments -= 1;
+            }
+            let mut at = sent.start;
+            while at < sent.end() {
+                let len = (sent.end() - at).min(u64::from(mss)) as u32;
+                let mut piece = Sent { start: at, len, ..sent };
+                if piece.has(SACKED) {
+                    self.sacked_segments += 1;
+                } else {
+                    lost = true;
+                    if piece.has(RETRANSMITTED) {
+                        self.retransmitted_bytes -= u64::from(len);
+                    }
+                    if !piece.has(LOST) {
+                        self.lost_bytes += u64::from(len);
+                    }
+                    piece.flags = piece.flags & !RETRANSMITTED | LOST;
+                    self.cursor = self.cursor.min(at);
+                }
+                cut.push_back(piece);
+                at += u64::from(len);
+            }
+        }
+        self.sent = cut;
+        lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use lowtide_units::Instant;
+
+    use super::super::Acked;
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_lost_in_pieces_and_the_rest_stays() {
+        let mut board = Scoreboard::default();
+        for (start, len) in [(0, 1000), (1000, 1000), (2000, 400)] {
+            board.push(start, len, Instant::ZERO, 0, Instant::ZERO, false);
+        }
+        assert!(board.sack(1000, 2000, &mut Acked::default()));
+        assert_eq!(board.pipe(), 1400);
+        assert!(board.cut_to(600));
+        assert_eq!(board.pipe(), 400, "the first is not in the network, the second has arrived");
+        assert_eq!((board.flight_size(), board.sacked(), board.sacked_segments()), (2400, 1000, 2));
+        let mut again = Vec::new();
+        while let Some(lost) = board.next_lost() {
+            board.on_retransmit(lost.start, lost.end(), Instant::ZERO);
+            again.push((lost.start, lost.len));
+        }
+        assert_eq!(again, [(0, 600), (600, 400)]);
+        assert_eq!(board.pipe(), 1400);
+        board.ack(2400, &mut Acked::default());
+        assert_eq!((board.flight_size(), board.pipe()), (0, 0));
+        assert!(!board.cut_to(1));
+    }
+}

@@ -1,0 +1,115 @@
+//! What ICMP says of a TCP packet that was sent (RFC 792, RFC 4443).
+//!
+//! Contract: only errors about TCP are read; everything else is [`None`]. Of the packet that an error quotes
+//! nothing is believed but its addresses, ports and sequence number, which the caller compares with what it
+//! really sent (RFC 5927 §4.1).
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::checksum::Checksum;
+use crate::{Addresses, SeqNum, ipv4, ipv6, tcp};
+
+/// Protocol number of ICMP for IPv4.
+const ICMP_V4: u8 = 1;
+/// The "next header" of ICMPv6.
+const ICMP_V6: u8 = 58;
+
+/// What became of the packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IcmpKind {
+    /// It was longer than a link on its way takes.
+    TooBig {
+        /// The most bytes that link takes, IP header included; zero where the router does not say.
+        mtu: u32,
+    },
+    /// Its port or protocol is not there, or prohibited.
+    Refused,
+    /// Something else on its way that may pass (RFC 1122 §4.2.3.9: a soft error).
+    Soft,
+}
+
+/// An error about one TCP packet of this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IcmpError {
+    /// Source (this host) and destination of the packet that it is about.
+    pub addresses: Addresses,
+    /// Source port of that packet.
+    pub src_port: u16,
+    /// Destination port of that packet.
+    pub dst_port: u16,
+    /// Sequence number of that packet.
+    pub seq: SeqNum,
+    /// What became of it.
+    pub kind: IcmpKind,
+}
+
+/// Reads the ICMP error in the IP packet `bytes`; `None` when it is none, or is not about TCP.
+pub fn parse(bytes: &[u8]) -> Option<IcmpError> {
+    if bytes.first()? >> 4 == 6 { parse_v6(bytes) } else { parse_v4(bytes) }
+}
+
+fn parse_v4(bytes: &[u8]) -> Option<IcmpError> {
+    let (ip, range) = ipv4::parse(bytes).ok()?;
+    let message = bytes.get(range).filter(|_| ip.protocol == ICMP_V4)?;
+    if Checksum::new().with(message).finish() != 0 {
+        return None;
+    }
+    let (head, quoted) = message.split_first_chunk::<8>()?;
+    let kind = match (head[0], head[1]) {
+        (3, 4) => IcmpKind::TooBig { mtu: u32::from(u16::from_be_bytes([head[6], head[7]])) },
+        (3, 2 | 3 | 9 | 10 | 13) => IcmpKind::Refused,
+        (3 | 11 | 12, _) => IcmpKind::Soft,
+        _ => return None,
+    };
+    let fixed = quoted.first_chunk::<{ ipv4::HEADER_LEN }>()?;
+    if fixed[0] >> 4 != 4 || fixed[9] != tcp::PROTOCOL {
+        return None;
+    }
+    let addresses = Addresses::V4 {
+        src: Ipv4Addr::new(fixed[12], fixed[13], fixed[14], fixed[15]),
+        dst: Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19]),
+    };
+    error(addresses, quoted.get(usize::from(fixed[0] & 0x0f) * 4..)?, kind, ip.dst.into())
+}
+
+fn parse_v6(bytes: &[u8]) -> Option<IcmpError> {
+    let (ip, range) = ipv6::parse(bytes).ok()?;
+    let message = bytes.get(range).filter(|_| ip.next_header == ICMP_V6)?;
+    let len = u32::try_from(message.len()).ok()?;
+    let pseudo = Checksum::new().with(&ip.src.octets()).with(&ip.dst.octets());
+    let pseudo = pseudo.with_u32(len).with_u32(u32::from(ICMP_V6));
+    if pseudo.with(message).finish() != 0 {
+        return None;
+    }
+    let (head, quoted) = message.split_first_chunk::<8>()?;
+    let kind = match (head[0], head[1]) {
+        (2, _) => {
+            IcmpKind::TooBig { mtu: u32::from_be_bytes([head[4], head[5], head[6], head[7]]) }
+        }
+        (1, 1 | 4) => IcmpKind::Refused,
+        (1 | 3 | 4, _) => IcmpKind::Soft,
+        _ => return None,
+    };
+    let (fixed, segment) = quoted.split_first_chunk::<{ ipv6::HEADER_LEN }>()?;
+    if fixed[0] >> 4 != 6 || fixed[6] != tcp::PROTOCOL {
+        return None;
+    }
+    let address = |bytes: &[u8]| bytes.first_chunk().map(|octets| Ipv6Addr::from_octets(*octets));
+    let addresses = Addresses::V6 { src: address(&fixed[8..])?, dst: address(&fixed[24..])? };
+    error(addresses, segment, kind, ip.dst.into())
+}
+
+/// The error about the segment that begins with `segment`, if `to` is who sent it.
+fn error(addresses: Addresses, segment: &[u8], kind: IcmpKind, to: IpAddr) -> Option<IcmpError> {
+    let start = segment.first_chunk::<8>()?;
+    if addresses.ends().0 != to {
+        return None;
+    }
+    Some(IcmpError {
+        addresses,
+        src_port: u16::from_be_bytes([start[0], start[1]]),
+        dst_port: u16::from_be_bytes([start[2], start[3]]),
+        seq: SeqNum::new(u32::from_be_bytes([start[4], start[5], start[6], start[7]])),
+        kind,
+    })
+}
