@@ -81,9 +81,7 @@ impl Section {
             More::Topologies => {
                 topology::REGISTRY.iter().map(|e| (e.name, e.summary, fabric::keys(e))).collect()
             }
-            More::Nothing | More::Switches | More::Texts | More::Paths | More::List => {
-                Vec::new()
-            }
+            More::Nothing | More::Switches | More::Texts | More::Paths | More::List => Vec::new(),
         }
     }
 

@@ -52,8 +52,12 @@ fn refusal(key: &str, known: &Known, axes: &[Axis]) -> Option<(String, Option<St
         return Some(("it is the same for all runs of a scenario".to_owned(), None));
     }
     if key.starts_with("transport.") {
-        let help = "write a switch in the tables `sender`, `receiver` and `connection` of the bundle";
-        return Some(("a bundle says itself what its transport is".to_owned(), Some(help.to_owned())));
+        let help =
+            "write a switch in the tables `sender`, `receiver` and `connection` of the bundle";
+        return Some((
+            "a bundle says itself what its transport is".to_owned(),
+            Some(help.to_owned()),
+        ));
     }
     axes.iter().any(|axis| axis.key == *key).then(|| ("it is swept".to_owned(), None))
 }
