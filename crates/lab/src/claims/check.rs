@@ -202,6 +202,8 @@ fn fits(measure: &Measure, unit: &str) -> Result<(), String> {
             Of::Variation | Of::Mean => "Mbit/s",
             Of::Jain => "",
         }),
+        // Per cent of a full queue, and a coefficient.
+        Measure::Windows(_) => only(""),
         Measure::Rows(rows) => {
             if rows.over.is_some() || matches!(rows.reduce, Reduce::Count | Reduce::Jain) {
                 return only("");

@@ -18,6 +18,7 @@ use toml::{Table, Value};
 
 use super::rates::RatesOf;
 use super::source::Source;
+use super::windows::WindowsOf;
 
 pub(super) use metric::Metric;
 pub(crate) use reduce::Reduce;
@@ -31,6 +32,8 @@ pub enum Measure {
     Rows(Rows),
     /// Throughput over time.
     Rates(RatesOf),
+    /// What senders hear against the queue.
+    Windows(WindowsOf),
     /// The first over the second.
     Ratio(Box<[Measure; 2]>),
     /// The first less the second.
@@ -135,6 +138,11 @@ fn of_table(mut table: Table) -> Result<Measure, String> {
             Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
         return rates.check().map(|()| Measure::Rates(rates));
     }
+    if table.contains_key("windows") {
+        let windows: WindowsOf =
+            Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
+        return windows.check().map(|()| Measure::Windows(windows));
+    }
     if table.contains_key("metric") {
         let metric: Metric =
             Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
@@ -165,6 +173,7 @@ impl Measure {
         match self {
             Self::Metric(m) => m.scheme.as_deref(),
             Self::Rates(r) => r.scheme.as_deref(),
+            Self::Windows(w) => w.scheme.as_deref(),
             Self::Rows(rows) => rows.r#where.get("scheme").and_then(Filter::text),
             _ => None,
         }
@@ -175,6 +184,7 @@ impl Measure {
         match self {
             Self::Metric(m) => m.at.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
             Self::Rates(r) => r.at.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+            Self::Windows(w) => w.at.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
             Self::Rows(rows) => {
                 let filters = rows.r#where.iter();
                 filters.filter_map(|(k, f)| Some((k.as_str(), f.text()?))).collect()
@@ -189,7 +199,9 @@ impl Measure {
             |pair: &[Self; 2]| Box::new([pair[0].with(key, value), pair[1].with(key, value)]);
         let mut one = self.clone();
         match &mut one {
-            Self::Metric(Metric { at, .. }) | Self::Rates(RatesOf { at, .. }) => {
+            Self::Metric(Metric { at, .. })
+            | Self::Rates(RatesOf { at, .. })
+            | Self::Windows(WindowsOf { at, .. }) => {
                 at.insert(key.to_owned(), value.to_owned());
             }
             Self::Rows(rows) => {
@@ -214,6 +226,7 @@ impl Measure {
             Self::Metric(metric) => metric.values(of),
             Self::Rows(rows) => rows.values(of),
             Self::Rates(rates) => rates.values(of),
+            Self::Windows(windows) => windows.values(of),
             Self::Ratio(pair) => two(pair, |a, b| (b.abs() > 0.0).then(|| a / b)),
             Self::Difference(pair) => two(pair, |a, b| Some(a - b)),
             Self::Sum(parts) => {

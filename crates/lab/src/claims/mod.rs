@@ -16,6 +16,7 @@ mod rates;
 mod reproduce;
 mod scorecard;
 mod source;
+mod windows;
 
 pub use catalogue::{Row, find, rows};
 pub use expected::{Bound, Claim, Expected, Kind, Recorded};
