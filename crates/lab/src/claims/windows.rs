@@ -76,17 +76,12 @@ struct Passage {
 
 impl WindowsOf {
     pub(super) fn check(&self) -> Result<(), String> {
-        self.time(&self.from, "from")?;
-        if self.time(&self.packet, "packet")? > 0.0 && self.full > 0.0 {
+        ps_of(&self.from, "from")?;
+        if ps_of(&self.packet, "packet")? > 0.0 && self.full > 0.0 {
             Ok(())
         } else {
             Err("`packet` and `full` are above zero".to_owned())
         }
-    }
-
-    fn time(&self, text: &str, name: &str) -> Result<f64, String> {
-        let time = parse_duration(text).map(Duration::as_ps).map_err(|e| format!("`{name}`: {e}"));
-        Ok(time? as f64)
     }
 
     pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
@@ -133,7 +128,7 @@ impl WindowsOf {
         passages: &[Passage],
         lengths: &[(f64, f64)],
     ) -> Result<Vec<Pair>, String> {
-        let (from, packet) = (self.time(&self.from, "from")?, self.time(&self.packet, "packet")?);
+        let (from, packet) = (ps_of(&self.from, "from")?, ps_of(&self.packet, "packet")?);
         let mut out = Vec::new();
         let mut states = states.iter();
         let Some((mut began, mut start, flight, _)) = states.next().copied() else {
@@ -165,6 +160,12 @@ impl WindowsOf {
         }
         Ok(out)
     }
+}
+
+/// A time in picoseconds; `name` is its key.
+fn ps_of(text: &str, name: &str) -> Result<f64, String> {
+    let time = parse_duration(text).map(Duration::as_ps).map_err(|e| format!("`{name}`: {e}"));
+    Ok(time? as f64)
 }
 
 /// The numbers of a column.
