@@ -30,6 +30,7 @@ mod schema;
 mod section;
 mod settings;
 mod stack;
+mod surroundings;
 mod sweep;
 mod tables;
 mod target;

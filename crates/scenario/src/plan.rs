@@ -13,6 +13,7 @@ use crate::known::Known;
 use crate::model::{Model, Named};
 use crate::run::RunSpec;
 use crate::stack;
+use crate::surroundings;
 use crate::sweep;
 use crate::tables;
 use crate::tree::{Node, Source};
@@ -122,10 +123,22 @@ pub(crate) fn expand(
     let schemes = compared(models.first().map(|(_, model)| model));
     let mut cases = Vec::new();
     for (label, named) in &schemes {
-        for (point, model) in &models {
+        let set = surroundings::of(root, label, &known, &axes, &mut complaints);
+        for (i, (point, model)) in models.iter().enumerate() {
             if complaints.len() > MOST_ERRORS {
                 break;
             }
+            let own = (!set.is_empty()).then(|| {
+                let mut tree = sweep::at_point(root, &points[i]);
+                surroundings::apply(&mut tree, &set);
+                tables::read(&tree, &known, &library, &mut complaints)
+            });
+            // Without a model of its own what is wrong with it is among the complaints.
+            let model = match &own {
+                None => model,
+                Some(Some(own)) => own,
+                Some(None) => continue,
+            };
             let Some(configs) = configs(model, named.as_ref(), &mut complaints) else { continue };
             check::check(model, &configs, &mut complaints);
             let case = Case { model: model.clone(), configs, scheme: label.clone() };

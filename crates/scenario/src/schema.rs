@@ -78,6 +78,11 @@ fn below(parent: &Section, child: &str) -> Value {
             "type": "object",
             "additionalProperties": { "type": "string" },
         }),
+        Some(own) if own.more == More::Paths => json!({
+            "description": own.doc,
+            "type": "object",
+            "additionalProperties": true,
+        }),
         Some(own) if own.more == More::List => json!({ "type": "array", "items": section(own) }),
         Some(own) if own.path.len() == depth + 1 => section(own),
         Some(named) => json!({

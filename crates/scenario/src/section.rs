@@ -38,6 +38,8 @@ pub(crate) enum More {
     Topologies,
     /// Texts under names that people choose.
     Texts,
+    /// Values under dotted keys of other tables, quoted.
+    Paths,
     /// It is one of a list of tables that look alike.
     List,
 }
@@ -79,7 +81,7 @@ impl Section {
             More::Topologies => {
                 topology::REGISTRY.iter().map(|e| (e.name, e.summary, fabric::keys(e))).collect()
             }
-            More::Nothing | More::Switches | More::Texts | More::List => Vec::new(),
+            More::Nothing | More::Switches | More::Texts | More::Paths | More::List => Vec::new(),
         }
     }
 

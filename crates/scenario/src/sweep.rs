@@ -29,6 +29,11 @@ pub(crate) type Point<'a> = Vec<(&'a Axis, usize)>;
 /// Keys that make no sense as an axis: they are no part of a run.
 const NEVER: [&str; 5] = ["schema", "title", "description", "run.seeds", "run.first-seed"];
 
+/// Whether a key is the same for all runs of a scenario.
+pub(crate) fn is_no_axis(key: &str) -> bool {
+    NEVER.contains(&key) || key.starts_with("compare.")
+}
+
 /// Reads the table of swept keys.
 pub(crate) fn read(root: &Node, known: &Known, complaints: &mut Complaints<'_>) -> Vec<Axis> {
     let Some(entry) = root.entry(SWEEP) else { return Vec::new() };
@@ -86,7 +91,7 @@ fn axis(
             return None;
         }
     };
-    if NEVER.contains(&key.as_str()) || key.starts_with("compare.") {
+    if is_no_axis(&key) {
         let help = match key.as_str() {
             "run.seeds" | "run.first-seed" => "every point is run with all seeds anyway",
             "compare.schemes" => "every point is run with all compared schemes anyway",

@@ -76,7 +76,9 @@ fn follow(
     if let Some(names) = names {
         return follow_named(section, parts, depth + 1, names, known, path);
     }
-    if let Some(deeper) = deeper.filter(|d| matches!(d.more, More::Texts | More::List)) {
+    if let Some(deeper) =
+        deeper.filter(|d| matches!(d.more, More::Texts | More::Paths | More::List))
+    {
         let help = "write it in the file of the scenario".to_owned();
         return Err((format!("`{}` cannot be set by a path", deeper.path.join(".")), Some(help)));
     }

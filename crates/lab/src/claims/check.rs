@@ -133,10 +133,16 @@ impl<'a> Names<'a> {
         let table = rows.table.as_str();
         let known = columns(table).ok_or_else(|| format!("there is no table `{table}`"))?;
         let names = std::iter::once(&rows.column)
-            .chain(&rows.over)
+            .chain(rows.beside())
             .chain(rows.r#where.keys())
             .map(String::as_str)
             .chain(rows.every.as_ref().map(|_| TIME));
+        let unit = |name: &str| known.iter().find(|c| c.name == name).map(|c| c.unit);
+        if let Some(less) = &rows.less
+            && unit(less) != unit(&rows.column)
+        {
+            return Err(format!("`{less}` is not in the unit of `{}`", rows.column));
+        }
         for name in names {
             let column = known.iter().find(|c| c.name == name);
             if column.is_none() && !LEAD.contains(&name) && !self.swept().any(|k| k == name) {
@@ -196,6 +202,8 @@ fn fits(measure: &Measure, unit: &str) -> Result<(), String> {
             Of::Variation | Of::Mean => "Mbit/s",
             Of::Jain => "",
         }),
+        // Per cent of a full queue, and a coefficient.
+        Measure::Windows(_) => only(""),
         Measure::Rows(rows) => {
             if rows.over.is_some() || matches!(rows.reduce, Reduce::Count | Reduce::Jain) {
                 return only("");

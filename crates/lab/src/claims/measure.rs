@@ -18,6 +18,7 @@ use toml::{Table, Value};
 
 use super::rates::RatesOf;
 use super::source::Source;
+use super::windows::WindowsOf;
 
 pub(super) use metric::Metric;
 pub(crate) use reduce::Reduce;
@@ -31,6 +32,8 @@ pub enum Measure {
     Rows(Rows),
     /// Throughput over time.
     Rates(RatesOf),
+    /// What senders hear against the queue.
+    Windows(WindowsOf),
     /// The first over the second.
     Ratio(Box<[Measure; 2]>),
     /// The first less the second.
@@ -51,6 +54,13 @@ pub struct Rows {
     /// which it is null or zero has no value.
     #[serde(default)]
     pub over: Option<String>,
+    /// Another column of the same unit that is taken off it, row by row: `computed_ns` less `actual_ns` is the
+    /// error.
+    #[serde(default)]
+    pub less: Option<String>,
+    /// How much each row counts in a mean or a deviation: of a histogram the column of its counts.
+    #[serde(default)]
+    pub weight: Option<String>,
     /// The rows that count: a value, or from and to, with units as in scenarios.
     #[serde(default)]
     pub r#where: BTreeMap<String, Filter>,
@@ -128,12 +138,18 @@ fn of_table(mut table: Table) -> Result<Measure, String> {
             Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
         return rates.check().map(|()| Measure::Rates(rates));
     }
+    if table.contains_key("windows") {
+        let windows: WindowsOf =
+            Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
+        return windows.check().map(|()| Measure::Windows(windows));
+    }
     if table.contains_key("metric") {
         let metric: Metric =
             Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
         return metric.check().map(|()| Measure::Metric(metric));
     }
-    Value::Table(table).try_into().map(Measure::Rows).map_err(|e: toml::de::Error| e.to_string())
+    let rows: Rows = Value::Table(table).try_into().map_err(|e: toml::de::Error| e.to_string())?;
+    rows.check().map(Measure::Rows)
 }
 
 fn alone(name: &str, rest: &Table) -> Result<(), String> {
@@ -157,6 +173,7 @@ impl Measure {
         match self {
             Self::Metric(m) => m.scheme.as_deref(),
             Self::Rates(r) => r.scheme.as_deref(),
+            Self::Windows(w) => w.scheme.as_deref(),
             Self::Rows(rows) => rows.r#where.get("scheme").and_then(Filter::text),
             _ => None,
         }
@@ -167,6 +184,7 @@ impl Measure {
         match self {
             Self::Metric(m) => m.at.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
             Self::Rates(r) => r.at.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+            Self::Windows(w) => w.at.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
             Self::Rows(rows) => {
                 let filters = rows.r#where.iter();
                 filters.filter_map(|(k, f)| Some((k.as_str(), f.text()?))).collect()
@@ -181,7 +199,9 @@ impl Measure {
             |pair: &[Self; 2]| Box::new([pair[0].with(key, value), pair[1].with(key, value)]);
         let mut one = self.clone();
         match &mut one {
-            Self::Metric(Metric { at, .. }) | Self::Rates(RatesOf { at, .. }) => {
+            Self::Metric(Metric { at, .. })
+            | Self::Rates(RatesOf { at, .. })
+            | Self::Windows(WindowsOf { at, .. }) => {
                 at.insert(key.to_owned(), value.to_owned());
             }
             Self::Rows(rows) => {
@@ -206,6 +226,7 @@ impl Measure {
             Self::Metric(metric) => metric.values(of),
             Self::Rows(rows) => rows.values(of),
             Self::Rates(rates) => rates.values(of),
+            Self::Windows(windows) => windows.values(of),
             Self::Ratio(pair) => two(pair, |a, b| (b.abs() > 0.0).then(|| a / b)),
             Self::Difference(pair) => two(pair, |a, b| Some(a - b)),
             Self::Sum(parts) => {
@@ -226,13 +247,27 @@ impl Rows {
         self.of_frame(&self.frame(of, None)?, of.seeds)
     }
 
+    /// The columns that it takes beside its own.
+    pub(super) fn beside(&self) -> impl Iterator<Item = &String> {
+        self.over.iter().chain(&self.less).chain(&self.weight)
+    }
+
+    /// What contradicts itself.
+    fn check(self) -> Result<Self, String> {
+        match self.reduce {
+            _ if self.weight.is_none() => Ok(self),
+            Reduce::Mean | Reduce::Sd => Ok(self),
+            _ => Err("`weight` goes with `reduce = \"mean\"` or `\"sd\"`".to_owned()),
+        }
+    }
+
     /// The columns that it needs, and one more.
     fn frame(&self, of: Source<'_>, also: Option<&str>) -> Result<Frame, String> {
         let path = of.dir.table(&self.table).map_err(|e| e.to_string())?;
         let mut names: Vec<&str> = vec!["run", "seed", &self.column];
         names.extend(self.r#where.keys().map(String::as_str));
         names.extend(self.every.as_ref().map(|_| TIME));
-        names.extend(self.over.as_deref());
+        names.extend(self.beside().map(String::as_str));
         names.extend(also);
         read_frame(&path, &names).map_err(|e| e.to_string())
     }
@@ -248,11 +283,13 @@ impl Rows {
         };
         let (of_seed, ys) = (numbers("seed")?, numbers(&self.column)?);
         let xs = x.map(numbers).transpose()?;
+        let less = self.less.as_deref().map(numbers).transpose()?;
         let wanted = |i: &usize| {
             keep[*i]
                 && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| (s - *w as f64).abs() < 0.5))
         };
-        let pair = |i: usize| Some((xs.map_or(Some(0.0), |x| x[i])?, ys[i]? / self.per));
+        let y = |i: usize| Some(ys[i]? - less.map_or(Some(0.0), |less| less[i])?);
+        let pair = |i: usize| Some((xs.map_or(Some(0.0), |x| x[i])?, y(i)? / self.per));
         Ok((0..frame.rows()).filter(wanted).filter_map(pair).collect())
     }
 
@@ -268,13 +305,18 @@ impl Rows {
             _ => numbers(&self.column)?,
         };
         let over = self.over.as_deref().map(numbers).transpose()?;
-        let value_at = |i: usize| match over {
-            None => values[i],
-            Some(over) => over[i].filter(|o| o.abs() > 0.0).and_then(|o| Some(values[i]? / o)),
+        let less = self.less.as_deref().map(numbers).transpose()?;
+        let weight = self.weight.as_deref().map(numbers).transpose()?;
+        let value_at = |i: usize| {
+            let value = values[i]? - less.map_or(Some(0.0), |less| less[i])?;
+            match over {
+                None => Some(value),
+                Some(over) => over[i].filter(|o| o.abs() > 0.0).map(|o| value / o),
+            }
         };
         let value = |seed: &u64| {
             let mut run = None;
-            let mut found = Vec::new();
+            let (mut found, mut weights) = (Vec::new(), Vec::new());
             for i in (0..frame.rows()).filter(|&i| keep[i] && of_seed[i] == Some(*seed as f64)) {
                 if run.is_some_and(|r| r != runs[i]) {
                     return Err(format!(
@@ -283,9 +325,17 @@ impl Rows {
                     ));
                 }
                 run = Some(runs[i]);
-                found.extend(value_at(i));
+                let weighed = weight.map_or(Some(1.0), |w| w[i]);
+                if let (Some(value), Some(weighed)) = (value_at(i), weighed) {
+                    found.push(value);
+                    weights.push(weighed);
+                }
             }
-            Ok(self.reduce.of(found).map(|v| v / self.per))
+            let one = match weight {
+                None => self.reduce.of(found),
+                Some(_) => self.reduce.weighed(&found, &weights),
+            };
+            Ok(one.map(|v| v / self.per))
         };
         seeds.iter().map(value).collect()
     }

@@ -17,6 +17,7 @@ mod reproduce;
 mod scorecard;
 mod source;
 mod vary;
+mod windows;
 
 pub use catalogue::{Row, find, rows};
 pub use expected::{Bound, Claim, Expected, Kind, Recorded};

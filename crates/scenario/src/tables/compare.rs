@@ -41,8 +41,18 @@ pub(crate) static BUNDLES: Section = Section {
             "The scheme that it starts from.",
         ),
     ],
-    tables: &[],
+    tables: &[&SET],
     more: More::Switches,
+};
+
+/// `[compare.bundles.NAME.set]`, which [`crate::surroundings`] reads.
+static SET: Section = Section {
+    path: &["compare", "bundles", "*", "set"],
+    doc: "What else of the scenario is different where this bundle is compared: quoted dotted keys, as of a sweep, \
+          each with one value. A phantom queue that belongs to HULL, a scheme for another group of hosts.",
+    keys: &[],
+    tables: &[],
+    more: More::Paths,
 };
 
 /// Reads what is compared.

@@ -40,6 +40,8 @@ pub enum Reduce {
     StepSd,
     /// The largest rise from row to row.
     MaxRise,
+    /// All the way from row to row, up and down: how direct a way is.
+    Travel,
 }
 
 impl Reduce {
@@ -59,6 +61,7 @@ impl Reduce {
             Self::Jain => sum * sum / (n * values.iter().map(|v| v * v).sum::<f64>()),
             Self::Sd => deviation(&values),
             Self::StepSd => deviation(&steps(&values)),
+            Self::Travel => steps(&values).into_iter().map(f64::abs).sum(),
             Self::MaxRise => steps(&values).into_iter().fold(0.0, f64::max),
             Self::Count => n,
             Self::Min
@@ -82,6 +85,21 @@ impl Reduce {
                     _ => rank(0.5),
                 }
             }
+        })
+    }
+
+    /// Mean or deviation of values that count differently; of weights that are counts, what the single values
+    /// have. `None` where nothing counts.
+    pub(super) fn weighed(self, values: &[f64], weights: &[f64]) -> Option<f64> {
+        let n: f64 = weights.iter().sum();
+        let mean = values.iter().zip(weights).map(|(v, w)| v * w).sum::<f64>() / n;
+        if n <= 0.0 {
+            return None;
+        }
+        let squares = || values.iter().zip(weights).map(|(v, w)| w * (v - mean) * (v - mean));
+        Some(match self {
+            Self::Sd => (squares().sum::<f64>() / (n - 1.0).max(1.0)).sqrt(),
+            _ => mean,
         })
     }
 }

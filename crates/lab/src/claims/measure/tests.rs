@@ -161,3 +161,22 @@ fn any_percentile_can_be_asked_for() {
     let Ok(Measure::Rows(rows)) = measure(rows) else { panic!("rows") };
     assert_eq!((rows.reduce, rows.over.as_deref()), (Reduce::Permille(975), Some("ideal_ps")));
 }
+
+#[test]
+fn a_column_is_taken_off_another_row_by_row() {
+    let text = "{ table = \"probes\", column = \"cwnd\", less = \"time_ps\", per = 1, reduce = \"last\", \
+                where = { scheme = \"b\" } }";
+    assert_eq!(rows(text).of_frame(&frame(), &[1]).unwrap(), [Some(7.0 - 1e12)]);
+    let error = measure(&text.replace("less = ", "weight = ")).unwrap_err();
+    assert!(error.contains("`weight` goes with"), "{error}");
+}
+
+#[test]
+fn a_histogram_is_weighed_by_its_counts() {
+    let of = |reduce: Reduce| reduce.weighed(&[1.0, 2.0, 4.0], &[2.0, 1.0, 1.0]);
+    assert_eq!(of(Reduce::Mean), Some(2.0));
+    // 1, 1, 2 and 4: the squares add up to 6.
+    assert_eq!(of(Reduce::Sd), Some(2.0_f64.sqrt()));
+    assert_eq!(Reduce::Mean.weighed(&[1.0], &[0.0]), None);
+    assert_eq!(Reduce::Travel.of(vec![3.0, 5.0, 4.0, 4.0]), Some(3.0));
+}

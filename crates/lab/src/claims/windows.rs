@@ -1,0 +1,342 @@
+//! How well what a sender hears in a round trip tells how long the queue was (DX fig. 1 and 2).
+//!
+//! Contract: everything follows from traced flows and sampled queues. A window is what a sender had
+//! outstanding when the one before was acknowledged (RFC 8257 §3.3). The truth is the mean of the samples
+//! of the queue while the packets of the window came to it. Both are shares of a full queue, in per cent.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{Frame, FrameValues, read_frame};
+use lowtide_units::{Duration, parse_duration};
+use serde::Deserialize;
+
+use super::source::Source;
+
+/// `windows = "correlation"` of a `feedback`. The scenario traces the flows (`[probes] trace`) and samples
+/// its queues often enough.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WindowsOf {
+    /// What becomes of all windows of all flows.
+    pub windows: Of,
+    /// What is held against the queue.
+    pub feedback: Feedback,
+    /// The queue, as `switch0->switch1`.
+    pub queue: String,
+    /// How many packets are a full queue.
+    pub full: f64,
+    /// How long a packet takes on the line: it makes packets of a delay.
+    pub packet: String,
+    /// Windows that began earlier do not count.
+    pub from: String,
+    /// The scheme; may be left out where there is one.
+    #[serde(default)]
+    pub scheme: Option<String>,
+    /// Values of swept keys.
+    #[serde(default)]
+    pub at: BTreeMap<String, String>,
+}
+
+/// What becomes of windows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Of {
+    /// Pearson's coefficient of feedback and queue.
+    Correlation,
+    /// Root of the mean square of feedback less queue, in per cent of a full queue.
+    Rmse,
+}
+
+/// What a sender hears.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Feedback {
+    /// The share of its packets that were marked.
+    Marked,
+    /// The moving average of it that DCTCP keeps, at the end of the window.
+    Alpha,
+    /// The mean queueing delay of its packets.
+    Latency,
+}
+
+/// One window: what was heard and what was true, in per cent.
+type Pair = (f64, f64);
+
+/// A sender after an ACK: time, bytes acknowledged, bytes in flight, alpha.
+type State = (f64, f64, f64, Option<f64>);
+
+/// A packet at the queue: where its payload ends, when it came, how long it waited, whether it was marked.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    end: f64,
+    came: f64,
+    waited: f64,
+    marked: bool,
+}
+
+impl WindowsOf {
+    pub(super) fn check(&self) -> Result<(), String> {
+        ps_of(&self.from, "from")?;
+        if ps_of(&self.packet, "packet")? > 0.0 && self.full > 0.0 {
+            Ok(())
+        } else {
+            Err("`packet` and `full` are above zero".to_owned())
+        }
+    }
+
+    pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+        let frame = |table: &str, names: &[&str]| {
+            let path = of.dir.table(table).map_err(|e| e.to_string())?;
+            read_frame(&path, names).map_err(|e| e.to_string())
+        };
+        let senders = frame(
+            "trace_senders",
+            &["run", "flow", "time_ps", "bytes_acked", "in_flight_bytes", "dctcp_alpha_q20"],
+        )?;
+        let segments = frame(
+            "trace_segments",
+            &["run", "flow", "packet", "place", "event", "seq_bytes", "len_bytes"],
+        )?;
+        let hops = frame(
+            "trace_hops",
+            &["run", "flow", "packet", "name", "from_sender", "time_ps", "start_ps", "verdict"],
+        )?;
+        let samples = frame("queue_samples", &["run", "time_ps", "name", "packets"])?;
+        let runs = of.of_seeds("`windows`", self.scheme.as_deref(), &self.at)?;
+        let value = |run: u32| {
+            let states = states(&senders, run)?;
+            let passages = passages(&segments, &hops, run, &self.queue)?;
+            let mut pairs = Vec::new();
+            let lengths = lengths(&samples, run, &self.queue)?;
+            for (flow, states) in &states {
+                if let Some(passages) = passages.get(flow) {
+                    pairs.extend(self.pairs(states, passages, &lengths)?);
+                }
+            }
+            Ok(match self.windows {
+                Of::Correlation => correlation(&pairs),
+                Of::Rmse => rmse(&pairs),
+            })
+        };
+        runs.into_iter().map(|run| value(run.key.run)).collect()
+    }
+
+    /// The windows of one flow.
+    fn pairs(
+        &self,
+        states: &[State],
+        passages: &[Passage],
+        lengths: &[(f64, f64)],
+    ) -> Result<Vec<Pair>, String> {
+        let (from, packet) = (ps_of(&self.from, "from")?, ps_of(&self.packet, "packet")?);
+        let mut out = Vec::new();
+        let mut states = states.iter();
+        let Some((mut began, mut start, flight, _)) = states.next().copied() else {
+            return Ok(out);
+        };
+        let mut end = start + flight;
+        for (time, acked, flight, alpha) in states {
+            if *acked < end {
+                continue;
+            }
+            let own: Vec<&Passage> =
+                passages.iter().filter(|p| p.end > start && p.end <= end).collect();
+            if let (Some(first), Some(last), true) = (own.first(), own.last(), began >= from) {
+                let n = own.len() as f64;
+                let heard = match self.feedback {
+                    Feedback::Marked => {
+                        Some(own.iter().filter(|p| p.marked).count() as f64 / n * 100.0)
+                    }
+                    Feedback::Alpha => alpha.map(|a| a / f64::from(1 << 20) * 100.0),
+                    Feedback::Latency => {
+                        let waited = own.iter().map(|p| p.waited).sum::<f64>() / n;
+                        Some(waited / packet / self.full * 100.0)
+                    }
+                };
+                let truth = mean_between(lengths, first.came, last.came);
+                out.extend(heard.zip(truth.map(|packets| packets / self.full * 100.0)));
+            }
+            (began, start, end) = (*time, *acked, acked + flight);
+        }
+        Ok(out)
+    }
+}
+
+/// A time in picoseconds; `name` is its key.
+fn ps_of(text: &str, name: &str) -> Result<f64, String> {
+    let time = parse_duration(text).map(Duration::as_ps).map_err(|e| format!("`{name}`: {e}"));
+    Ok(time? as f64)
+}
+
+/// The numbers of a column.
+fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [Option<f64>], String> {
+    match frame.column(name).map(|c| &c.values) {
+        Some(FrameValues::Numbers(values)) => Ok(values),
+        _ => Err(format!("there are no numbers `{name}`")),
+    }
+}
+
+/// The texts of a column.
+fn texts<'a>(frame: &'a Frame, name: &str) -> Result<&'a [Option<String>], String> {
+    match frame.column(name).map(|c| &c.values) {
+        Some(FrameValues::Texts(values)) => Ok(values),
+        _ => Err(format!("there are no names `{name}`")),
+    }
+}
+
+fn rows_of(frame: &Frame, run: u32) -> Result<impl Iterator<Item = usize>, String> {
+    let runs = numbers(frame, "run")?;
+    Ok((0..frame.rows()).filter(move |&i| runs[i] == Some(f64::from(run))))
+}
+
+/// By flow, in the order of time.
+fn states(frame: &Frame, run: u32) -> Result<BTreeMap<u64, Vec<State>>, String> {
+    let of = |name| numbers(frame, name);
+    let (flow, time) = (of("flow")?, of("time_ps")?);
+    let (acked, flight, alpha) =
+        (of("bytes_acked")?, of("in_flight_bytes")?, of("dctcp_alpha_q20")?);
+    let mut out: BTreeMap<u64, Vec<State>> = BTreeMap::new();
+    for i in rows_of(frame, run)? {
+        if let (Some(flow), Some(time), Some(acked), Some(flight)) =
+            (flow[i], time[i], acked[i], flight[i])
+        {
+            out.entry(flow as u64).or_default().push((time, acked, flight, alpha[i]));
+        }
+    }
+    Ok(out)
+}
+
+/// The data packets of each flow at the queue, in the order of time.
+fn passages(
+    segments: &Frame,
+    hops: &Frame,
+    run: u32,
+    queue: &str,
+) -> Result<BTreeMap<u64, Vec<Passage>>, String> {
+    let of = |name| numbers(segments, name);
+    let (packet, seq, len) = (of("packet")?, of("seq_bytes")?, of("len_bytes")?);
+    let (place, event) = (texts(segments, "place")?, texts(segments, "event")?);
+    let mut ends: BTreeMap<u64, f64> = BTreeMap::new();
+    for i in rows_of(segments, run)? {
+        let sent = place[i].as_deref() == Some("sender") && event[i].as_deref() == Some("sent");
+        if let (true, Some(packet), Some(seq), Some(len)) = (sent, packet[i], seq[i], len[i])
+            && len > 0.0
+        {
+            ends.insert(packet as u64, seq + len);
+        }
+    }
+    let of = |name| numbers(hops, name);
+    let (flow, packet, forward) = (of("flow")?, of("packet")?, of("from_sender")?);
+    let (came, left) = (of("time_ps")?, of("start_ps")?);
+    let (name, verdict) = (texts(hops, "name")?, texts(hops, "verdict")?);
+    let mut out: BTreeMap<u64, Vec<Passage>> = BTreeMap::new();
+    for i in rows_of(hops, run)? {
+        if name[i].as_deref() != Some(queue) || forward[i] != Some(1.0) {
+            continue;
+        }
+        let (Some(flow), Some(packet), Some(came), Some(left)) =
+            (flow[i], packet[i], came[i], left[i])
+        else {
+            continue;
+        };
+        if let Some(end) = ends.get(&(packet as u64)) {
+            let marked = verdict[i].as_deref() == Some("marked");
+            let one = Passage { end: *end, came, waited: left - came, marked };
+            out.entry(flow as u64).or_default().push(one);
+        }
+    }
+    Ok(out)
+}
+
+/// Samples of the queue: time, packets.
+fn lengths(frame: &Frame, run: u32, queue: &str) -> Result<Vec<(f64, f64)>, String> {
+    let (time, packets) = (numbers(frame, "time_ps")?, numbers(frame, "packets")?);
+    let name = texts(frame, "name")?;
+    let ours = rows_of(frame, run)?.filter(|&i| name[i].as_deref() == Some(queue));
+    Ok(ours.filter_map(|i| time[i].zip(packets[i])).collect())
+}
+
+fn mean_between(lengths: &[(f64, f64)], from: f64, to: f64) -> Option<f64> {
+    let low = lengths.partition_point(|(time, _)| *time < from);
+    let high = lengths.partition_point(|(time, _)| *time <= to);
+    let within = lengths.get(low..high).filter(|w| !w.is_empty())?;
+    Some(within.iter().map(|(_, packets)| packets).sum::<f64>() / within.len() as f64)
+}
+
+fn correlation(pairs: &[Pair]) -> Option<f64> {
+    let n = pairs.len() as f64;
+    let mean = |of: fn(&Pair) -> f64| pairs.iter().map(of).sum::<f64>() / n;
+    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
+    for (a, b) in pairs {
+        xy += (a - x) * (b - y);
+        xx += (a - x) * (a - x);
+        yy += (b - y) * (b - y);
+    }
+    (xx > 0.0 && yy > 0.0).then(|| xy / (xx * yy).sqrt())
+}
+
+fn rmse(pairs: &[Pair]) -> Option<f64> {
+    let squares: f64 = pairs.iter().map(|(a, b)| (a - b) * (a - b)).sum();
+    (!pairs.is_empty()).then(|| (squares / pairs.len() as f64).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(feedback: Feedback) -> WindowsOf {
+        WindowsOf {
+            windows: Of::Rmse,
+            feedback,
+            queue: "q".into(),
+            full: 10.0,
+            packet: "1 us".into(),
+            from: "0 s".into(),
+            scheme: None,
+            at: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_window_is_what_was_outstanding() {
+        // Two packets, then two more; each ACK is of one packet of 100 B.
+        let alpha = |a: f64| Some(a * f64::from(1 << 20));
+        let states = [
+            (0.0, 0.0, 200.0, alpha(0.5)),
+            (5e6, 100.0, 200.0, alpha(0.5)),
+            (6e6, 200.0, 200.0, alpha(0.75)),
+            (9e6, 300.0, 200.0, alpha(0.75)),
+            (11e6, 400.0, 200.0, alpha(0.25)),
+        ];
+        let one = |end, came: f64, waited, marked| Passage { end, came, waited, marked };
+        let passages = [
+            one(100.0, 1e6, 2e6, false),
+            one(200.0, 3e6, 4e6, true),
+            one(300.0, 6e6, 1e6, true),
+            one(400.0, 8e6, 1e6, true),
+        ];
+        let lengths = [(0.0, 9.0), (1e6, 2.0), (2e6, 4.0), (3e6, 6.0), (7e6, 1.0)];
+        let pairs = |feedback| of(feedback).pairs(&states, &passages, &lengths).unwrap();
+        assert_eq!(pairs(Feedback::Marked), [(50.0, 40.0), (100.0, 10.0)]);
+        assert_eq!(pairs(Feedback::Alpha), [(75.0, 40.0), (25.0, 10.0)]);
+        assert_eq!(pairs(Feedback::Latency), [(30.0, 40.0), (10.0, 10.0)]);
+    }
+
+    #[test]
+    fn pairs_that_lie_on_a_line_correlate() {
+        let on = [(1.0, 10.0), (2.0, 20.0), (4.0, 40.0)];
+        assert!((correlation(&on).unwrap() - 1.0).abs() < 1e-12);
+        assert_eq!(correlation(&[(1.0, 2.0), (1.0, 3.0)]), None, "nothing varies");
+        assert_eq!(rmse(&[(3.0, 0.0), (0.0, 4.0)]), Some(12.5_f64.sqrt()));
+        assert_eq!(rmse(&[]), None);
+    }
+
+    #[test]
+    fn times_and_sizes_are_checked() {
+        assert_eq!(of(Feedback::Marked).check(), Ok(()));
+        let wrong = WindowsOf { packet: "1500 B".into(), ..of(Feedback::Marked) };
+        assert!(wrong.check().unwrap_err().contains("`packet`"));
+        assert!(WindowsOf { full: 0.0, ..of(Feedback::Marked) }.check().is_err());
+    }
+}
