@@ -4,6 +4,7 @@ mod bench;
 mod compare;
 mod diff;
 mod plan;
+mod threads;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
 pub(crate) use plan::PlanArgs;
+pub(crate) use threads::ThreadCount;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
 #[derive(Debug, Parser)]
@@ -134,6 +136,10 @@ pub(crate) struct RunArgs {
     /// Runs at a time; all processors without it
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
+    /// Threads of each run: `auto` for the processors that are left when there are fewer runs than those;
+    /// fewer where more would not pay. The results are the same
+    #[arg(long, value_name = "N|auto", default_value = "auto")]
+    pub(crate) threads: ThreadCount,
     /// Where to write; `runs/<scenario>/<hash>` without it
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! The network that runs.
 
-mod foresee;
 mod cross;
+mod foresee;
 mod links;
 mod parts;
 mod seen;
@@ -14,6 +14,8 @@ use std::sync::Arc;
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 
+pub use self::cross::Crossing;
+use self::parts::Part;
 use crate::check::check;
 use crate::failure::Failures;
 use crate::memory::{Memory, groups};
@@ -22,8 +24,6 @@ use crate::port::{Entered, Far, Port, Setting};
 use crate::route::{Edges, Routes};
 use crate::scheduler::Arrived;
 use crate::watch::{Passage, Watch};
-pub use self::cross::Crossing;
-use self::parts::Part;
 use crate::{
     Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, Occupancy, PortView, Routing,
 };

@@ -61,6 +61,19 @@ impl Network {
         first
     }
 
+    /// Whether any packet waits to be handed over.
+    pub fn waits_to_hand_over(&self) -> bool {
+        let waits = |port: &u32| self.ports[*port as usize].arrives_at().is_some();
+        self.part.as_ref().is_some_and(|part| part.outlets.iter().any(waits))
+    }
+
+    /// Where the port of that number is, if this is the part at the near end of its line.
+    pub fn own_port(&self, number: u32) -> Option<u32> {
+        let Some(part) = &self.part else { return Some(number) };
+        let port = part.port(number)?;
+        (!self.is_inlet(port as usize)).then_some(port)
+    }
+
     /// Takes in a packet that comes from another part.
     pub fn hand_in(&mut self, crossing: &Crossing, sched: &mut Scheduler) {
         let Crossing { port, departure, packet } = crossing;

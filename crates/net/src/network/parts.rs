@@ -36,7 +36,8 @@ impl Network {
     /// Nothing may have happened yet, and nothing may be watched. What is left of the whole waits for
     /// [`Network::join`].
     pub fn split(&mut self, plan: &Blueprint, cut: &Cut) -> Vec<Self> {
-        let mut ports: Vec<Option<Port>> = mem::take(&mut self.ports).into_iter().map(Some).collect();
+        let mut ports: Vec<Option<Port>> =
+            mem::take(&mut self.ports).into_iter().map(Some).collect();
         let mut lateness: Vec<Option<Lateness>> =
             mem::take(&mut self.lateness).into_iter().map(Some).collect();
         let mut places = vec![0; ports.len()];
@@ -113,24 +114,25 @@ impl Network {
 
     /// Puts the whole together again from its parts, to look at: what its ports, switches and memories have seen up
     /// to [`Network::finish`], called for each part before. Packets under way are gone.
-    pub fn join(&mut self, parts: Vec<Self>, cut: &Cut) {
+    pub fn join<'a>(&mut self, parts: impl Iterator<Item = &'a mut Self>, cut: &Cut) {
         let count = self.labels.len();
         let mut ports: Vec<Option<Port>> = (0..count).map(|_| None).collect();
-        for (part, number) in parts.into_iter().zip(0..) {
-            let Some(known) = part.part else { continue };
+        for (part, number) in parts.zip(0..) {
+            let Some(known) = part.part.take() else { continue };
             let owns = |switch: u32| cut.part(NodeId::Switch(switch)) == number;
-            let own = part.ports.into_iter().zip(known.inlets).filter(|(_, inlet)| !inlet);
-            for (port, _) in own {
+            for (port, inlet) in mem::take(&mut part.ports).into_iter().zip(known.inlets) {
                 let number = port.number() as usize;
-                ports[number] = Some(port);
+                if !inlet {
+                    ports[number] = Some(port);
+                }
             }
-            if let Some((whole, part)) = self.failures.as_mut().zip(part.failures) {
+            if let Some((whole, part)) = self.failures.as_mut().zip(part.failures.take()) {
                 whole.unrouted += part.unrouted;
                 for (place, &switch) in known.switches.iter().enumerate() {
                     whole.digests[switch as usize] = part.digests[place];
                 }
             }
-            for (whole, part) in self.memories.iter_mut().zip(part.memories) {
+            for (whole, part) in self.memories.iter_mut().zip(mem::take(&mut part.memories)) {
                 if owns(part.switch as u32) {
                     *whole = part;
                 }
@@ -163,7 +165,7 @@ impl Network {
 
 impl Part {
     /// Where the port of that number is, whichever its end here.
-    fn port(&self, number: u32) -> Option<u32> {
+    pub(super) fn port(&self, number: u32) -> Option<u32> {
         let link = self.links.binary_search(&(number / 2)).ok()?;
         Some(2 * link as u32 + number % 2)
     }

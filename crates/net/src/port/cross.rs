@@ -14,7 +14,8 @@ use crate::{BufferSpec, LineSpec, MarkSpec, PortSpec};
 impl Port {
     /// The far end of a line in another part.
     pub(crate) fn inlet(spec: &LineSpec, setting: &Setting<'_>) -> Self {
-        let port = PortSpec { buffer: BufferSpec::Unlimited, mark: MarkSpec::None, ..PortSpec::NIC };
+        let port =
+            PortSpec { buffer: BufferSpec::Unlimited, mark: MarkSpec::None, ..PortSpec::NIC };
         Self::new(&LineSpec { port, loss: lowtide_units::Parts::ZERO, ..*spec }, setting)
     }
     /// From now on packets are handed over.

@@ -32,11 +32,8 @@ pub(super) fn merge<R: Region, C: Conductor<R>>(
         }
         let Some(next) = next else {
             if let Some((now, entity)) = agenda.pop() {
-                let waits = |s: &mut Share<R>| {
-                    !s.sched.is_empty()
-                        || s.region.hand_over(Instant::ZERO, &mut |_, _| ()).is_some()
-                };
-                let busy = !agenda.is_empty() || shares.iter_mut().any(|s| waits(s));
+                let pending = |s: &&mut Share<R>| !s.sched.is_empty() || s.region.waits();
+                let busy = !agenda.is_empty() || shares.iter().any(pending);
                 conductor.handle(now, entity, shares, busy, agenda);
             }
             continue;

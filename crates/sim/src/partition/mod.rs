@@ -33,6 +33,8 @@ pub trait Region: World + Send {
         until: Instant,
         post: &mut dyn FnMut(usize, Self::Mail),
     ) -> Option<Instant>;
+    /// Whether anything waits to be handed over.
+    fn waits(&self) -> bool;
     /// Takes in what comes from another region.
     fn take_in(&mut self, mail: Self::Mail, sched: &mut Scheduler);
     /// How many of the things that the run waits for are over; each counts in one region only.

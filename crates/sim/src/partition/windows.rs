@@ -10,8 +10,8 @@ use lowtide_units::{Duration, Instant};
 use super::barrier::{Barrier, Member};
 use super::merge::merge;
 use super::{Bounds, Conductor, Ended, Region, Share};
-use crate::world::{POLL_EVERY, Stop, window};
 use crate::Scheduler;
+use crate::world::{POLL_EVERY, Stop, window};
 
 /// The least time after which something can be.
 const TICK: Duration = Duration::from_ps(1);
@@ -47,7 +47,7 @@ struct Common<'a, R: Region> {
     /// By turn, from whom, to whom.
     mail: [Vec<Vec<Mutex<Vec<R::Mail>>>>; 2],
     barrier: Barrier,
-    /// When the conductor's next event is.
+    /// When the conductor's next event is. Written while all others wait for it to be.
     agenda: AtomicU64,
     /// All is over that was awaited.
     done: AtomicBool,
@@ -139,19 +139,21 @@ impl<R: Region> Common<'_, R> {
         let mut outbox: Vec<Vec<R::Mail>> = self.shares.iter().map(|_| Vec::new()).collect();
         let mut done = Instant::ZERO;
         for turn in [0, 1].into_iter().cycle() {
-            let reach = done + self.bounds.lookahead;
+            let agenda = Instant::from_ps(self.agenda.load(Ordering::Acquire));
+            // The conductor may take back what has not come to another region by then.
+            let reach = (done + self.bounds.lookahead).min(agenda + TICK);
             {
                 let mut share = lock(&self.shares[own]);
-                let stop = lead.as_mut().is_some_and(|lead| {
-                    let (events, now) = (share.sched.events(), share.sched.now());
-                    (lead.ask)(events, now)
-                });
-                self.tell(turn, own, (&mut share, &mut outbox), reach, stop);
+                if let Some(lead) = &mut lead {
+                    let stop = (lead.ask)(share.sched.events(), share.sched.now());
+                    self.notices[turn][own].stop.store(stop, Ordering::Release);
+                }
+                self.tell(turn, own, (&mut share, &mut outbox), reach);
             }
             if !self.barrier.wait() {
                 break;
             }
-            match self.decide(turn, reach) {
+            match self.decide(turn, reach, agenda) {
                 Next::End(stop) => {
                     tally.stop = Some(stop);
                     break;
@@ -194,7 +196,6 @@ impl<R: Region> Common<'_, R> {
         own: usize,
         (share, outbox): (&mut Share<R>, &mut [Vec<R::Mail>]),
         reach: Instant,
-        stop: bool,
     ) {
         let leaves = share.region.hand_over(reach, &mut |to, mail| outbox[to].push(mail));
         for (to, mail) in outbox.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
@@ -203,22 +204,19 @@ impl<R: Region> Common<'_, R> {
         let next = leaves.into_iter().chain(share.sched.peek_time()).min();
         let notice = &self.notices[turn][own];
         notice.next.store(next.map_or(u64::MAX, Instant::as_ps), Ordering::Release);
-        notice.stop.store(stop, Ordering::Release);
         if self.bounds.awaited.is_some() {
             notice.over.store(share.region.over(), Ordering::Release);
             notice.outlasts.store(share.region.outlasts(reach), Ordering::Release);
         }
     }
 
-    /// All is done that is before a lookahead less than `reach`.
-    fn decide(&self, turn: usize, reach: Instant) -> Next {
+    /// All is done that is more than a lookahead before `reach`, and mail is there up to `reach`.
+    fn decide(&self, turn: usize, reach: Instant, agenda: Instant) -> Next {
         let Bounds { until, awaited, .. } = self.bounds;
         let notices = &self.notices[turn];
-        let agenda = self.agenda.load(Ordering::Acquire);
         let next = notices.iter().map(|n| n.next.load(Ordering::Acquire)).min();
-        let next = next.unwrap_or(u64::MAX);
-        let first = Instant::from_ps(next.min(agenda));
-        let agenda = Instant::from_ps(agenda);
+        let next = Instant::from_ps(next.unwrap_or(u64::MAX));
+        let first = next.min(agenda);
         if notices.iter().any(|n| n.stop.load(Ordering::Acquire)) {
             Next::End(Stop::Interrupted)
         } else if first == Instant::FAR_FUTURE {
@@ -227,7 +225,7 @@ impl<R: Region> Common<'_, R> {
             Next::End(Stop::Time)
         } else if first >= reach {
             Next::Skip(first)
-        } else if agenda <= Instant::from_ps(next) {
+        } else if agenda <= next {
             Next::Merge(agenda + TICK)
         } else {
             let end = reach.min(agenda).min(until);
