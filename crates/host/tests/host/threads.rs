@@ -16,7 +16,7 @@ use lowtide_sim::{Rng, Seed};
 use lowtide_traffic::{Asker, Asks, Flow, Source};
 use lowtide_units::{Bytes, Duration, Instant, Parts, Rate};
 
-use crate::common::{config, disturbance, outcome, port, star_setup};
+use crate::common::{config, disturbance, flow, outcome, port, star_setup};
 
 /// The run on exactly so many threads, where the network can be cut so.
 fn on(setup: &Setup, threads: usize) -> (Outcome, Used) {
@@ -27,9 +27,9 @@ fn on(setup: &Setup, threads: usize) -> (Outcome, Used) {
     (outcome, used)
 }
 
-/// The outcome is the same on all these numbers of threads; how many were really used.
-fn same(setup: &Setup, threads: &[usize], what: &str) -> Vec<usize> {
-    let mut whole = outcome(setup);
+/// The outcome is that of `whole` on all these numbers of threads; how many were really used.
+fn same(setup: &Setup, whole: &Outcome, threads: &[usize], what: &str) -> Vec<Used> {
+    let mut whole = whole.clone();
     whole.counts.port_bytes = 0;
     let run = |n: &usize| {
         let (parts, used) = on(setup, *n);
@@ -43,14 +43,14 @@ fn same(setup: &Setup, threads: &[usize], what: &str) -> Vec<usize> {
             assert_eq!(part, whole, "{what}, {n} threads");
         }
         assert!(parts == whole, "{what}, {n} threads");
-        used.threads
+        used
     };
     threads.iter().map(run).collect()
 }
 
 fn layer(rng: &mut Rng, port: PortSpec) -> Layer {
     let rate = [Rate::from_gbps(1), Rate::from_gbps(10)][rng.below(2) as usize];
-    Layer { rate, delay: Duration::from_ns(500 + rng.below(4_000)), port }
+    Layer { rate, delay: Duration::from_ns(2_000 + rng.below(4_000)), port }
 }
 
 fn any_port(rng: &mut Rng) -> PortSpec {
@@ -148,11 +148,11 @@ fn any_network(rng: &mut Rng) -> Blueprint {
         if plan.failures.iter().any(|f| f.link == link) {
             continue;
         }
-        let down_at = Instant::ZERO + Duration::from_us(rng.below(3_000));
+        let down_at = Instant::ZERO + Duration::from_us(rng.below(1_500));
         plan.failures.push(Failure {
             link,
             down_at,
-            up_at: (rng.below(2) == 0).then(|| down_at + Duration::from_us(900)),
+            up_at: (rng.below(2) == 0).then(|| down_at + Duration::from_us(400)),
             detect: Duration::from_us(rng.below(300)),
         });
     }
@@ -178,9 +178,9 @@ fn any_asker(rng: &mut Rng, hosts: u64) -> Asker {
         request: Bytes::new(200),
         answers: vec![Bytes::new(2_000), Bytes::new(30_000), Bytes::new(100)],
         asks: if rng.below(2) == 0 {
-            Asks::Closed { queries: 8, pause }
+            Asks::Closed { queries: 5, pause }
         } else {
-            Asks::At((0..8).map(at).collect())
+            Asks::At((0..5).map(at).collect())
         },
         jitter: Duration::from_us(rng.below(2) * 20),
         deadline: Some(Duration::from_us(500)),
@@ -196,10 +196,10 @@ fn any_setup(seed: u64) -> Setup {
     config.rto_min = Duration::from_us(500 + rng.below(1_000));
     config.syn_retries = 2;
     config.retries = 3;
-    let flow = |rng: &mut Rng| {
+    let any_flow = |rng: &mut Rng| {
         let (src, dst) = two(rng, hosts);
-        let size = (rng.below(6) > 0).then(|| Bytes::new(1 + rng.below(60_000)));
-        let start = Instant::ZERO + Duration::from_us(rng.below(2_000));
+        let size = (rng.below(6) > 0).then(|| Bytes::new(1 + rng.below(30_000)));
+        let start = Instant::ZERO + Duration::from_us(rng.below(600));
         let burst = Bytes::new(20_000);
         let source = match rng.below(6) {
             0 => Source::OnOff { burst, pause: Duration::from_us(30) },
@@ -207,7 +207,7 @@ fn any_setup(seed: u64) -> Setup {
         };
         Flow { group: 0, src, dst, size, start, source }
     };
-    let flows = (0..4 + rng.below(20)).map(|_| flow(&mut rng)).collect();
+    let flows = (0..4 + rng.below(20)).map(|_| any_flow(&mut rng)).collect();
     let askers = (0..rng.below(3)).map(|_| any_asker(&mut rng, hosts)).collect();
     let mut host = HostSetup { config: config.clone(), ..HostSetup::default() };
     if rng.below(4) == 0 {
@@ -222,7 +222,7 @@ fn any_setup(seed: u64) -> Setup {
     };
     Setup {
         seed,
-        end: End { at: Duration::from_ms(4), when_done: rng.below(3) > 0 },
+        end: End { at: Duration::from_us(1_600), when_done: rng.below(3) > 0 },
         warmup: Duration::from_us(rng.below(2) * 700),
         hosts: network.hosts.iter().map(|_| host.clone()).collect(),
         network,
@@ -236,12 +236,127 @@ fn any_setup(seed: u64) -> Setup {
 
 #[test]
 fn any_run_is_the_same_on_any_number_of_threads() {
-    let (mut cut, mut done) = (0, 0);
-    for seed in 0..40 {
+    let (mut cut, mut done, mut merged) = (0, 0, 0);
+    for seed in 0..10 {
         let setup = any_setup(seed);
-        let used = same(&setup, &[1, 2, 3, 4, 8], &format!("seed {seed}"));
-        cut += usize::from(used[1] == 2);
-        done += usize::from(outcome(&setup).reason == EndReason::Done);
+        let whole = outcome(&setup);
+        let threads: &[usize] = if seed % 5 == 0 { &[1, 2, 3, 4, 8] } else { &[2, 3] };
+        let used = same(&setup, &whole, threads, &format!("seed {seed}"));
+        cut += usize::from(used.iter().any(|u| u.threads > 2));
+        done += usize::from(whole.reason == EndReason::Done);
+        merged += usize::from(used.iter().all(|u| u.windows.0 > 0 && u.windows.1 > 0));
     }
-    assert!(cut > 30 && done > 5, "{cut} were cut, {done} ended when all was done");
+    assert!(cut > 5 && done > 1 && merged > 2, "{cut} cut, {done} done, {merged} merged");
+}
+
+/// Two racks of two hosts under two spines, 1 us per link.
+fn racks(flows: &[(u32, u32, Option<u64>, u64)]) -> Setup {
+    let config = config("dctcp");
+    let layer =
+        Layer { rate: Rate::from_gbps(10), delay: Duration::from_us(1), port: port(60, 20) };
+    let network = leaf_spine(&LeafSpine {
+        leaves: 2,
+        spines: 2,
+        hosts_per_leaf: 2,
+        parallel: 1,
+        host: layer,
+        fabric: layer,
+        framing: Framing::Ethernet,
+    });
+    let base = star_setup(3, &config, port(60, 20));
+    let flow = |&(src, dst, size, us): &(u32, u32, Option<u64>, u64)| Flow {
+        group: 0,
+        src,
+        dst,
+        size: size.map(Bytes::new),
+        start: Instant::ZERO + Duration::from_us(us),
+        source: Source::AtOnce,
+    };
+    Setup { network: network.unwrap(), flows: flows.iter().map(flow).collect(), ..base }
+}
+
+#[test]
+fn a_run_ends_with_the_event_that_ends_it() {
+    // One flow across, one within a rack, one that starts last: each is the last one once. What follows
+    // (FIN, ACKs, timers) does not happen on any number of threads.
+    for (across, within, late) in [(600_000, 3_000, 1), (3_000, 600_000, 1), (3_000, 3_000, 100)] {
+        let flows = [(0, 3, Some(across), 0), (1, 0, Some(within), 5), (2, 1, Some(4_000), late)];
+        let setup = racks(&flows);
+        let whole = outcome(&setup);
+        assert_eq!(whole.reason, EndReason::Done);
+        let used = same(&setup, &whole, &[2], "done")[0];
+        assert!(used.windows.0 > 10 && used.windows.1 > 3, "{used:?}");
+    }
+    // A failed flow is over too: nobody answers, as the only way is cut.
+    let mut setup = racks(&[(0, 3, Some(1_000_000), 0), (1, 0, Some(3_000), 0)]);
+    for hosts in &mut setup.hosts {
+        hosts.config.retries = 2;
+    }
+    let link = |spine| setup.network.find_link("leaf0", spine, 0).unwrap();
+    let failure = |link| Failure {
+        link,
+        down_at: Instant::ZERO + Duration::from_us(100),
+        up_at: None,
+        detect: Duration::from_us(50),
+    };
+    setup.network.failures = vec![failure(link("spine0")), failure(link("spine1"))];
+    let whole = outcome(&setup);
+    assert_eq!(whole.reason, EndReason::Done);
+    assert!(whole.flows[0].error.is_some());
+    same(&setup, &whole, &[2], "failed");
+}
+
+#[test]
+fn a_run_ends_at_its_time_or_when_nothing_is_left() {
+    for at in [7_000, 100_000, 100_001] {
+        let mut setup = racks(&[(0, 3, None, 0), (2, 1, None, 0)]);
+        setup.end = End { at: Duration::from_ns(at), when_done: false };
+        setup.probes =
+            ProbePlan { interval: Some(Duration::from_us(10)), queues: true, ..setup.probes };
+        let whole = outcome(&setup);
+        assert_eq!((whole.reason, whole.queue_samples.len() > 7), (EndReason::Time, true));
+        same(&setup, &whole, &[2], "time");
+    }
+    let mut setup = racks(&[(0, 3, Some(50_000), 0)]);
+    setup.end.when_done = false;
+    let whole = outcome(&setup);
+    assert_eq!(whole.reason, EndReason::Idle);
+    same(&setup, &whole, &[2], "idle");
+}
+
+#[test]
+fn one_thread_does_what_several_would_not_do_faster() {
+    let fewer = |setup: &Setup| {
+        let (_, used) = run_on(setup, Threads::up_to(2), &mut |_| false).unwrap();
+        assert_eq!(used.threads, 1);
+        used.why.expect("a reason").to_string()
+    };
+    let alone = racks(&[(0, 3, Some(3_000), 0)]);
+    assert!(fewer(&alone).contains("events"), "{}", fewer(&alone));
+    let traced =
+        Setup { probes: ProbePlan { trace: vec![0], ..ProbePlan::default() }, ..alone.clone() };
+    assert!(fewer(&traced).contains("trace"));
+    let star = star_setup(4, &config("dctcp"), port(60, 20));
+    let star = Setup { flows: vec![flow(&star, 0, 3_000, Duration::ZERO)], ..star };
+    assert!(fewer(&star).contains("switch"));
+    let mut close = alone;
+    for link in &mut close.network.links {
+        (link.from_a.delay, link.from_b.delay) = (Duration::ZERO, Duration::ZERO);
+    }
+    assert!(fewer(&close).contains("no delay"));
+    let one = run_on(&star, Threads::ONE, &mut |_| false).unwrap();
+    assert_eq!((one.0, one.1.why), (outcome(&star), None));
+}
+
+#[test]
+fn several_threads_can_be_interrupted() {
+    let setup = racks(&[(0, 3, None, 0), (2, 1, None, 0), (3, 0, None, 0), (1, 2, None, 0)]);
+    let threads = Threads { most: 2, always: true };
+    let mut asked = 0;
+    let (outcome, used) = run_on(&setup, threads, &mut |_| {
+        asked += 1;
+        asked == 2
+    })
+    .unwrap();
+    assert_eq!((outcome.reason, used.threads, asked), (EndReason::Interrupted, 2, 2));
 }

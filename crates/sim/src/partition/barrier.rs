@@ -1,13 +1,15 @@
 //! Where the threads of a run wait for one another.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
-/// So often it looks before it lets others have the processor: some ten microseconds.
-const LOOKS: u32 = 1 << 8;
+/// So often a thread looks before it goes to sleep: some twenty microseconds.
+const LOOKS: u32 = 1 << 10;
 
-/// All threads must come before any goes on. Windows are shorter than it takes to wake a thread, so whoever
-/// waits keeps looking, and lets others run where there are more threads than processors.
+/// All threads must come before any goes on. Windows are about as long as it takes to wake a thread, so whoever
+/// waits keeps looking for a while. Where others have the processor that takes longer: then it sleeps, so that
+/// the thread that it waits for may run.
 #[derive(Debug)]
 pub(super) struct Barrier {
     threads: usize,
@@ -16,12 +18,22 @@ pub(super) struct Barrier {
     turn: AtomicUsize,
     /// One of them will never come.
     broken: AtomicBool,
+    sleepers: AtomicUsize,
+    bed: Mutex<()>,
+    bell: Condvar,
 }
 
 impl Barrier {
     pub(super) const fn new(threads: usize) -> Self {
-        let (come, turn) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { threads, come, turn, broken: AtomicBool::new(false) }
+        Self {
+            threads,
+            come: AtomicUsize::new(0),
+            turn: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            sleepers: AtomicUsize::new(0),
+            bed: Mutex::new(()),
+            bell: Condvar::new(),
+        }
     }
 
     /// Waits for all. False when one of them will not come: then nothing is to be done any more.
@@ -29,21 +41,36 @@ impl Barrier {
         let turn = self.turn.load(Ordering::Acquire);
         if self.come.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.come.store(0, Ordering::Relaxed);
-            self.turn.store(turn.wrapping_add(1), Ordering::Release);
-        }
-        let mut looks = 0;
-        while self.turn.load(Ordering::Acquire) == turn {
-            if self.broken.load(Ordering::Relaxed) {
-                return false;
+            // Whoever goes to sleep says so and then looks at the turn, so one of the two sees the other.
+            self.turn.store(turn.wrapping_add(1), Ordering::SeqCst);
+            if self.sleepers.load(Ordering::SeqCst) > 0 {
+                self.wake();
             }
-            if looks < LOOKS {
+        } else {
+            let waits =
+                || self.turn.load(Ordering::SeqCst) == turn && !self.broken.load(Ordering::SeqCst);
+            let mut looks = 0;
+            while looks < LOOKS && waits() {
                 looks += 1;
                 std::hint::spin_loop();
-            } else {
-                thread::yield_now();
+            }
+            if waits() {
+                self.sleepers.fetch_add(1, Ordering::SeqCst);
+                let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+                while waits() {
+                    bed = self.bell.wait(bed).unwrap_or_else(PoisonError::into_inner);
+                }
+                drop(bed);
+                self.sleepers.fetch_sub(1, Ordering::SeqCst);
             }
         }
-        !self.broken.load(Ordering::Relaxed)
+        !self.broken.load(Ordering::SeqCst)
+    }
+
+    #[cold]
+    fn wake(&self) {
+        let _bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bell.notify_all();
     }
 }
 
@@ -53,7 +80,8 @@ pub(super) struct Member<'a>(pub(super) &'a Barrier);
 impl Drop for Member<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.broken.store(true, Ordering::Relaxed);
+            self.0.broken.store(true, Ordering::SeqCst);
+            self.0.wake();
         }
     }
 }
