@@ -7,6 +7,7 @@ mod diff;
 #[cfg(target_os = "linux")]
 mod live;
 mod plan;
+mod threads;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub(crate) use live::{
     LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveServerArgs, NetnsArg, PeerArg,
 };
 pub(crate) use plan::PlanArgs;
+pub(crate) use threads::ThreadCount;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
 #[derive(Debug, Parser)]
@@ -152,6 +154,10 @@ pub(crate) struct RunArgs {
     /// Runs at a time; all processors without it
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
+    /// Threads of each run: `auto` for the processors that are left when there are fewer runs than those;
+    /// fewer where more would not pay. The results are the same
+    #[arg(long, value_name = "N|auto", default_value = "auto")]
+    pub(crate) threads: ThreadCount,
     /// Where to write; `runs/<scenario>/<hash>` without it
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

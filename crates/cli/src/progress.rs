@@ -17,6 +17,8 @@ pub(crate) struct Bar {
     bar: ProgressBar,
     /// How far the runs under way are, in steps, by number of the run.
     under_way: Mutex<BTreeMap<u32, u64>>,
+    /// Why the first run that took fewer threads than it might have did so.
+    fewer: Mutex<Option<String>>,
 }
 
 impl Bar {
@@ -35,7 +37,7 @@ impl Bar {
             bar.set_prefix(format!("{label}  "));
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, under_way: Mutex::new(BTreeMap::new()) }
+        Self { bar, under_way: Mutex::default(), fewer: Mutex::default() }
     }
 
     /// Takes one message of the laboratory.
@@ -62,8 +64,20 @@ impl Bar {
                 self.bar.inc(STEPS.saturating_sub(before));
                 self.bar.set_message(key.to_string());
             }
+            Progress::Threads { key, threads, why } => {
+                let Ok(mut fewer) = self.fewer.lock() else { return };
+                if let Some(why) = why {
+                    let noun = if threads == 1 { "thread" } else { "threads" };
+                    fewer.get_or_insert_with(|| format!("{key} took {threads} {noun}: {why}"));
+                }
+            }
             Progress::Writing => self.bar.set_message("tables, figures, report"),
         }
+    }
+
+    /// Why a run took fewer threads than it might have.
+    pub(crate) fn fewer(&self) -> Option<String> {
+        self.fewer.lock().ok().and_then(|fewer| fewer.clone())
     }
 
     pub(crate) fn clear(&self) {

@@ -40,6 +40,11 @@ impl Side {
     pub(crate) const fn peer(self) -> Self {
         Self(self.0 ^ 1)
     }
+    /// The same side of another connection.
+    #[inline]
+    pub(crate) const fn of(self, flow: u32) -> Self {
+        Self(2 * flow + self.0 % 2)
+    }
 }
 
 /// What the driver keeps of one connection.
@@ -80,6 +85,10 @@ pub(crate) struct Progress {
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Option<Instant>,
     pub(crate) signals: Signals,
+    /// Its number in the whole run. Where a run is cut, connections are counted anew in each part.
+    pub(crate) number: u32,
+    /// What it is called where the other end is: its own place, but for one between two parts.
+    pub(crate) there: u32,
     /// The host that opens it.
     pub(crate) client: u32,
     /// The host that it is opened to.
@@ -96,6 +105,8 @@ impl Progress {
     pub(crate) fn new(group: u16, client: u32, server: u32, size: Option<Bytes>) -> Self {
         Self {
             group,
+            number: 0,
+            there: 0,
             class: None,
             answers: false,
             client,

@@ -85,9 +85,11 @@ impl World<'_> {
     fn request(&mut self, now: Instant, connection: u32, query: u32, sched: &mut Scheduler) {
         let side = Side::client(connection);
         let before = self.suffered(side);
+        let asked = self.moment();
         let Some(exchange) = self.askers.exchange(connection as usize) else { return };
         let Some(spec) = self.setup.askers.get(exchange.asker as usize) else { return };
-        exchange.request(query, answer(spec, query), before);
+        exchange.request(query, answer(spec, query), before, asked);
+        self.tell_server(side, query);
         if !spec.standing {
             self.call(now, connection, sched);
         }
@@ -189,6 +191,7 @@ impl World<'_> {
         sched: &mut Scheduler,
     ) {
         let suffered = self.suffered(side).since(request.before);
+        self.claim_cost(side, asker, request);
         let Some(spec) = self.setup.askers.get(asker as usize) else { return };
         let Some(asking) = self.askers.list.get_mut(asker as usize) else { return };
         let Some(query) = asking.queries.get_mut(request.query as usize) else { return };
@@ -200,7 +203,7 @@ impl World<'_> {
         if asking.is_over() {
             // It hangs up, unless the run ends here.
             sched.at(now, Entity::new(ASK, asker));
-            self.one_is_over();
+            self.one_is_over(None);
         } else if let Some(next) = next {
             sched.at(next, Entity::new(ASK, asker));
         }

@@ -22,16 +22,16 @@ use crate::setup::Setup;
 pub(crate) struct Askers {
     pub(crate) list: Vec<Asking>,
     /// By connection, from the first one of the first asker.
-    exchanges: Vec<Exchange>,
+    pub(crate) exchanges: Vec<Exchange>,
     /// The number of that connection.
-    first: usize,
+    pub(crate) first: usize,
 }
 
 /// One asker as it goes on.
 #[derive(Debug)]
 pub(crate) struct Asking {
     /// Number of its first connection.
-    first: u32,
+    pub(crate) first: u32,
     standing: bool,
     fan_out: u32,
     /// When it begins, jitter included.
@@ -84,6 +84,9 @@ impl Askers {
         }
         Ok(askers)
     }
+
+    /// Nobody asks.
+    pub(crate) const NONE: Self = Self { list: Vec::new(), exchanges: Vec::new(), first: 0 };
 
     /// Askers with queries to make.
     pub(crate) fn busy(&self) -> usize {
@@ -147,6 +150,33 @@ impl Asking {
     /// All its queries are over.
     pub(crate) fn is_over(&self) -> bool {
         self.under_way == 0 && self.queries.len() == self.total
+    }
+
+    /// Something is left to do that does not begin before `until`, or not before a pause of `least` after
+    /// something else.
+    pub(crate) fn outlasts(&self, spec: &Asker, until: Instant, least: Duration) -> bool {
+        let more = self.queries.len() < self.total;
+        let pauses = matches!(spec.asks, Asks::Closed { pause, .. } if pause >= least);
+        more && (self.next.is_some_and(|at| at >= until) || (pauses && self.under_way > 0))
+    }
+
+    /// The same with its connections counted from another number on.
+    pub(crate) fn with_first(self, first: u32) -> Self {
+        Self { first, ..self }
+    }
+
+    /// One that has nothing to do, in the place of another.
+    pub(crate) fn nobody(&self) -> Self {
+        Self {
+            total: 0,
+            queries: Vec::new(),
+            next: None,
+            order: Vec::new(),
+            due: BinaryHeap::new(),
+            draw: self.draw.clone(),
+            jitter: self.jitter.clone(),
+            ..*self
+        }
     }
 
     /// Its connections that stay open.

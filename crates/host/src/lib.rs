@@ -7,6 +7,7 @@
 mod aggregate;
 mod alpha;
 mod answer;
+mod apart;
 mod app;
 mod ask;
 mod askers;
@@ -20,6 +21,7 @@ mod nic;
 mod node;
 mod noise;
 mod outcome;
+mod parallel;
 mod paths;
 mod places;
 mod probe;
@@ -47,6 +49,7 @@ pub use outcome::{
     ClassRecord, Counts, DelayRow, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome,
     ProbeRow, QueryRecord, QueueLevel, QueueRecord, QueueSample,
 };
+pub use parallel::{Fewer, Threads, Used, run_on};
 pub use profile::{HOST_PROFILES, HostProfile, find_host_profile};
 pub use run::run;
 pub use setup::{Disturbance, End, HostSetup, ProbePlan, Setup};

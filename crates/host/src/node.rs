@@ -34,6 +34,8 @@ pub(crate) struct Node {
     // What most hosts do not have takes a pointer each.
     /// There is a stack or a bucket on the way out.
     pub(crate) holds_back: bool,
+    /// The number of the host in the whole run.
+    pub(crate) number: u32,
     pub(crate) calibration: Calibration,
     /// When its timers fire, where that is not at once.
     pub(crate) timer_tick: Option<Box<TimerTick>>,
@@ -76,6 +78,7 @@ impl Node {
             endpoint,
             config,
             address: address(index),
+            number: index,
             class: setup.class,
             clock,
             calibration: Calibration::new(&setup.clock),

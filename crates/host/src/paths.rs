@@ -24,7 +24,7 @@ impl World<'_> {
             let Some(pacer) = &mut node.pacer else { return };
             let Some(waiting) = pacer.pop(now) else {
                 if let Some(next) = pacer.next(now) {
-                    sched.at(next, Entity::new(SEND, host));
+                    sched.at(next, Entity::new(SEND, node.number));
                 }
                 return;
             };
@@ -38,7 +38,7 @@ impl World<'_> {
             let Some(way) = &mut node.stack_out else { return };
             let Some(waiting) = way.pop(now) else {
                 if let Some(next) = way.next() {
-                    sched.at(next, Entity::new(STACK_OUT, host));
+                    sched.at(next, Entity::new(STACK_OUT, node.number));
                 }
                 return;
             };
@@ -58,7 +58,7 @@ impl World<'_> {
         if node.pacer.is_none() {
             self.hand_to_nic(now, host, waiting, sched);
         } else {
-            hold_back(now, host, (&mut None, &mut node.pacer), waiting, true, sched);
+            hold_back(now, node.number, (&mut None, &mut node.pacer), waiting, true, sched);
         }
     }
 
@@ -95,7 +95,7 @@ impl World<'_> {
         }
         if let Some(moderator) = &mut node.moderator {
             if let Some(at) = moderator.push(now, *delivery) {
-                sched.at(at, Entity::new(INTERRUPT, host));
+                sched.at(at, Entity::new(INTERRUPT, node.number));
             }
             return;
         }
@@ -142,7 +142,7 @@ impl World<'_> {
         stamp_arrival(&self.net, node, (now, given), delivery);
         let Some(way) = &mut node.stack_in else { return };
         if let Some(at) = way.push(*delivery) {
-            sched.at(at, Entity::new(STACK_IN, host));
+            sched.at(at, Entity::new(STACK_IN, node.number));
         }
     }
 
@@ -152,7 +152,7 @@ impl World<'_> {
             let Some(way) = &mut node.stack_in else { return };
             let Some(delivery) = way.pop(now) else {
                 if let Some(next) = way.next() {
-                    sched.at(next, Entity::new(STACK_IN, host));
+                    sched.at(next, Entity::new(STACK_IN, node.number));
                 }
                 return;
             };
@@ -182,7 +182,7 @@ impl World<'_> {
         let mut ready = mem::take(&mut self.ready);
         aggregator.push(now, delivery.packet, &mut ready);
         if let Some(at) = aggregator.arm() {
-            sched.at(at, Entity::new(FLUSH, host));
+            sched.at(at, Entity::new(FLUSH, node.number));
         }
         self.give_all(now, host, ready, sched);
     }
@@ -195,7 +195,7 @@ impl World<'_> {
         let mut ready = mem::take(&mut self.ready);
         aggregator.flush(now, &mut ready);
         if let Some(at) = aggregator.arm() {
-            sched.at(at, Entity::new(FLUSH, host));
+            sched.at(at, Entity::new(FLUSH, node.number));
         }
         self.give_all(now, host, ready, sched);
     }
@@ -269,12 +269,13 @@ impl World<'_> {
         let own = self.flows.get(Side::from_index(cause.dst_conn).flow()).and_then(|p| p.class);
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         while let Some((_, segment)) = node.endpoint.poll_reply() {
-            let mut reply = packet(host, cause.src.0, segment, cause.dst_conn, cause.src_conn);
+            let mut reply =
+                packet(node.number, cause.src.0, segment, cause.dst_conn, cause.src_conn);
             reply.class = own.unwrap_or(node.class);
             if node.holds_back {
                 let waiting = Waiting { packet: reply, made: now, ends: None };
                 let ways = (&mut node.stack_out, &mut node.pacer);
-                hold_back(now, host, ways, waiting, true, sched);
+                hold_back(now, node.number, ways, waiting, true, sched);
             } else {
                 self.net.send(now, &reply, sched);
             }
@@ -285,7 +286,7 @@ impl World<'_> {
 /// What stands in a packet's way out of its host, where something does.
 type Ways<'a> = (&'a mut Option<Box<Way<Waiting>>>, &'a mut Option<Box<Pacer>>);
 
-/// A packet waits in the stack, or else for burst control; `fresh` for the first one of a burst.
+/// A packet of the host of that number waits in the stack, or else for burst control; `fresh` for the first one of a burst.
 #[cold]
 #[inline(never)]
 pub(crate) fn hold_back(
@@ -378,6 +379,6 @@ fn stamp_arrival(
     }
     let stamp = node.clock.on_receive(Received { came: delivery.came, taken, given });
     let size = delivery.packet.size;
-    let on_line = || net.serialization(delivery.host, size).unwrap_or_default();
+    let on_line = || net.serialization(delivery.packet.dst, size).unwrap_or_default();
     delivery.packet.segment.rx.stamp = Some(node.calibration.received(stamp, on_line));
 }

@@ -16,7 +16,7 @@ pub(crate) struct Sampler {
     /// The sending sides of the flows, ascending.
     pub(crate) senders: Vec<Side>,
     /// Port numbers of switches, ascending; the position in [`crate::Outcome::queues`] is the same.
-    ports: Vec<u32>,
+    pub(crate) ports: Vec<u32>,
     pub(crate) rows: Vec<ProbeRow>,
     pub(crate) queues: Vec<QueueSample>,
 }
@@ -34,11 +34,11 @@ impl Sampler {
         Self { senders, ports: ports.map(|(i, _)| i as u32).collect(), ..Self::default() }
     }
 
-    pub(crate) fn sample_sender(&mut self, now: Instant, side: Side, conn: &Connection) {
+    pub(crate) fn sample_sender(&mut self, now: Instant, flow: u32, conn: &Connection) {
         let info = conn.info();
         self.rows.push(ProbeRow {
             at: now,
-            flow: side.flow() as u32,
+            flow,
             cwnd: info.snd_cwnd,
             ssthresh: info.snd_ssthresh,
             srtt: info.srtt,
@@ -56,5 +56,10 @@ impl Sampler {
             let (packets, bytes) = net.queue_now(now, queue);
             self.queues.push(QueueSample { at: now, queue, packets, bytes });
         }
+    }
+
+    /// The port of that number has that much in its queue.
+    pub(crate) fn note_queue(&mut self, now: Instant, queue: u32, packets: u32, bytes: u64) {
+        self.queues.push(QueueSample { at: now, queue, packets, bytes });
     }
 }

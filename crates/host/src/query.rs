@@ -1,6 +1,6 @@
 //! Queries as they go on, and the rows that they leave.
 
-use lowtide_tcp::{CloseReason, Info};
+use lowtide_tcp::{CloseReason, Counters, Info};
 use lowtide_traffic::Asker;
 use lowtide_units::{Bytes, Instant};
 
@@ -14,10 +14,25 @@ pub(crate) struct Suffered {
 }
 
 impl Suffered {
+    pub(crate) const NONE: Self = Self { timeouts: 0, retx_bytes: 0 };
+
+    /// Both together.
+    pub(crate) const fn and(self, more: Self) -> Self {
+        Self {
+            timeouts: self.timeouts + more.timeouts,
+            retx_bytes: self.retx_bytes + more.retx_bytes,
+        }
+    }
+
     /// One side adds what it shows.
-    pub(crate) fn add(&mut self, side: &Info) {
-        self.timeouts += side.counters.rto_count;
-        self.retx_bytes += side.counters.bytes_retrans;
+    pub(crate) const fn add(&mut self, side: &Info) {
+        self.count(&side.counters);
+    }
+
+    /// The same of what a side has counted.
+    pub(crate) const fn count(&mut self, counters: &Counters) {
+        self.timeouts += counters.rto_count;
+        self.retx_bytes += counters.bytes_retrans;
     }
 
     /// What has come since `before`.

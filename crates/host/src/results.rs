@@ -12,8 +12,8 @@ use crate::outcome::{
 };
 use crate::world::World;
 
+/// The rows of a run whose network has been finished ([`lowtide_net::Network::finish`]).
 pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -> Outcome {
-    world.net.finish(ended);
     let flows = (0..world.flows.len() as u32).filter_map(|i| flow_record(&mut world, i)).collect();
     let queries = world.query_rows(ended);
     let queues = world.net.ports().map(|p| queue_record(&p)).collect();

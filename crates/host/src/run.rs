@@ -16,24 +16,44 @@ pub fn run(
     setup: &Setup,
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<Outcome, RunError> {
-    let (mut world, mut sched) = begin(setup)?;
+    let (world, sched) = begin(setup)?;
+    Ok(go_on(world, sched, should_stop))
+}
+
+/// Runs to the end what was begun.
+pub(crate) fn go_on(
+    mut world: World<'_>,
+    mut sched: Scheduler,
+    should_stop: &mut dyn FnMut(Instant) -> bool,
+) -> Outcome {
     let end = world.end;
     let stop = lowtide_sim::run(&mut world, &mut sched, end, should_stop);
-    let (reason, ended) = match stop {
-        Stop::Time => (EndReason::Time, end),
-        Stop::Finished => (EndReason::Done, sched.now()),
-        Stop::Idle => (EndReason::Idle, sched.now()),
-        Stop::Interrupted => (EndReason::Interrupted, sched.now()),
-    };
+    let ended = if stop == Stop::Time { end } else { sched.now() };
     world.counts.events = sched.events();
-    Ok(results::collect(world, ended, reason))
+    world.net.finish(ended);
+    results::collect(world, ended, end_reason(stop))
+}
+
+/// Why a run ended.
+pub(crate) const fn end_reason(stop: Stop) -> EndReason {
+    match stop {
+        Stop::Time => EndReason::Time,
+        Stop::Finished => EndReason::Done,
+        Stop::Idle => EndReason::Idle,
+        Stop::Interrupted => EndReason::Interrupted,
+    }
+}
+
+/// Nothing is scheduled; every scheduler of one run has the same order.
+pub(crate) fn scheduler(setup: &Setup) -> Scheduler {
+    let order_seed = if setup.disturbance.ties { setup.seed } else { 0 };
+    Scheduler::new(Seed::derive(order_seed, "run", 0, "event order"))
 }
 
 /// A run before its first event.
 pub(crate) fn begin(setup: &Setup) -> Result<(World<'_>, Scheduler), RunError> {
     let mut world = World::new(setup)?;
-    let order_seed = if setup.disturbance.ties { setup.seed } else { 0 };
-    let mut sched = Scheduler::new(Seed::derive(order_seed, "run", 0, "event order"));
+    let mut sched = scheduler(setup);
     world.prime(&mut sched);
     Ok((world, sched))
 }

@@ -25,9 +25,8 @@ impl World<'_> {
         let mut over = answers && self.converse(now, side, id, sched);
 
         let Some(progress) = self.flows.get_mut(side.flow()) else { return };
-        let Some(peer) = self.handles.get(side.peer().index() as usize).map(|h| h.host) else {
-            return;
-        };
+        let peer = if side.is_client() { progress.server } else { progress.client };
+        let number = progress.number;
         let Some(handle) = self.handles.get_mut(index) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         let Some(conn) = node.endpoint.conn(id) else { return };
@@ -40,7 +39,7 @@ impl World<'_> {
         if let Some(Some(writer)) = self.writers.get_mut(side.flow())
             && side.is_client()
         {
-            resume(now, side, writer, conn, sched);
+            resume(now, progress.number, writer, conn, sched);
         }
 
         let sends = progress.sends(side) && now >= self.warm;
@@ -51,11 +50,11 @@ impl World<'_> {
             loop {
                 let mut packet = Packet {
                     segment: outgoing.header,
-                    src: HostId(handle.host),
+                    src: HostId(node.number),
                     dst: HostId(peer),
                     size: 0,
                     src_conn: side.index(),
-                    dst_conn: side.peer().index(),
+                    dst_conn: side.peer().of(progress.there).index(),
                     class: progress.class.unwrap_or(node.class),
                 };
                 if outgoing.segments > 1 {
@@ -71,7 +70,7 @@ impl World<'_> {
                     let ends = (i + 1 == outgoing.segments).then_some(outgoing.id);
                     let waiting = Waiting { packet, made: now, ends };
                     let ways = (&mut node.stack_out, &mut node.pacer);
-                    hold_back(now, handle.host, ways, waiting, i == 0, sched);
+                    hold_back(now, node.number, ways, waiting, i == 0, sched);
                 } else {
                     let stamps = (&mut node.clock, &mut node.calibration);
                     stamp = send(&mut self.net, stamps, (now, now), &packet, sched).or(stamp);
@@ -92,10 +91,13 @@ impl World<'_> {
             look(now, side, tracer, conn);
         }
         if !over {
-            rearm(now, side, (handle, node.timer_tick.as_deref()), conn, sched);
+            rearm(now, side.of(number), (handle, node.timer_tick.as_deref()), conn, sched);
+        }
+        if answers {
+            self.note_cost(side, id);
         }
         if ends {
-            self.one_is_over();
+            self.one_is_over(Some(side));
         }
         if over {
             self.release(now, side, id);
@@ -106,9 +108,15 @@ impl World<'_> {
 /// A writer that waits for acknowledgements may have got them.
 #[cold]
 #[inline(never)]
-fn resume(now: Instant, side: Side, writer: &mut Writer, conn: &Connection, sched: &mut Scheduler) {
+fn resume(
+    now: Instant,
+    number: u32,
+    writer: &mut Writer,
+    conn: &Connection,
+    sched: &mut Scheduler,
+) {
     if let Some(next) = writer.acknowledged(now, conn) {
-        sched.at(next, Entity::new(WRITE, side.flow() as u32));
+        sched.at(next, Entity::new(WRITE, number));
     }
 }
 

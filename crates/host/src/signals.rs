@@ -25,6 +25,19 @@ pub struct Signals {
 }
 
 impl Signals {
+    /// Both together.
+    pub(crate) const fn and(&self, more: &Self) -> Self {
+        Self {
+            data_segments: self.data_segments + more.data_segments,
+            ect_segments: self.ect_segments + more.ect_segments,
+            cwr_segments: self.cwr_segments + more.cwr_segments,
+            arrived_segments: self.arrived_segments + more.arrived_segments,
+            marked_segments: self.marked_segments + more.marked_segments,
+            acks: self.acks + more.acks,
+            ece_acks: self.ece_acks + more.ece_acks,
+        }
+    }
+
     /// The sender sends `segment`.
     pub(crate) fn sent(&mut self, segment: &Segment) {
         if segment.payload_len > 0 {

@@ -19,15 +19,16 @@ impl World<'_> {
             if let Some(progress) = self.flows.get_mut(index as usize) {
                 progress.failed = Some(CloseReason::Aborted);
             }
-            self.one_is_over();
+            self.one_is_over(Some(side));
             return;
         };
         let Some(progress) = self.flows.get(index as usize) else { return };
-        let node = self.nodes.get_mut(progress.client as usize);
+        let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let node = self.nodes.get_mut(handle.host as usize);
         if let Some(conn) = node.and_then(|n| n.endpoint.conn(id)) {
             if let Some(Some(writer)) = self.writers.get_mut(index as usize) {
                 if let Some(next) = writer.write(now, conn) {
-                    sched.at(next, Entity::new(WRITE, index));
+                    sched.at(next, Entity::new(WRITE, progress.number));
                 }
             } else {
                 conn.send(progress.size.map_or(BACKLOG, Bytes::as_u64));
@@ -45,12 +46,13 @@ impl World<'_> {
     pub(crate) fn write(&mut self, now: Instant, index: u32, sched: &mut Scheduler) {
         let side = Side::client(index);
         let Some(handle) = self.handles.get(side.index() as usize) else { return };
+        let Some(progress) = self.flows.get(index as usize) else { return };
         let Some(id) = handle.conn else { return };
         let Some(Some(writer)) = self.writers.get_mut(index as usize) else { return };
         let Some(node) = self.nodes.get_mut(handle.host as usize) else { return };
         let Some(conn) = node.endpoint.conn(id) else { return };
         if let Some(next) = writer.write(now, conn) {
-            sched.at(next, Entity::new(WRITE, index));
+            sched.at(next, Entity::new(WRITE, progress.number));
         }
         self.serve(now, side, id, sched);
     }

@@ -7,6 +7,7 @@ use lowtide_sim::{Entity, Scheduler, Seed};
 use lowtide_tcp::{ConnId, Connection, Info, Transmit};
 use lowtide_units::Instant;
 
+use crate::apart::Apart;
 use crate::app::{Handle, Progress, SERVER_PORT, Side};
 use crate::askers::Askers;
 use crate::delays::Delays;
@@ -20,8 +21,8 @@ use crate::writer::Writer;
 
 /// Kinds of events beside [`Network::PORT_KIND`] and [`Network::LINK_KIND`].
 pub(crate) const TIMER: u8 = 1;
-const FLOW_START: u8 = 2;
-const PROBE: u8 = 3;
+pub(crate) const FLOW_START: u8 = 2;
+pub(crate) const PROBE: u8 = 3;
 pub(crate) const WRITE: u8 = 4;
 /// A host's burst control lets packets go.
 pub(crate) const SEND: u8 = 5;
@@ -58,9 +59,11 @@ pub(crate) struct World<'a> {
     pub(crate) warm: Instant,
     pub(crate) end: Instant,
     /// Flows with a size that are neither delivered nor failed, and askers with queries to go.
-    unfinished: usize,
+    pub(crate) unfinished: usize,
     /// All of them are, and the run ends for that.
-    done: bool,
+    pub(crate) done: bool,
+    /// What only a part of a run that is cut has.
+    pub(crate) apart: Option<Box<Apart>>,
 }
 
 impl lowtide_sim::World for World<'_> {
@@ -73,14 +76,14 @@ impl lowtide_sim::World for World<'_> {
             }
             Network::LINK_KIND => self.net.on_link_event(now, entity.index()),
             TIMER => self.timer(now, Side::from_index(entity.index()), sched),
-            FLOW_START => self.start_flow(now, entity.index(), sched),
-            WRITE => self.write(now, entity.index(), sched),
-            SEND => self.send_paced(now, entity.index(), sched),
-            INTERRUPT => self.interrupt(now, entity.index(), sched),
-            FLUSH => self.flush(now, entity.index(), sched),
+            FLOW_START => self.start_flow(now, self.flow_place(entity.index()), sched),
+            WRITE => self.write(now, self.flow_place(entity.index()), sched),
+            SEND => self.send_paced(now, self.host_place(entity.index()), sched),
+            INTERRUPT => self.interrupt(now, self.host_place(entity.index()), sched),
+            FLUSH => self.flush(now, self.host_place(entity.index()), sched),
             ASK => self.ask(now, entity.index(), sched),
-            STACK_OUT => self.leave_stack(now, entity.index(), sched),
-            STACK_IN => self.enter_stack(now, entity.index(), sched),
+            STACK_OUT => self.leave_stack(now, self.host_place(entity.index()), sched),
+            STACK_IN => self.enter_stack(now, self.host_place(entity.index()), sched),
             _ => self.probe(now, sched),
         }
     }
@@ -136,7 +139,8 @@ impl<'a> World<'a> {
             writers.clear();
         }
         let askers = Askers::new(setup, &mut flows)?;
-        for progress in &mut flows {
+        for (progress, number) in flows.iter_mut().zip(0..) {
+            (progress.number, progress.there) = (number, number);
             progress.class =
                 setup.traffic_classes.get(usize::from(progress.group)).copied().flatten();
         }
@@ -168,6 +172,7 @@ impl<'a> World<'a> {
             end: Instant::ZERO + setup.end.at,
             unfinished,
             done: false,
+            apart: None,
         })
     }
 
@@ -187,7 +192,8 @@ impl<'a> World<'a> {
     /// The client's side of a connection opens it; `None` without a free port.
     pub(crate) fn open(&mut self, now: Instant, side: Side) -> Option<ConnId> {
         let progress = self.flows.get_mut(side.flow())?;
-        let node = self.nodes.get_mut(progress.client as usize)?;
+        let host = self.handles.get(side.index() as usize)?.host;
+        let node = self.nodes.get_mut(host as usize)?;
         let (config, remote) = (Arc::clone(&node.config), address(progress.server));
         let opened = node.endpoint.connect(now, node.address, 0, remote, SERVER_PORT, config);
         let id = opened.ok()?;
@@ -217,7 +223,8 @@ impl<'a> World<'a> {
     }
 
     #[inline(never)]
-    fn timer(&mut self, now: Instant, side: Side, sched: &mut Scheduler) {
+    fn timer(&mut self, now: Instant, numbered: Side, sched: &mut Scheduler) {
+        let side = numbered.of(self.flow_place(numbered.flow() as u32));
         let Some(handle) = self.handles.get_mut(side.index() as usize) else { return };
         if handle.armed > now {
             // Left over from before an earlier deadline came up.
@@ -240,7 +247,7 @@ impl<'a> World<'a> {
                 tracer.timer(&seen, &conn.info());
             }
             if timed_out {
-                node.note_timeout(now, side.index());
+                node.note_timeout(now, numbered.index());
             }
             self.serve(now, side, id, sched);
         } else if node.timer_tick.is_some() {
@@ -249,12 +256,15 @@ impl<'a> World<'a> {
         } else if let Some(at) = conn.poll_timeout() {
             // It has moved since.
             handle.armed = at.max(now);
-            sched.at(handle.armed, Entity::new(TIMER, side.index()));
+            sched.at(handle.armed, Entity::new(TIMER, numbered.index()));
         }
     }
 
-    /// A flow or an asker has nothing more to wait for.
-    pub(crate) fn one_is_over(&mut self) {
+    /// The flow of this side, or an asker, has nothing more to wait for.
+    pub(crate) fn one_is_over(&mut self, side: Option<Side>) {
+        if self.apart.is_some() {
+            return self.one_of_a_part_is_over(side);
+        }
         self.unfinished = self.unfinished.saturating_sub(1);
         self.done = self.unfinished == 0 && self.setup.end.when_done;
     }
@@ -282,7 +292,7 @@ impl<'a> World<'a> {
             if let Some(conn) =
                 self.nodes.get_mut(handle.host as usize).and_then(|n| n.endpoint.conn(id))
             {
-                self.sampler.sample_sender(now, side, conn);
+                self.sampler.sample_sender(now, side.flow() as u32, conn);
             }
         }
         self.sampler.sample_queues(now, &mut self.net);

@@ -1,13 +1,14 @@
-//! Runs on several threads, started in the order of the plan, returned in the order of the plan.
+//! Runs side by side, started in the order of the plan, returned in the order of the plan.
 //!
 //! Contract: the number of threads changes how long it takes and nothing else. A run is a pure
 //! function of its specification; nothing is shared between runs.
 
+use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lowtide_host::{EndReason, Outcome, Setup};
+use lowtide_host::{EndReason, Outcome, Setup, Threads, run_on};
 use lowtide_record::{Point, RunKey};
 use lowtide_scenario::{Plan, RunSpec};
 use lowtide_units::Instant;
@@ -15,7 +16,7 @@ use lowtide_units::Instant;
 use crate::error::LabError;
 
 /// What happens while runs go on; told from the threads that do them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Progress<'a> {
     /// Before the first run.
     Planned {
@@ -34,6 +35,15 @@ pub enum Progress<'a> {
         now: Instant,
         /// When it ends at the latest.
         end: Instant,
+    },
+    /// A run took so many threads.
+    Threads {
+        /// Which.
+        key: &'a RunKey,
+        /// How many.
+        threads: usize,
+        /// Why not as many as it might have.
+        why: Option<&'a dyn fmt::Display>,
     },
     /// A run is finished.
     Finished(&'a RunKey),
@@ -58,8 +68,10 @@ pub(crate) type Finish<'a, T> =
 
 /// How runs are done.
 pub(crate) struct Schedule<'a> {
-    /// Threads, at least one.
+    /// Runs at a time, at least one.
     pub(crate) jobs: usize,
+    /// Threads of each; `None` for the jobs that are left.
+    pub(crate) threads: Option<usize>,
     /// Set by the caller to stop.
     pub(crate) stop: &'a AtomicBool,
     /// Whom to tell.
@@ -77,6 +89,7 @@ impl Schedule<'_> {
         finish: &Finish<'_, T>,
     ) -> Result<Vec<Option<T>>, LabError> {
         let jobs = self.jobs.clamp(1, todo.len().max(1));
+        let threads = Threads::up_to(self.threads.unwrap_or(self.jobs / jobs).max(1));
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(jobs)
             .build()
@@ -93,7 +106,7 @@ impl Schedule<'_> {
                 let finish = |setup: &Setup, outcome: &Outcome| {
                     finish(i, setup, outcome, clock().saturating_sub(began))
                 };
-                let Some(result) = self.one(key, spec, &finish).transpose() else { break };
+                let Some(result) = self.one(key, spec, threads, &finish).transpose() else { break };
                 if result.is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
@@ -110,12 +123,13 @@ impl Schedule<'_> {
         &self,
         key: &RunKey,
         spec: &RunSpec,
+        threads: Threads,
         finish: &dyn Fn(&Setup, &Outcome) -> Result<T, LabError>,
     ) -> Result<Option<T>, LabError> {
         let setup = spec.setup()?;
         let end = Instant::ZERO + setup.end.at;
         (self.progress)(Progress::Started(key));
-        let outcome = lowtide_host::run(&setup, &mut |now| {
+        let (outcome, used) = run_on(&setup, threads, &mut |now| {
             (self.progress)(Progress::Running { key, now, end });
             self.stop.load(Ordering::Relaxed)
         })
@@ -123,6 +137,8 @@ impl Schedule<'_> {
         if outcome.reason == EndReason::Interrupted {
             return Ok(None);
         }
+        let why = used.why.as_ref().map(|why| why as &dyn fmt::Display);
+        (self.progress)(Progress::Threads { key, threads: used.threads, why });
         let finished = finish(&setup, &outcome)?;
         (self.progress)(Progress::Finished(key));
         Ok(Some(finished))

@@ -26,8 +26,10 @@ use crate::settings::settings;
 pub struct Options<'a> {
     /// The run directory; [`default_dir`] is where it belongs.
     pub dir: PathBuf,
-    /// Threads, at least one.
+    /// Runs at a time, at least one.
     pub jobs: usize,
+    /// Threads of each run, as far as they pay; `None` for `jobs` shared out where there are fewer runs.
+    pub threads: Option<usize>,
     /// Forget what is in the directory instead of continuing.
     pub afresh: bool,
     /// The text of the scenario file, kept beside the results.
@@ -149,7 +151,8 @@ fn run_and_keep(
     todo: &[(&RunKey, &RunSpec)],
     options: &Options<'_>,
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
-    let schedule = Schedule { jobs: options.jobs, stop: options.stop, progress: options.progress };
+    let &Options { jobs, threads, stop, progress, .. } = options;
+    let schedule = Schedule { jobs, threads, stop, progress };
     schedule.run(todo, options.clock, &|i, setup, outcome, wall| {
         let (key, spec) = todo[i];
         let tables = with_ideals(RunTables::new(setup, outcome), setup);
@@ -268,7 +271,8 @@ pub(crate) fn again(root: &Path, present: &Present<'_>) -> Result<Finished, LabE
 pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
     let keys = keys(plan);
     let todo: Vec<(&RunKey, &RunSpec)> = keys.iter().zip(&plan.runs).collect();
-    let schedule = Schedule { jobs, stop: &AtomicBool::new(false), progress: &|_| {} };
+    let schedule =
+        Schedule { jobs, threads: None, stop: &AtomicBool::new(false), progress: &|_| {} };
     let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, setup, outcome, _| {
         let tables = with_ideals(RunTables::new(setup, outcome), setup);
         let (key, spec) = todo[i];

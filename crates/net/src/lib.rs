@@ -35,6 +35,7 @@ pub mod aqm;
 mod blueprint;
 pub mod buffer;
 mod check;
+mod cut;
 mod error;
 mod failure;
 mod limit;
@@ -56,8 +57,9 @@ mod watch;
 mod ways;
 
 pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
+pub use cut::{Cut, Whole};
 pub use error::BlueprintError;
-pub use network::{Delivery, Network};
+pub use network::{Crossing, Delivery, Network};
 pub use packet::Packet;
 pub use port_spec::{
     BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, MarkSpec, NotEct, PiSpec, PieSpec, PortSpec,

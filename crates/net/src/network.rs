@@ -1,16 +1,21 @@
 //! The network that runs.
 
+mod cross;
 mod foresee;
 mod links;
+mod parts;
 mod seen;
 mod special;
 mod ways;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
 
+pub use self::cross::Crossing;
+use self::parts::Part;
 use crate::check::check;
 use crate::failure::Failures;
 use crate::memory::{Memory, groups};
@@ -51,6 +56,9 @@ pub struct Network {
     /// Names.
     switches: Vec<String>,
     warmup: Instant,
+    /// Where each port of the whole network is whose far end is here; empty where this is the whole.
+    places: Arc<[u32]>,
+    part: Option<Box<Part>>,
 }
 
 #[derive(Clone, Debug)]
@@ -165,6 +173,8 @@ impl Network {
             memories: Memory::all(plan, &groups),
             switches: plan.switches.iter().map(|s| s.name.clone()).collect(),
             warmup,
+            places: Arc::default(),
+            part: None,
         })
     }
 
@@ -234,7 +244,7 @@ impl Network {
         Some(port.line().serialization(size))
     }
 
-    /// The event of `port` has come: its first packet arrives at the far end of the line.
+    /// The event of the port of that number has come: its first packet arrives at the far end of the line.
     ///
     /// Returns it when it has reached its host, or `None` when it went on from a switch (or was
     /// dropped there).
@@ -242,9 +252,10 @@ impl Network {
     pub fn on_port_event(
         &mut self,
         now: Instant,
-        port: u32,
+        number: u32,
         sched: &mut Scheduler,
     ) -> Option<Delivery> {
+        let port = self.place(number);
         let this = self.ports.get_mut(port as usize)?;
         let Arrived { packet, departure, next } = if this.is_plain_far() {
             this.arrive()?
@@ -252,7 +263,7 @@ impl Network {
             self.arrive_special(now, port, sched)?
         };
         if let Some(next) = next {
-            sched.at(next, Entity::new(Self::PORT_KIND, port));
+            sched.at(next, Entity::new(Self::PORT_KIND, number));
         }
         let id = packet.id;
         if id == PacketId::GONE {
@@ -341,9 +352,19 @@ impl Network {
             arrival = late.delay(arrival, self.host_jitter);
         }
         if this.commit(*packet, departure, arrival) {
-            sched.at(arrival, Entity::new(Self::PORT_KIND, port));
+            if this.crosses() {
+                self.awaits_hand_over(port);
+            } else {
+                sched.at(arrival, Entity::new(Self::PORT_KIND, this.number()));
+            }
         }
         Some(departure)
+    }
+
+    /// Where the port of that number is, which has its far end here.
+    #[inline]
+    fn place(&self, number: u32) -> u32 {
+        if self.places.is_empty() { number } else { self.places[number as usize] }
     }
 
     /// The queue that a packet finds which is watched, in a port where its departure is known.

@@ -144,6 +144,24 @@ impl Pool {
     pub(crate) fn discard(&mut self, id: PacketId) {
         self.free.push(id);
     }
+    /// Takes the packet out with what ports have noted of it.
+    pub(crate) fn hand_over(&mut self, id: PacketId) -> (Head, Packet) {
+        self.free.push(id);
+        (self.heads[id.index()], self.packets[id.index()])
+    }
+    /// Takes in a packet that another pool had.
+    pub(crate) fn take_in(&mut self, mut head: Head, packet: &Packet) -> Moving {
+        let id = self.free.pop().unwrap_or(PacketId(self.heads.len() as u32));
+        head.moving.id = id;
+        if id.index() < self.heads.len() {
+            self.heads[id.index()] = head;
+            self.packets[id.index()] = *packet;
+        } else {
+            self.heads.push(head);
+            self.packets.push(*packet);
+        }
+        head.moving
+    }
     /// All packets under way, by place; for whoever begins to look.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
         let mut free = vec![false; self.packets.len()];

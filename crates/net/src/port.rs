@@ -6,6 +6,7 @@
 //! kinds do the same where both can: a test holds them to it.
 
 mod bound;
+mod cross;
 mod cut;
 mod staged;
 
@@ -77,6 +78,8 @@ pub(crate) struct Port {
     plain_far: bool,
     /// The line loses packets, or may fail.
     lossy: bool,
+    /// The far end is in another part of the network: packets are handed over, not awaited.
+    crosses: bool,
     /// A packet that arrives at the far end touches nothing behind the first cursors of this.
     fifo: Fifo,
     line: Line,
@@ -132,7 +135,7 @@ impl Setting<'_> {
 impl Port {
     pub(crate) fn new(spec: &LineSpec, setting: &Setting<'_>) -> Self {
         let line = Line::new(spec.rate, setting.framing);
-        let fifo = Fifo::new(spec.delay, setting.late);
+        let fifo = Fifo::new(setting.number as u32, spec.delay, setting.late);
         let loss = Loss::new(spec.loss, setting.fails, setting.run_seed, setting.number);
         let spec = &spec.port;
         let staged = (setting.classes.is_some() || spec.mark.is_bound_late())
@@ -150,6 +153,7 @@ impl Port {
             plain,
             plain_far,
             lossy: loss.is_some(),
+            crosses: false,
             fifo,
             line,
             aqm: Marker::new(&spec.mark, &line, setting.seed(0)),
@@ -169,6 +173,16 @@ impl Port {
     #[inline]
     pub(crate) const fn is_plain_far(&self) -> bool {
         self.plain_far
+    }
+    /// Its number in the whole network.
+    #[inline]
+    pub(crate) const fn number(&self) -> u32 {
+        self.fifo.port()
+    }
+    /// Whether the far end is in another part of the network.
+    #[inline]
+    pub(crate) const fn crosses(&self) -> bool {
+        self.crosses
     }
     /// Whether each departure is an event.
     pub(crate) fn is_staged(&self) -> bool {

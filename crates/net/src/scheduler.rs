@@ -68,6 +68,8 @@ pub(crate) struct Fifo {
     line: u32,
     /// Where the next packet goes.
     tail: u32,
+    /// The number of the port, which stands here because there is room on the first line of the cache.
+    port: u32,
     delay: Duration,
     late: Option<Box<Late>>,
     /// When the line has sent all there is.
@@ -86,12 +88,13 @@ impl Fifo {
     pub(crate) const WITHIN_FIRST_LINE: usize = std::mem::offset_of!(Self, free_at);
 
     /// Nothing on a line of that delay; `late` if packets may arrive later than that.
-    pub(crate) fn new(delay: Duration, late: bool) -> Self {
+    pub(crate) fn new(port: u32, delay: Duration, late: bool) -> Self {
         Self {
             ring: Box::default(),
             head: 0,
             line: 0,
             tail: 0,
+            port,
             delay,
             late: late.then(Box::default),
             free_at: Instant::ZERO,
@@ -102,6 +105,11 @@ impl Fifo {
     #[inline]
     fn place(&self, position: u32) -> &Place {
         &self.ring[position as usize & (self.ring.len() - 1)]
+    }
+    /// The number of the port.
+    #[inline]
+    pub(crate) const fn port(&self) -> u32 {
+        self.port
     }
     /// Packets that have not departed, the one on the line included.
     #[inline]
@@ -255,7 +263,7 @@ mod tests {
         let mut pool = Pool::default();
         let ids: Vec<Moving> =
             (0..100).map(|size| Moving { size, ..pool.put(&any(), 0) }).collect();
-        let mut fifo = Fifo::new(Duration::from_ps(7), turn.is_multiple_of(2));
+        let mut fifo = Fifo::new(0, Duration::from_ps(7), turn.is_multiple_of(2));
         for &id in &ids[..turn] {
             assert!(fifo.push(id, at(0), at(7)));
             fifo.depart(id.size);

@@ -11,6 +11,7 @@ mod digest;
 mod draw;
 mod entity;
 mod later;
+pub mod partition;
 mod rhythm;
 mod rng;
 mod scheduler;

@@ -230,6 +230,17 @@ impl Scheduler {
         let wheel = || self.wheel.keys(self.wheel.next(self.reached + 1)?).min();
         soon.or_else(wheel).or_else(|| self.later.first()).map(time_of)
     }
+    /// The place of the next event in the order of all.
+    pub(crate) fn first_key(&mut self) -> Option<u128> {
+        self.open();
+        let crowd = self.crowd.peek().map(|key| key.0);
+        self.soon.last().copied().into_iter().chain(crowd).min()
+    }
+    /// The place of an event of `entity` at `time` in the order of all: what is before has a lower number.
+    /// Schedulers of the same seed agree on it.
+    pub fn place(&self, time: Instant, entity: Entity) -> u128 {
+        self.key(time, entity)
+    }
     /// How many events are pending.
     pub const fn len(&self) -> usize {
         self.len

@@ -69,6 +69,17 @@ pub fn run<W: World>(
     }
 }
 
+/// Handles the events before `until`; the clock stays at the last one.
+pub(crate) fn window<W: World>(world: &mut W, sched: &mut Scheduler, until: Instant) {
+    loop {
+        if sched.open() {
+            world.foresee(sched.coming());
+        }
+        let Some((now, entity)) = sched.pop_before(until) else { return };
+        world.handle(now, entity, sched);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use lowtide_units::Duration;

@@ -324,6 +324,28 @@ impl Connection {
         self.snd.una.min(self.snd.end)
     }
 
+    /// Every byte from this offset on has never been sent, not even as a probe of a closed window.
+    pub fn sent_upto(&self) -> u64 {
+        self.snd.nxt.max(self.snd.probe_end.unwrap_or(0)).min(self.snd.end)
+    }
+
+    /// True when the connection is established, the peer has acknowledged data, and no timer ends it before at
+    /// least two retransmission timeouts from now: nothing is backed off, and neither keep-alive nor the user
+    /// timeout is on.
+    pub fn is_thriving(&self) -> bool {
+        self.state == State::Established
+            && self.snd.una > 0
+            && self.timeouts == 0
+            && self.unanswered == 0
+            && self.config.retries >= 2
+            && !self.minds_liveness()
+    }
+
+    /// What it has counted so far.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
     /// One look at everything.
     pub fn info(&self) -> Info {
         let ssthresh = self.cc.as_ref().map(|c| c.ssthresh()).filter(|s| *s != u64::MAX);

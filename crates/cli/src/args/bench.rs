@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use super::ThreadCount;
+
 pub(super) const EXAMPLES: &str = "\
 A row is the median of the runs, with the extremes of the processor time beside it; each benchmark runs in a
 process of its own, so that its peak memory is its own. docs/performance.md says what is counted.
@@ -21,7 +23,7 @@ pub(crate) struct BenchArgs {
     /// How many times each, after one to warm up; the median is printed
     #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) runs: u32,
-    /// Threads of one run
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) threads: u32,
+    /// Threads of one run, or `auto` for all processors; fewer where more would not pay
+    #[arg(long, value_name = "N|auto", default_value = "1")]
+    pub(crate) threads: ThreadCount,
 }

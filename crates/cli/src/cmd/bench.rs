@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::args::BenchArgs;
 use crate::cmd::explain::unknown;
+use crate::cmd::run::processors;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -25,11 +26,6 @@ struct Printed {
 }
 
 pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), Failure> {
-    if args.threads > 1 {
-        let message = format!("a run cannot use {} threads yet: it uses one", args.threads);
-        let help = "leave --threads out; several runs at a time are `lowtide run -j`".to_owned();
-        return Err(Failure::Usage(message, Some(help)));
-    }
     let everything = ["*".to_owned()];
     let names = if args.all { &everything[..] } else { &args.names };
     let chosen = select(names).map_err(|strange| {
@@ -37,12 +33,12 @@ pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), Failure> {
         unknown("benchmark", strange, &known)
     })?;
     let rows = match chosen[..] {
-        [benchmark] => vec![here(benchmark, args.runs)?],
+        [benchmark] => vec![here(benchmark, args)?],
         ref several => {
             let mut rows = Vec::new();
             for benchmark in several {
                 out.note(&format!("{}: {}", benchmark.name, benchmark.summary));
-                rows.extend(apart(benchmark, args.runs)?);
+                rows.extend(apart(benchmark, args)?);
             }
             rows
         }
@@ -51,18 +47,21 @@ pub(crate) fn bench(args: &BenchArgs, out: Output) -> Result<(), Failure> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the command line reads the clock for wall time")]
-fn here(benchmark: &Benchmark, runs: u32) -> Result<Row, Failure> {
+fn here(benchmark: &Benchmark, args: &BenchArgs) -> Result<Row, Failure> {
     let start = Instant::now();
-    measure(benchmark, runs, &|| start.elapsed()).map_err(|e| Failure::Run(e.to_string()))
+    let threads = args.threads.number().unwrap_or_else(processors);
+    measure(benchmark, args.runs, threads, &|| start.elapsed())
+        .map_err(|e| Failure::Run(e.to_string()))
 }
 
 /// Measures in a process of its own, whose peak memory nobody else has a part in.
-fn apart(benchmark: &Benchmark, runs: u32) -> Result<Vec<Row>, Failure> {
+fn apart(benchmark: &Benchmark, args: &BenchArgs) -> Result<Vec<Row>, Failure> {
     let failed = |why: String| Failure::Run(format!("{}: {why}", benchmark.name));
     let program = std::env::current_exe()
         .map_err(|e| failed(format!("cannot find this program to start it: {e}")))?;
     let done = Command::new(program)
-        .args(["--json", "--quiet", "bench", &benchmark.name, "-n", &runs.to_string()])
+        .args(["--json", "--quiet", "bench", &benchmark.name, "-n", &args.runs.to_string()])
+        .args(["--threads", &args.threads.to_string()])
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| failed(format!("cannot start a process of its own: {e}")))?;
@@ -75,12 +74,19 @@ fn apart(benchmark: &Benchmark, runs: u32) -> Result<Vec<Row>, Failure> {
 }
 
 fn print(rows: Vec<Row>, out: Output) -> Result<(), Failure> {
+    for row in &rows {
+        if let Some(why) = &row.fewer_threads {
+            let threads = if row.threads == 1 { "thread" } else { "threads" };
+            out.note(&format!("{}: {} {threads}, because {why}", row.name, row.threads));
+        }
+    }
     if out.json {
         let version = env!("CARGO_PKG_VERSION");
         return out.json(&Bench { schema: "lowtide.bench/1", version, rows });
     }
     let header = [
         "benchmark",
+        "threads",
         "packet-hops",
         "cpu s (min to max)",
         "wall s",
@@ -100,6 +106,7 @@ fn print(rows: Vec<Row>, out: Output) -> Result<(), Failure> {
             let [min, max] = r.cpu_s_range;
             vec![
                 r.name,
+                r.threads.to_string(),
                 r.hops.to_string(),
                 format!("{:.3} ({min:.3} to {max:.3})", r.cpu_s),
                 format!("{:.3}", r.wall_s),
@@ -114,5 +121,5 @@ fn print(rows: Vec<Row>, out: Output) -> Result<(), Failure> {
             ]
         })
         .collect();
-    out.table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], &cells)
+    out.table(&header, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], &cells)
 }

@@ -7,7 +7,7 @@ use lowtide_lab::{Finished, execute, load};
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, ThreadCount};
 use crate::cmd::run::How;
 use crate::cmd::{set, split};
 use crate::failure::Failure;
@@ -115,7 +115,7 @@ fn results(
         scenario = scenario.seeds(seeds)?;
     }
     let plan = scenario.expand()?;
-    let how = How { out: None, jobs: args.jobs, afresh: false };
+    let how = How { out: None, jobs: args.jobs, threads: ThreadCount::Auto, afresh: false };
     out.note(&format!("{name}: {}", how.dir(&plan).display()));
     how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))
 }

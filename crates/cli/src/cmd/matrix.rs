@@ -5,7 +5,7 @@ use lowtide_lab::matrix::share::{self, Move, Share, ShareAnswer};
 use lowtide_lab::matrix::{self, Answer, PairRow, Pairs, THRESHOLDS, Thresholds, Verdict};
 use lowtide_scenario::Scenario;
 
-use crate::args::{MatrixArgs, MoveArg, PrintArg};
+use crate::args::{MatrixArgs, MoveArg, PrintArg, ThreadCount};
 use crate::cmd::run::{How, whole};
 use crate::cmd::set;
 use crate::failure::Failure;
@@ -25,7 +25,12 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), Failure> {
     if let Some(seeds) = args.seeds {
         scenario = scenario.seeds(seeds)?;
     }
-    let how = How { out: args.out.as_deref(), jobs: args.jobs, afresh: args.afresh };
+    let how = How {
+        out: args.out.as_deref(),
+        jobs: args.jobs,
+        threads: ThreadCount::Auto,
+        afresh: args.afresh,
+    };
     let finished = match &args.share {
         Some(names) => by_share(args, names, scenario, &how, out)?,
         None => pairs(args, scenario, &how, out)?,

@@ -8,7 +8,7 @@ use lowtide_lab::execute;
 use lowtide_scenario::{HOPS_PER_SECOND, Plan};
 use serde::Serialize;
 
-use crate::args::ReproduceArgs;
+use crate::args::{ReproduceArgs, ThreadCount};
 use crate::catalogue::some_nearest;
 use crate::cmd::run::{How, command, processors};
 use crate::failure::Failure;
@@ -43,7 +43,12 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
     let mut ahead = Ahead::new(&jobs, args.jobs);
     let mut done: Vec<(Row, PathBuf, Outcome)> = Vec::new();
     let ran = jobs.iter().try_for_each(|job| -> Result<(), Failure> {
-        let how = How { out: Some(&job.dir), jobs: args.jobs, afresh: args.afresh };
+        let how = How {
+            out: Some(&job.dir),
+            jobs: args.jobs,
+            threads: ThreadCount::Auto,
+            afresh: args.afresh,
+        };
         let label = ahead.begin(job);
         how.labelled(&job.plan, job.row.scenario, out, &label, &|options| {
             execute(&job.plan, options)

@@ -10,7 +10,7 @@ use lowtide_lab::{default_dir, execute, execute_task};
 use lowtide_scenario::Plan;
 use serde::Serialize;
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, ThreadCount};
 use crate::cmd::scenario;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -22,7 +22,12 @@ pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
         scenario = scenario.with_override("probes.trace", &args.trace.join(","))?;
     }
     let plan = scenario.expand()?;
-    let how = How { out: args.out.as_deref(), jobs: args.jobs, afresh: args.afresh };
+    let how = How {
+        out: args.out.as_deref(),
+        jobs: args.jobs,
+        threads: args.threads,
+        afresh: args.afresh,
+    };
     let finished = match args.index.zip(args.of) {
         None => how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?,
         Some((index, of)) => match how.task(&plan, scenario.text(), out, Task { index, of })? {
@@ -67,6 +72,7 @@ fn waiting(
 pub(crate) struct How<'a> {
     pub(crate) out: Option<&'a Path>,
     pub(crate) jobs: Option<u32>,
+    pub(crate) threads: ThreadCount,
     pub(crate) afresh: bool,
 }
 
@@ -116,6 +122,7 @@ impl How<'_> {
         let result = work(&Options {
             dir: self.dir(plan),
             jobs: self.jobs.map_or_else(processors, |n| n as usize),
+            threads: self.threads.number(),
             afresh: self.afresh,
             source,
             command: &command(),
@@ -124,6 +131,9 @@ impl How<'_> {
             progress: &|p| bar.take(p),
         });
         bar.clear();
+        if let (Some(why), ThreadCount::UpTo(_)) = (bar.fewer(), self.threads) {
+            out.note(&why);
+        }
         result.map_err(Failure::from)
     }
 }

@@ -11,6 +11,7 @@ mod nic;
 mod queries;
 mod sources;
 mod stack;
+mod threads;
 mod ticks;
 mod traces;
 mod transfers;

@@ -1,7 +1,8 @@
 //! Speed of the simulator on fixed scenarios.
 //!
 //! A packet-hop is one packet serialised by one output queue; hosts' own ports and ACKs count. Times
-//! are processor seconds of this thread, so that other jobs on the machine disturb as little as they
+//! are processor seconds of this thread (of all threads that a run has, the time in which they wait for one
+//! another included), so that other jobs on the machine disturb as little as they
 //! can; the median of several runs is reported, with the extremes beside it. A run is everything from a
 //! setup to its rows: the network is built in it.
 
@@ -9,8 +10,8 @@ mod suite;
 
 use std::time::Duration;
 
-use cpu_time::ThreadTime;
-use lowtide_host::{Outcome, ProbePlan, Setup};
+use cpu_time::{ProcessTime, ThreadTime};
+use lowtide_host::{Outcome, ProbePlan, Setup, Threads, Used, run_on};
 use lowtide_record::digest_text;
 use lowtide_scenario::Scenario;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct Row {
     pub runs: u32,
     /// Threads of each.
     pub threads: u32,
+    /// Why not as many as were asked for, where that is so.
+    #[serde(default)]
+    pub fewer_threads: Option<String>,
     /// Virtual seconds that one run came to.
     pub simulated_s: f64,
     /// Packet-hops of one run.
@@ -75,18 +79,20 @@ fn setup(benchmark: &Benchmark) -> Result<Setup, LabError> {
     Ok(setup)
 }
 
-/// Runs `benchmark` once to warm up and `runs` times to count. `clock` is wall time since some moment.
+/// Runs `benchmark` on up to so many threads once to warm up and `runs` times to count. `clock` is wall time since some moment.
 pub fn measure(
     benchmark: &Benchmark,
     runs: u32,
+    threads: usize,
     clock: &dyn Fn() -> Duration,
 ) -> Result<Row, LabError> {
     let setup = setup(benchmark)?;
-    let first = lowtide_host::run(&setup, &mut |_| false)?;
+    let threads = Threads::up_to(threads);
+    let (first, used) = run_on(&setup, threads, &mut |_| false)?;
     let mut times = Times::default();
     for _ in 0..runs.max(1) {
-        let (begin, start) = (clock(), ThreadTime::now());
-        let outcome = lowtide_host::run(&setup, &mut |_| false)?;
+        let (begin, start) = (clock(), Cpu::now(used.threads));
+        let (outcome, _) = run_on(&setup, threads, &mut |_| false)?;
         times.cpu.push(start.elapsed().as_secs_f64());
         times.wall.push(clock().saturating_sub(begin).as_secs_f64());
         if outcome.digest != first.digest {
@@ -95,7 +101,26 @@ pub fn measure(
     }
     times.cpu.sort_by(f64::total_cmp);
     times.wall.sort_by(f64::total_cmp);
-    Ok(row(benchmark, &first, &times))
+    Ok(row(benchmark, (&first, used), &times))
+}
+
+/// Processor time: of this thread, or of all where a run has several.
+enum Cpu {
+    One(ThreadTime),
+    All(ProcessTime),
+}
+
+impl Cpu {
+    fn now(threads: usize) -> Self {
+        if threads > 1 { Self::All(ProcessTime::now()) } else { Self::One(ThreadTime::now()) }
+    }
+
+    fn elapsed(&self) -> Duration {
+        match self {
+            Self::One(start) => start.elapsed(),
+            Self::All(start) => start.elapsed(),
+        }
+    }
 }
 
 /// Seconds of each run, ascending.
@@ -105,14 +130,15 @@ struct Times {
     wall: Vec<f64>,
 }
 
-fn row(benchmark: &Benchmark, outcome: &Outcome, times: &Times) -> Row {
+fn row(benchmark: &Benchmark, (outcome, used): (&Outcome, Used), times: &Times) -> Row {
     let middle = |all: &[f64]| all.get(all.len() / 2).copied().unwrap_or(f64::NAN);
     let cpu = middle(&times.cpu);
     let counts = outcome.counts;
     Row {
         name: benchmark.name.clone(),
         runs: times.cpu.len() as u32,
-        threads: 1,
+        threads: used.threads as u32,
+        fewer_threads: used.why.map(|why| why.to_string()),
         simulated_s: outcome.ended.as_ps() as f64 / 1e12,
         hops: counts.hops,
         events: counts.events,

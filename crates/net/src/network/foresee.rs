@@ -37,7 +37,7 @@ impl Network {
         let mut room = [none; MOST];
         let mut count = 0;
         for (place, port) in room.iter_mut().zip(&mut ports) {
-            place.port = port as usize;
+            place.port = self.place(port) as usize;
             count += 1;
         }
         let coming = &mut room[..count];

@@ -27,18 +27,23 @@ impl Network {
         // Each step comes once.
         let step = failures.steps.get_mut(index as usize);
         for (link, change) in step.map(|s| std::mem::take(&mut s.1)).unwrap_or_default() {
-            match change {
-                Change::Down => self.cut(now, link),
-                Change::Up => self.ports[2 * link..=2 * link + 1].iter_mut().for_each(Port::mend),
-                Change::Leave => failures.avoid(link, true),
-                Change::Return => failures.avoid(link, false),
+            let here = self.link_place(link);
+            match (change, here) {
+                (Change::Down, Some(here)) => self.cut(now, here),
+                (Change::Up, Some(here)) => {
+                    self.ports[2 * here..=2 * here + 1].iter_mut().for_each(Port::mend);
+                }
+                (Change::Down | Change::Up, None) => {}
+                (Change::Leave, _) => failures.avoid(link, true),
+                (Change::Return, _) => failures.avoid(link, false),
             }
             moved |= matches!(change, Change::Leave | Change::Return);
         }
         if moved && let Some(routes) = failures.routes() {
-            self.routes = routes;
+            self.routes = self.own_routes(routes);
         }
         self.failures = Some(failures);
+        self.forget_lost();
     }
 
     /// Packets dropped since the end of the warm-up because a switch had no way to their host.
@@ -46,9 +51,13 @@ impl Network {
         self.failures.as_ref().map_or(0, |f| f.unrouted)
     }
 
-    /// Both directions of `link` are dead: what they hold is lost.
+    /// Both directions of the link at this place are dead: what they hold is lost. What another part has
+    /// handed over had come off the line by now.
     fn cut(&mut self, now: Instant, link: usize) {
         for port in [2 * link, 2 * link + 1] {
+            if self.is_inlet(port) {
+                continue;
+            }
             let Some(found) = self.look(now, port as u32) else { continue };
             let this = &mut self.ports[port];
             let (watch, line, memory) = (&mut self.watch, *this.line(), this.memory());

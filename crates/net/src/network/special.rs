@@ -161,8 +161,9 @@ impl Network {
 
     /// Schedules what a staged port waits for.
     fn arm(&mut self, port: u32, sched: &mut Scheduler) {
-        for at in self.ports[port as usize].arm().into_iter().flatten() {
-            sched.at(at, Entity::new(Self::PORT_KIND, port));
+        let this = &mut self.ports[port as usize];
+        for at in this.arm().into_iter().flatten() {
+            sched.at(at, Entity::new(Self::PORT_KIND, this.number()));
         }
     }
 

@@ -6,6 +6,7 @@
 //! or the host to be here, or a set from which [`Routing`] takes one.
 
 mod edges;
+mod part;
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ const NONE: u32 = u32::MAX;
 const MOST_PLACES: usize = 1 << 27;
 
 /// How packets find their way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Routes {
     homes: Vec<Home>,
     /// Racks, and one more for hosts to which there is no way.

@@ -1,0 +1,96 @@
+//! Packets that go from one part of the network to another.
+
+use lowtide_sim::{Entity, Scheduler};
+use lowtide_units::Instant;
+
+use super::Network;
+use crate::Packet;
+use crate::packet::{Head, Moving, PacketId};
+
+/// A packet on its way from one part to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    /// Number of the port that it left.
+    port: u32,
+    departure: Instant,
+    /// The place on the line of one that was lost there keeps its event.
+    packet: Option<(Head, Packet)>,
+}
+
+impl Network {
+    /// A port to another part has something to hand over.
+    #[cold]
+    pub(super) fn awaits_hand_over(&mut self, port: u32) {
+        if let Some(part) = &mut self.part {
+            part.outlets.push(port);
+        }
+    }
+
+    /// Gives `post` all packets that come to another part before `until`, each with the number of that part,
+    /// and takes them out. All that happens more than a lookahead before `until` is done. When the first
+    /// packet comes to another part, of these and of those that wait.
+    pub fn hand_over(
+        &mut self,
+        until: Instant,
+        post: &mut dyn FnMut(usize, Crossing),
+    ) -> Option<Instant> {
+        let mut part = self.part.take()?;
+        let done = Instant::from_ps(until.as_ps().saturating_sub(part.lookahead.as_ps()));
+        let mut first: Option<Instant> = None;
+        let mut outlets = std::mem::take(&mut part.outlets);
+        outlets.retain(|&port| {
+            let this = &mut self.ports[port as usize];
+            let number = this.number();
+            let arrives = this.arrives_at();
+            first = first.into_iter().chain(arrives).min();
+            while let Some((arrived, marked)) = this.hand_over_before(done, until) {
+                let id = arrived.packet.id;
+                let packet = (id != PacketId::GONE).then(|| {
+                    if marked {
+                        self.pool.set_ce(id);
+                    }
+                    self.pool.hand_over(id)
+                });
+                let crossing = Crossing { port: number, departure: arrived.departure, packet };
+                post(part.far_parts[port as usize].into(), crossing);
+            }
+            this.arrives_at().is_some()
+        });
+        part.outlets = outlets;
+        self.part = Some(part);
+        first
+    }
+
+    /// Whether any packet waits to be handed over.
+    pub fn waits_to_hand_over(&self) -> bool {
+        let waits = |port: &u32| self.ports[*port as usize].arrives_at().is_some();
+        self.part.as_ref().is_some_and(|part| part.outlets.iter().any(waits))
+    }
+
+    /// Where the port of that number is, if this is the part at the near end of its line.
+    pub fn own_port(&self, number: u32) -> Option<u32> {
+        let Some(part) = &self.part else { return Some(number) };
+        let port = part.port(number)?;
+        (!self.is_inlet(port as usize)).then_some(port)
+    }
+
+    /// Takes in a packet that comes from another part.
+    pub fn hand_in(&mut self, crossing: &Crossing, sched: &mut Scheduler) {
+        let Crossing { port, departure, packet } = crossing;
+        let moving = match packet {
+            Some((head, packet)) => self.pool.take_in(*head, packet),
+            None => Moving { id: PacketId::GONE, ..Moving::default() },
+        };
+        let place = self.place(*port) as usize;
+        if let Some(arrival) = self.ports[place].take_in(moving, *departure) {
+            sched.at(arrival, Entity::new(Self::PORT_KIND, *port));
+        }
+    }
+
+    /// Links have failed: ports that have lost all they had to hand over are no longer waited for.
+    pub(super) fn forget_lost(&mut self) {
+        if let Some(part) = &mut self.part {
+            part.outlets.retain(|port| self.ports[*port as usize].arrives_at().is_some());
+        }
+    }
+}

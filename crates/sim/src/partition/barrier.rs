@@ -1,0 +1,122 @@
+//! Where the threads of a run wait for one another.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+/// So often a thread looks before it goes to sleep: some twenty microseconds.
+const LOOKS: u32 = 1 << 10;
+
+/// All threads must come before any goes on. Windows are about as long as it takes to wake a thread, so whoever
+/// waits keeps looking for a while. Where others have the processor that takes longer: then it sleeps, so that
+/// the thread that it waits for may run.
+#[derive(Debug)]
+pub(super) struct Barrier {
+    threads: usize,
+    come: AtomicUsize,
+    /// How often all have come.
+    turn: AtomicUsize,
+    /// One of them will never come.
+    broken: AtomicBool,
+    sleepers: AtomicUsize,
+    bed: Mutex<()>,
+    bell: Condvar,
+}
+
+impl Barrier {
+    pub(super) const fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            come: AtomicUsize::new(0),
+            turn: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            sleepers: AtomicUsize::new(0),
+            bed: Mutex::new(()),
+            bell: Condvar::new(),
+        }
+    }
+
+    /// Waits for all. False when one of them will not come: then nothing is to be done any more.
+    pub(super) fn wait(&self) -> bool {
+        let turn = self.turn.load(Ordering::Acquire);
+        if self.come.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.come.store(0, Ordering::Relaxed);
+            // Whoever goes to sleep says so and then looks at the turn, so one of the two sees the other.
+            self.turn.store(turn.wrapping_add(1), Ordering::SeqCst);
+            if self.sleepers.load(Ordering::SeqCst) > 0 {
+                self.wake();
+            }
+        } else {
+            let waits =
+                || self.turn.load(Ordering::SeqCst) == turn && !self.broken.load(Ordering::SeqCst);
+            let mut looks = 0;
+            while looks < LOOKS && waits() {
+                looks += 1;
+                std::hint::spin_loop();
+            }
+            if waits() {
+                self.sleepers.fetch_add(1, Ordering::SeqCst);
+                let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+                while waits() {
+                    bed = self.bell.wait(bed).unwrap_or_else(PoisonError::into_inner);
+                }
+                drop(bed);
+                self.sleepers.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+        !self.broken.load(Ordering::SeqCst)
+    }
+
+    #[cold]
+    fn wake(&self) {
+        let _bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bell.notify_all();
+    }
+}
+
+/// Held by each thread: if it panics, the others do not wait for it.
+pub(super) struct Member<'a>(pub(super) &'a Barrier);
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.broken.store(true, Ordering::SeqCst);
+            self.0.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_goes_on_before_all_have_come() {
+        let (barrier, steps) = (Barrier::new(4), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for turn in 1..=200 {
+                        steps.fetch_add(1, Ordering::Relaxed);
+                        assert!(barrier.wait());
+                        assert_eq!(steps.load(Ordering::Relaxed), 4 * turn);
+                        assert!(barrier.wait());
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn who_panics_is_not_waited_for() {
+        let barrier = Barrier::new(2);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let _member = Member(&barrier);
+                panic!("on purpose");
+            });
+            assert!(!barrier.wait());
+            assert!(other.join().is_err());
+        });
+    }
+}
