@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use lowtide_lab::claims::{self, Expected, Judged, Mode, Outcome, Row, Varied, Vary, Verdict};
-use lowtide_lab::execute;
+use lowtide_lab::{Options, execute};
 use lowtide_scenario::{HOPS_PER_SECOND, Plan};
 use serde::Serialize;
 
@@ -43,14 +43,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
     let mut ahead = Ahead::new(&jobs, args.jobs);
     let mut done: Vec<(Row, PathBuf, Outcome)> = Vec::new();
     let ran = jobs.iter().try_for_each(|job| -> Result<(), Failure> {
-        let how = How {
-            out: Some(&job.dir),
-            jobs: args.jobs,
-            threads: ThreadCount::Auto,
-            afresh: args.afresh,
-        };
         let label = ahead.begin(job);
-        how.labelled(&job.plan, job.row.scenario, out, &label, &|options| {
+        how(args, &job.dir).labelled(&job.plan, job.row.scenario, out, &label, &|options| {
             execute(&job.plan, options)
         })?;
         let mut outcome = claims::judge(&job.row, &job.dir, mode).map_err(Failure::from)?;
@@ -59,8 +53,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
         }
         for (vary, plan) in &job.vary {
             let dir = place(&root, &job.row, plan);
-            let how = How { out: Some(&dir), jobs: args.jobs, afresh: args.afresh };
-            how.labelled(plan, job.row.scenario, out, &label, &|options| execute(plan, options))?;
+            let work = |options: &Options<'_>| execute(plan, options);
+            how(args, &dir).labelled(plan, job.row.scenario, out, &label, &work)?;
             let found = claims::varied(&job.row, vary.clone(), &dir).map_err(Failure::from)?;
             if !out.json {
                 show_varied(vary, &found.varied, out)?;
@@ -86,6 +80,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
         total(&all, &root.join(claims::PAGE), out)?;
     }
     kept(&all, &done)
+}
+
+fn how<'a>(args: &ReproduceArgs, dir: &'a Path) -> How<'a> {
+    How { out: Some(dir), jobs: args.jobs, threads: ThreadCount::Auto, afresh: args.afresh }
 }
 
 fn job(row: Row, mode: Mode, vary: bool, root: &Path) -> Result<Job, Failure> {
