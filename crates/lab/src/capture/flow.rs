@@ -69,10 +69,8 @@ impl Flow {
         if !segment.flags.contains(Flags::SYN) || segment.flags.contains(Flags::ACK) {
             return false;
         }
-        let closed = self.halves.iter().any(|h| h.reset.is_some())
-            || self.halves.iter().all(|h| h.fin.is_some());
         match self.halves[from].stream.isn() {
-            Some(isn) => isn != segment.seq && (closed || self.opening.acked.is_some()),
+            Some(isn) => isn != segment.seq,
             None => self.packets > 0 && self.opening.client != Some(from),
         }
     }

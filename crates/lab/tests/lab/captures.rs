@@ -195,6 +195,16 @@ fn a_damaged_file_is_told_of_as_far_as_it_goes() {
     assert_eq!(empty["flows"].as_array().map(Vec::len), Some(0));
 }
 
+#[test]
+fn a_short_connection_long_after_the_first_one_can_be_drawn() {
+    // Two hundred days later, for half a millisecond.
+    let late = exchange(CLIENT + 1, 18_000_000_000_000);
+    let file = file(&[exchange(CLIENT, 0), late].concat());
+    let analysis = Analysis::of("long", &file[..], &Question::default()).expect("a capture");
+    let page = Page::of(&analysis, &file[..]).expect("it is drawn");
+    assert_eq!(page.html.matches("<figure").count(), 4, "both directions of both");
+}
+
 fn any_segment() -> impl Strategy<Value = (u64, bool, Segment)> {
     let near = prop_oneof![4 => 0_u32..20_000, 1 => any::<u32>()];
     let len = prop_oneof![2 => Just(0), 2 => Just(1000), 1 => 0_u32..60_000];
