@@ -88,6 +88,12 @@ fn a_transfer_says_what_happened_and_its_tape_replays() {
             let sends = (role == "client") == (way == "up");
             assert_eq!(transport["data_segs_out"].as_u64().unwrap() > 1400, sends, "{transport}");
         }
+        let samples = || {
+            let intervals = result["intervals"].as_array().unwrap().iter();
+            intervals.flat_map(|i| i["streams"].as_array().unwrap())
+        };
+        // Whoever opened the connections, what is shown is our end of them.
+        assert!(samples().any(|s| s["transport"]["cc"] == "dctcp"), "{result}");
         let moved: u64 = result["intervals"]
             .as_array()
             .unwrap()

@@ -188,14 +188,14 @@ fn amounts(bytes: u64, took: Duration) -> String {
     format!("{:>9.1} MB  {:>8.1} Mbit/s", bytes as f64 / 1e6, rate(bytes, took) / 1e6)
 }
 
-/// One line for each connection, and one for all; on stderr nothing.
-pub(super) fn interval(interval: &Interval, load: &Load, out: Output) {
+/// One line for each connection, and one for all; `sends` says whether what is shown of transports is that of
+/// who sends.
+pub(super) fn interval(interval: &Interval, sends: bool, out: Output) {
     if out.json {
         return;
     }
     let took = interval.to.saturating_sub(interval.from);
     let span = format!("{:>7.2}-{:<7.2} s", interval.from.as_secs_f64(), interval.to.as_secs_f64());
-    let sends = load.way == Way::Up;
     for s in &interval.samples {
         let facts = facts(s.info.as_ref(), sends);
         // A reader that went away shows when the result is printed.
