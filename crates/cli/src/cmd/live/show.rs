@@ -119,6 +119,8 @@ struct Report {
     addresses: Vec<String>,
     mtu: u16,
     tcp: String,
+    /// The kernel's congestion control and `tcp_ecn`, where the namespace is of this command.
+    kernel: Option<[String; 2]>,
     /// `up`: the client sends.
     way: &'static str,
     bytes: u64,
@@ -268,6 +270,7 @@ pub(super) fn report(
             addresses: host.plan.sides.iter().map(side).collect(),
             mtu: host.plan.mtu,
             tcp: host.asked.clone(),
+            kernel: host.kernel.clone(),
             way: if load.way == Way::Up { "up" } else { "down" },
             bytes,
             seconds: report.took.as_secs_f64(),
