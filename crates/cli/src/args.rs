@@ -21,7 +21,8 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use live::{
-    LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveServerArgs, NetnsArg, PeerArg,
+    KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveServerArgs,
+    NetnsArg, PeerArg,
 };
 pub(crate) use plan::PlanArgs;
 pub(crate) use threads::ThreadCount;

@@ -103,7 +103,18 @@ fn run(shared: &Shared, device: &Device) {
         waiting: Vec::with_capacity(PACKETS),
         bytes: Vec::new(),
     };
+    // Nobody shall wait for a driver that is no more, not even after a panic.
+    let _end = End(shared);
     while driver.turn() {}
+}
+
+/// Says so when the driver ends.
+struct End<'a>(&'a Shared);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.lock().stack.fail("the driver has ended");
+    }
 }
 
 struct Driver<'a> {
@@ -138,7 +149,7 @@ impl Driver<'_> {
         state.stack.flush(now, &mut self.batch);
         state.cpu_ns = thread_time();
         let next = state.stack.next_timer();
-        let stopping = state.stopping;
+        let stopping = state.stopping && !state.stack.wants_flush();
         let idle = start == 0 && self.batch.is_empty() && !state.stack.wants_flush();
         state.asleep = idle;
         drop(state);

@@ -51,6 +51,19 @@ pub fn is_the_machines() -> bool {
         && inode("/proc/1/ns/net").is_none_or(|first| first == ours)
 }
 
+/// The value of `net.<name>` for the namespace of this thread.
+///
+/// # Errors
+/// There is none.
+pub fn sysctl(name: &str) -> Result<String, LiveError> {
+    let path = path_of(name);
+    fs::read_to_string(&path).map_err(|e| LiveError::system(format!("read {path}"), e))
+}
+
+fn path_of(name: &str) -> String {
+    format!("/proc/sys/net/{}", name.replace('.', "/"))
+}
+
 /// Sets `net.<name>` (`ipv4.tcp_ecn`) for the namespace of this thread, which it must have made.
 ///
 /// # Errors
@@ -59,6 +72,6 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<(), LiveError> {
     if is_the_machines() {
         return Err(LiveError::OwnNamespace);
     }
-    let path = format!("/proc/sys/net/{}", name.replace('.', "/"));
+    let path = path_of(name);
     fs::write(&path, value).map_err(|e| LiveError::system(format!("write {path}"), e))
 }

@@ -37,7 +37,7 @@ const CLIENT_EXAMPLES: &str = "\
 Examples:
   lowtide live client --peer kernel -P 4 -t 5       four connections, five seconds
   lowtide live client --peer kernel -R -n 500M      the kernel sends
-  lowtide live client --peer kernel --scheme dctcp -i 0.5 -J
+  lowtide live client --peer kernel --kernel-ecn on --scheme dctcp -i 0.5 -J
   lowtide live client --peer kernel -s recovery=sack -s send-buffer='1 MB' --tape run.tape
   ip netns exec lt lowtide live client 10.77.0.1    a server in the namespace `lt`";
 
@@ -66,6 +66,18 @@ pub(crate) enum NetnsArg {
     Here,
 }
 
+/// `net.ipv4.tcp_ecn`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum KernelEcnArg {
+    /// 0: neither asked for nor taken.
+    Off,
+    /// 1: asked for and taken.
+    On,
+    /// 2, Linux's default: taken.
+    #[default]
+    Passive,
+}
+
 /// The host that lowtide's TCP is.
 #[derive(Debug, Args)]
 pub(crate) struct LiveHostArgs {
@@ -92,6 +104,12 @@ pub(crate) struct LiveHostArgs {
     /// machine's
     #[arg(long, value_enum)]
     pub(crate) netns: Option<NetnsArg>,
+    /// The kernel's congestion control, in a new namespace
+    #[arg(long, value_name = "NAME", default_value = "reno")]
+    pub(crate) kernel_cc: String,
+    /// Whether the kernel asks for ECN (on), takes it (on, passive), or neither, in a new namespace
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) kernel_ecn: KernelEcnArg,
     /// The profile of our TCP (`lowtide list profiles`)
     #[arg(long, default_value = "linux")]
     pub(crate) profile: String,

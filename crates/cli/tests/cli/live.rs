@@ -1,10 +1,15 @@
 //! `lowtide live` as a user sees it. What needs root says so and does nothing without it.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
+use lowtide_live::load::{Amount, Way};
+use lowtide_live::load::{Digest, Pattern, Request, Verdict};
+use lowtide_live::netns;
 use serde_json::Value;
 
 fn lowtide(args: &[&str]) -> Output {
@@ -70,7 +75,7 @@ fn a_transfer_says_what_happened_and_its_tape_replays() {
     for (role, way) in [("client", "up"), ("server", "up"), ("client", "down"), ("server", "down")]
     {
         let mut args = vec!["live", role, "--peer", "kernel", "-n", "2M", "-P", "2", "-J"];
-        args.extend(["--scheme", "dctcp", "-i", "0.05", "--tape", tape]);
+        args.extend(["--scheme", "dctcp", "-i", "0.05", "--kernel-ecn", "on", "--tape", tape]);
         if way == "down" {
             args.push("-R");
         }
@@ -78,6 +83,7 @@ fn a_transfer_says_what_happened_and_its_tape_replays() {
         assert!(output.status.success(), "{role} {way}: {}", stderr(&output));
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(result["schema"], "lowtide.live/1");
+        assert_eq!(result["kernel"], serde_json::json!(["reno", "1"]));
         assert_eq!((&result["way"], &result["checksums_agree"]), (&way.into(), &true.into()));
         assert_eq!(result["bytes"], 2 * (2 << 20));
         let ours = if role == "client" { &result["streams"] } else { &result["served"] };
@@ -85,9 +91,18 @@ fn a_transfer_says_what_happened_and_its_tape_replays() {
         for stream in ours.as_array().unwrap() {
             let transport = &stream["transport"];
             assert_eq!(transport["cc"], "dctcp", "{role} {way}");
+            // Our SYN-ACK may always; a kernel that is not DCTCP refuses ECN to a SYN with ECT.
+            let ecn = if role == "client" { "Off" } else { "Classic" };
+            assert_eq!(transport["ecn"], ecn, "{role} {way}");
             let sends = (role == "client") == (way == "up");
             assert_eq!(transport["data_segs_out"].as_u64().unwrap() > 1400, sends, "{transport}");
         }
+        let samples = || {
+            let intervals = result["intervals"].as_array().unwrap().iter();
+            intervals.flat_map(|i| i["streams"].as_array().unwrap())
+        };
+        // Whoever opened the connections, what is shown is our end of them.
+        assert!(samples().any(|s| s["transport"]["cc"] == "dctcp"), "{result}");
         let moved: u64 = result["intervals"]
             .as_array()
             .unwrap()
@@ -129,4 +144,67 @@ fn a_process_that_is_killed_leaves_nothing_behind() {
     // The same names and addresses are free.
     let output = lowtide(&["live", "client", "--peer", "kernel", "-n", "100K"]);
     assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// Our server, in the namespace of this thread.
+fn server() -> Child {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lowtide"))
+        .args(["live", "server", "--netns", "here"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut line = String::new();
+    let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
+    said.read_line(&mut line).expect("text");
+    assert!(line.contains("listening on 10.77.0.2"), "{line}");
+    child
+}
+
+/// The kernel sends `n` bytes to our server, which confirms them.
+fn transfer(mut stream: &TcpStream, n: u64) {
+    let request = Request { way: Way::Up, amount: Amount::Bytes(n), seed: 3, piece: 1 };
+    stream.write_all(&request.to_bytes()).expect("it is open");
+    let (pattern, mut digest) = (Pattern::new(3), Digest::default());
+    while digest.len() < n {
+        let piece = pattern.at(digest.len(), (n - digest.len()) as usize);
+        stream.write_all(piece).expect("it is open");
+        digest.update(piece);
+    }
+    stream.shutdown(Shutdown::Write).expect("it is open");
+    let mut verdict = [0; Verdict::LEN];
+    stream.read_exact(&mut verdict).expect("a verdict");
+    assert_eq!(Verdict::from_bytes(verdict), Verdict { bytes: n, digest: digest.value() });
+}
+
+/// A host that is killed in the middle of a connection: its peer hears of it from the next one at that address.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
+fn a_host_that_was_killed_can_come_back_at_once() {
+    if !is_able() {
+        return;
+    }
+    let test = std::thread::spawn(|| {
+        netns::enter_new().unwrap();
+        let to: SocketAddr = "10.77.0.2:5201".parse().unwrap();
+        let mut first = server();
+        transfer(&TcpStream::connect(to).unwrap(), 300_000);
+        let mut halfway = TcpStream::connect(to).unwrap();
+        halfway.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+        halfway.write_all(&[0; 20]).unwrap();
+        first.kill().unwrap();
+        first.wait().unwrap();
+
+        let mut second = server();
+        let reset = (0..500).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            halfway.write_all(&[0; 100]).err()
+        });
+        let kind = reset.expect("the old connection ends").kind();
+        assert_eq!(kind, std::io::ErrorKind::ConnectionReset);
+        transfer(&TcpStream::connect(to).unwrap(), 300_000);
+        second.kill().unwrap();
+        second.wait().unwrap();
+    });
+    test.join().unwrap();
 }

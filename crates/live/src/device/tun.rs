@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
+use nix::errno::Errno;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::plan::DevicePlan;
@@ -75,6 +76,8 @@ impl Tun {
                 Ok(_) => return Ok(true),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                // The interface is down; it may come up again.
+                Err(e) if e.raw_os_error() == Some(Errno::EIO as i32) => return Ok(false),
                 // What the kernel does not want to take (an address that is not valid there) is lost.
                 Err(e) if e.kind() == io::ErrorKind::InvalidInput => return Ok(false),
                 Err(e) => return Err(e),

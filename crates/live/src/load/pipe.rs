@@ -27,6 +27,11 @@ pub trait Pipe: Send + Sync {
     fn finish(&self) -> io::Result<()>;
     /// What its transport shows; nothing of the kernel's.
     fn info(&self) -> Option<ConnInfo>;
+    /// Our address.
+    ///
+    /// # Errors
+    /// It is gone.
+    fn local(&self) -> io::Result<SocketAddr>;
     /// The peer's address.
     ///
     /// # Errors
@@ -49,6 +54,9 @@ impl Pipe for Stream {
     fn info(&self) -> Option<ConnInfo> {
         Self::info(self)
     }
+    fn local(&self) -> io::Result<SocketAddr> {
+        self.local_addr()
+    }
     fn peer(&self) -> io::Result<SocketAddr> {
         self.peer_addr()
     }
@@ -68,6 +76,9 @@ impl Pipe for TcpStream {
     }
     fn info(&self) -> Option<ConnInfo> {
         None
+    }
+    fn local(&self) -> io::Result<SocketAddr> {
+        self.local_addr()
     }
     fn peer(&self) -> io::Result<SocketAddr> {
         self.peer_addr()

@@ -57,6 +57,8 @@ pub struct Sample {
     pub number: usize,
     /// Bytes of data in the interval.
     pub bytes: u64,
+    /// The client's address.
+    pub local: Option<SocketAddr>,
     /// What its transport showed at the end of it.
     pub info: Option<ConnInfo>,
 }
@@ -106,13 +108,13 @@ impl LoadReport {
 /// Opens one more connection.
 pub(super) type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
 
-/// Opens `load.parallel` connections with `open`, moves the data, and tells `each` of every interval. Ends early
+/// Opens `load.parallel` connections with `open`, moves the data, and tells `each` of every interval, before it is kept. Ends early
 /// when `stop` is set.
 pub fn run(
     load: &Load,
     open: &Open<'_>,
     stop: &AtomicBool,
-    each: &mut dyn FnMut(&Interval),
+    each: &mut dyn FnMut(&mut Interval),
 ) -> LoadReport {
     let clock = Clock::start();
     let running = AtomicUsize::new(load.parallel);
@@ -132,8 +134,8 @@ pub fn run(
                 running.fetch_sub(1, Ordering::Release);
             }
         }
-        watch(load, clock, &running, &pipes, stop, |interval| {
-            each(&interval);
+        watch(load, clock, &running, &pipes, stop, |mut interval| {
+            each(&mut interval);
             intervals.push(interval);
         });
         let finish =
@@ -227,10 +229,11 @@ fn watch(
         if due || (rest && load.interval > Duration::ZERO) {
             let samples =
                 pipes.iter().zip(&mut before).enumerate().filter_map(|(index, (w, old))| {
-                    let info = w.pipe.get()?.info();
+                    let pipe = w.pipe.get()?;
+                    let (info, local) = (pipe.info(), pipe.local().ok());
                     let all = w.progress.bytes.load(Ordering::Relaxed);
                     let bytes = all - std::mem::replace(old, all);
-                    Some(Sample { number: index + 1, bytes, info })
+                    Some(Sample { number: index + 1, bytes, local, info })
                 });
             let samples = samples.collect();
             each(Interval { from: from.since_start(), to: now.since_start(), samples });

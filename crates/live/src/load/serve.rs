@@ -11,12 +11,14 @@ use super::{Accept, Pipe};
 use crate::clock::Clock;
 
 /// When a server ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct ServePlan<'a> {
     /// After so many connections; `None` for never.
     pub connections: Option<usize>,
     /// When somebody sets this.
     pub stop: &'a AtomicBool,
+    /// Is told of each connection when it begins.
+    pub began: &'a (dyn Fn(&Arc<dyn Pipe>) + Sync),
 }
 
 /// How often a server that waits looks whether it is to end.
@@ -45,6 +47,7 @@ pub fn serve(
                 Err(e) => break Err(e),
             };
             accepted += 1;
+            (plan.began)(&pipe);
             let number = accepted;
             let serve = move || done(one(&pipe, number, clock));
             if let Err(e) = std::thread::Builder::new().spawn_scoped(scope, serve) {

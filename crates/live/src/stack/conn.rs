@@ -68,6 +68,8 @@ pub(super) struct Conn {
     pub(super) write_shut: bool,
     pub(super) read_shut: bool,
     pub(super) over: Option<CloseReason>,
+    /// When it is given up, once nobody holds it and its peer has only to close; [`Instant::FAR_FUTURE`] before.
+    pub(super) orphaned_until: Instant,
     /// Its timer in the queue; [`Instant::FAR_FUTURE`] for none.
     pub(super) armed: Instant,
     pub(super) send: SendRing,
@@ -90,6 +92,7 @@ impl Conn {
             write_shut: false,
             read_shut: false,
             over: None,
+            orphaned_until: Instant::FAR_FUTURE,
             armed: Instant::FAR_FUTURE,
             send: SendRing::default(),
             receive: ReceiveRing::default(),

@@ -97,7 +97,8 @@ impl Stack {
 
     /// The device is gone: every connection and every call ends with this.
     pub(crate) fn fail(&mut self, why: &str) {
-        self.fault = Some(why.into());
+        // The first reason is the one that counts.
+        self.fault.get_or_insert_with(|| why.into());
         for conn in self.conns.iter().flatten() {
             conn.wait.wake();
         }
@@ -178,8 +179,15 @@ impl Stack {
             }
         }
         for key in due.drain(..) {
-            let Some(id) = self.get(key).and_then(|c| c.id) else { continue };
-            if self.boundary.look(id, Connection::poll_timeout).flatten().is_some_and(|t| t <= now)
+            let Some(conn) = self.get(key) else { continue };
+            let (Some(id), given_up) = (conn.id, conn.orphaned_until <= now) else { continue };
+            if given_up {
+                self.boundary.abort(now, id);
+            } else if self
+                .boundary
+                .look(id, Connection::poll_timeout)
+                .flatten()
+                .is_some_and(|t| t <= now)
             {
                 self.boundary.handle_timeout(now, id);
             }

@@ -3,10 +3,14 @@
 use std::cmp::Reverse;
 
 use lowtide_tcp::{CloseReason, Event, State};
-use lowtide_units::{HostStamp, Instant};
+use lowtide_units::{Duration, HostStamp, Instant};
 use lowtide_wire::Addresses;
 
 use super::{Batch, ConnInfo, Key, Stack};
+
+/// How long the peer of a connection that nobody holds may take to close its half (Linux:
+/// `net.ipv4.tcp_fin_timeout`). RFC 9293 has no such limit; without it a peer could hold connections for ever.
+const ORPHANED: Duration = Duration::from_secs(60);
 
 impl Stack {
     /// Takes everything that a connection has to send and to say.
@@ -54,6 +58,11 @@ impl Stack {
         if news {
             conn.wait.wake();
         }
+        if state == State::FinWait2 && !conn.held && conn.orphaned_until == Instant::FAR_FUTURE {
+            conn.orphaned_until = now + ORPHANED;
+        }
+        let orphaned = (conn.orphaned_until < Instant::FAR_FUTURE).then_some(conn.orphaned_until);
+        let timer = timer.into_iter().chain(orphaned).min();
         // With something left to send the next turn comes here again, and arms it then.
         if let Some(at) = timer.filter(|at| !more && *at < conn.armed) {
             conn.armed = at;

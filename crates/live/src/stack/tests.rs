@@ -269,6 +269,24 @@ fn connections_that_nobody_accepts_are_reset() {
 }
 
 #[test]
+fn a_peer_that_never_closes_does_not_hold_a_connection_that_nobody_wants() {
+    let mut pair = Pair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
+    let (client, server) = pair.connect(&linux());
+    pair.stacks[0].drop_stream(pair.now, client);
+    let closed = pair.now;
+    while pair.stacks[0].counters().connections > 0 {
+        assert!(pair.step(), "it stays for ever");
+    }
+    let took = pair.now.saturating_since(closed);
+    assert!((Duration::from_secs(60)..Duration::from_secs(61)).contains(&took), "{took}");
+    while pair.step() {}
+    // The other end hears of it.
+    let mut byte = [0];
+    assert_eq!(pair.stacks[1].read(pair.now, server, &mut byte).unwrap(), 0);
+    assert!(pair.stacks[1].readiness(pair.now, server).over);
+}
+
+#[test]
 fn who_is_not_meant_does_not_answer() {
     let mut stack = stack(0);
     let mut batch = Batch::default();

@@ -1,6 +1,6 @@
 //! What stands in the way, and an interface that goes away.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
@@ -44,6 +44,42 @@ fn without_an_address_of_its_family_there_is_no_way() {
     });
 }
 
+/// Runs `ip`; false, and says so, where there is none.
+fn ip(args: &[&str]) -> bool {
+    match Command::new("ip").args(args).status() {
+        Ok(status) => {
+            assert!(status.success(), "ip {args:?}");
+            true
+        }
+        Err(why) => {
+            eprintln!("skipped: no `ip`: {why}");
+            false
+        }
+    }
+}
+
+#[test]
+fn an_interface_that_is_down_for_a_while_loses_packets_and_no_more() {
+    in_namespace(|| {
+        let world = World::new();
+        let listener = TcpListener::bind((kernel_at(false), PORT)).unwrap();
+        let to = SocketAddr::new(kernel_at(false), PORT);
+        let mut ours = world.live.connect(to, &settings(&[])).unwrap();
+        let (mut kernels, _) = listener.accept().unwrap();
+        if !ip(&["link", "set", "lt0", "down"]) {
+            return;
+        }
+        ours.write_all(&[7; 30_000]).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert_eq!(ours.unacknowledged(), 30_000);
+        assert!(ip(&["link", "set", "lt0", "up"]));
+        let mut got = [0; 30_000];
+        kernels.read_exact(&mut got).unwrap();
+        assert_eq!(got, [7; 30_000]);
+        assert!(world.live.stats().packets.unsent > 0);
+    });
+}
+
 #[test]
 fn an_interface_that_goes_away_ends_everything_with_an_error() {
     in_namespace(|| {
@@ -52,12 +88,8 @@ fn an_interface_that_goes_away_ends_everything_with_an_error() {
         let to = SocketAddr::new(kernel_at(false), PORT);
         let mut ours = world.live.connect(to, &settings(&[])).unwrap();
         let (_kernels, _) = listener.accept().unwrap();
-        match Command::new("ip").args(["link", "delete", "lt0"]).status() {
-            Ok(status) => assert!(status.success()),
-            Err(why) => {
-                eprintln!("skipped: no `ip` to remove the interface with: {why}");
-                return;
-            }
+        if !ip(&["link", "delete", "lt0"]) {
+            return;
         }
         let error = loop {
             if let Err(error) = ours.write_all(&[7; 10_000]) {

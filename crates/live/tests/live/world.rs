@@ -114,7 +114,7 @@ pub(crate) fn both(
     let served = std::sync::Mutex::new(Vec::new());
     let report = std::thread::scope(|scope| {
         let server = scope.spawn(|| {
-            let plan = ServePlan { connections: Some(load.parallel), stop: &stop };
+            let plan = ServePlan { connections: Some(load.parallel), stop: &stop, began: &|_| {} };
             serve(listener, plan, &|report| served.lock().unwrap().push(report))
         });
         let report = run(load, open, &AtomicBool::new(false), &mut |_| {});

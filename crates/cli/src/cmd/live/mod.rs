@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lowtide_live::load::{Accept, Load, LoadReport, Pipe, ServePlan, StreamReport, run, serve};
+use lowtide_live::load::{
+    Accept, Interval, Load, LoadReport, Pipe, ServePlan, StreamReport, Way, run, serve,
+};
 use lowtide_live::{Live, LiveStats, replay};
 use serde::Serialize;
 
@@ -57,7 +59,7 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
         PeerArg::Any => alone(&open, &load, out),
         PeerArg::Kernel => {
             let listener = TcpListener::bind(to).map_err(failed("the kernel's server"))?;
-            with_server(&listener, &open, &load, out, |_| {})?
+            with_server(&listener, &open, &load, out, &Served::default())?
         }
     };
     finish(&host, live, &load, &report, &[], out)
@@ -74,16 +76,15 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     if args.host.peer == PeerArg::Kernel {
         let to = SocketAddr::new(host.plan.sides[0].ours, port);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(TcpStream::connect(to)?)) };
-        let served = Mutex::new(Vec::new());
-        let keep = |s: StreamReport| served.lock().unwrap_or_else(PoisonError::into_inner).push(s);
-        let report = with_server(&listener, &open, &load, out, keep)?;
+        let served = Served::default();
+        let report = with_server(&listener, &open, &load, out, &served)?;
         drop(listener);
-        let served = served.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let served = served.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         return finish(&host, live, &load, &report, &served, out);
     }
     let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
     out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
-    let plan = ServePlan { connections: args.one_off.then_some(1), stop: &STOP };
+    let plan = ServePlan { connections: args.one_off.then_some(1), stop: &STOP, began: &|_| {} };
     let complaint = Mutex::new(None);
     serve(&listener, plan, &|report| {
         if let Err(failure) = show::served(&report, out) {
@@ -99,7 +100,29 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
 
 /// The client's work, its server somewhere else.
 fn alone(open: &Open<'_>, load: &Load, out: Output) -> LoadReport {
-    run(load, open, &STOP, &mut |interval| show::interval(interval, load, out))
+    run(load, open, &STOP, &mut |interval| show::interval(interval, load.way == Way::Up, out))
+}
+
+/// A server of this command: its connections, and what became of them.
+#[derive(Default)]
+struct Served {
+    pipes: Mutex<Vec<Arc<dyn Pipe>>>,
+    reports: Mutex<Vec<StreamReport>>,
+}
+
+impl Served {
+    /// Where the client is the kernel's, our end of its connections says what it cannot.
+    fn complete(&self, interval: &mut Interval) -> bool {
+        let pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ours = false;
+        for sample in interval.samples.iter_mut().filter(|s| s.info.is_none()) {
+            let other =
+                |p: &&Arc<dyn Pipe>| sample.local.is_some() && p.peer().ok() == sample.local;
+            sample.info = pipes.iter().find(other).and_then(|p| p.info());
+            ours |= sample.info.is_some();
+        }
+        ours
+    }
 }
 
 /// The client's work, and its server.
@@ -108,16 +131,24 @@ fn with_server(
     open: &Open<'_>,
     load: &Load,
     out: Output,
-    keep: impl Fn(StreamReport) + Sync,
+    served: &Served,
 ) -> Result<LoadReport, Failure> {
     let over = AtomicBool::new(false);
+    let began = |pipe: &Arc<dyn Pipe>| {
+        served.pipes.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(pipe));
+    };
+    let done = |report: StreamReport| {
+        served.reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
+    };
+    let plan = ServePlan { connections: Some(load.parallel), stop: &over, began: &began };
+    let work = || serve(listener, plan, &done);
     std::thread::scope(|scope| {
-        let plan = ServePlan { connections: Some(load.parallel), stop: &over };
-        let keep = &keep;
-        let work = move || serve(listener, plan, keep);
         let server = std::thread::Builder::new().spawn_scoped(scope, work);
         let server = server.map_err(failed("cannot start a thread"))?;
-        let report = alone(open, load, out);
+        let report = run(load, open, &STOP, &mut |interval| {
+            let ours = served.complete(interval);
+            show::interval(interval, (load.way == Way::Up) != ours, out);
+        });
         over.store(true, Ordering::Relaxed);
         match server.join() {
             Ok(result) => result.map_err(failed("the server"))?,

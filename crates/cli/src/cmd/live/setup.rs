@@ -4,7 +4,7 @@ use lowtide_live::load::{Amount, Load, Way};
 use lowtide_live::{DevicePlan, Live, LiveError, Settings, Side, config, netns};
 use lowtide_tcp::Config;
 
-use crate::args::{LiveHostArgs, LiveLoadArgs, NetnsArg, PeerArg};
+use crate::args::{KernelEcnArg, LiveHostArgs, LiveLoadArgs, NetnsArg, PeerArg};
 use crate::failure::Failure;
 
 /// A host that can be started.
@@ -13,6 +13,8 @@ pub(super) struct Host {
     pub(super) config: Config,
     /// How it was asked for: profile, scheme, switches.
     pub(super) asked: String,
+    /// The kernel's congestion control and `tcp_ecn`, where this command has set them.
+    pub(super) kernel: Option<[String; 2]>,
     settings: Settings,
 }
 
@@ -64,13 +66,13 @@ impl Host {
         let scheme = args.scheme.as_ref().map(|s| format!("/{s}"));
         let switches: Vec<String> = set.iter().map(|(k, v)| format!("+{k}={v}")).collect();
         let asked = format!("{}{}{}", args.profile, scheme.unwrap_or_default(), switches.join(""));
-        enter(args)?;
+        let kernel = enter(args)?;
         let settings = Settings {
             half_open: args.half_open as usize,
             tape: args.tape.clone(),
             ..Settings::default()
         };
-        Ok(Self { plan, config, asked, settings })
+        Ok(Self { plan, config, asked, kernel, settings })
     }
 
     pub(super) fn start(&self) -> Result<Live, Failure> {
@@ -78,7 +80,8 @@ impl Host {
     }
 }
 
-fn enter(args: &LiveHostArgs) -> Result<(), Failure> {
+/// What the kernel's TCP is set to, where the namespace is new.
+fn enter(args: &LiveHostArgs) -> Result<Option<[String; 2]>, Failure> {
     let new = match (args.netns, args.peer) {
         (Some(NetnsArg::New), PeerArg::Any) => {
             let help = "add `--peer kernel`, or use a namespace of `ip netns add`".to_owned();
@@ -91,7 +94,29 @@ fn enter(args: &LiveHostArgs) -> Result<(), Failure> {
         }
         (Some(NetnsArg::Here), _) | (None, PeerArg::Any) => false,
     };
-    if new { netns::enter_new().map_err(|e| refused(&e)) } else { Ok(()) }
+    if !new {
+        return Ok(None);
+    }
+    netns::enter_new().map_err(|e| refused(&e))?;
+    // Whatever the machine's defaults are, they are not those of the result.
+    let ecn = match args.kernel_ecn {
+        KernelEcnArg::Off => "0",
+        KernelEcnArg::On => "1",
+        KernelEcnArg::Passive => "2",
+    };
+    netns::set_sysctl("ipv4.tcp_ecn", ecn).map_err(|e| refused(&e))?;
+    netns::set_sysctl("ipv4.tcp_congestion_control", &args.kernel_cc).map_err(|e| {
+        let available = netns::sysctl("ipv4.tcp_available_congestion_control").unwrap_or_default();
+        let help = format!(
+            "a namespace may choose what the kernel does not restrict, `reno` always; it has {}",
+            available.trim()
+        );
+        Failure::Usage(
+            format!("the kernel does not take `{}` here: {e}", args.kernel_cc),
+            Some(help),
+        )
+    })?;
+    Ok(Some([args.kernel_cc.clone(), ecn.to_owned()]))
 }
 
 /// What a client is asked to do.

@@ -119,6 +119,8 @@ struct Report {
     addresses: Vec<String>,
     mtu: u16,
     tcp: String,
+    /// The kernel's congestion control and `tcp_ecn`, where the namespace is of this command.
+    kernel: Option<[String; 2]>,
     /// `up`: the client sends.
     way: &'static str,
     bytes: u64,
@@ -188,14 +190,14 @@ fn amounts(bytes: u64, took: Duration) -> String {
     format!("{:>9.1} MB  {:>8.1} Mbit/s", bytes as f64 / 1e6, rate(bytes, took) / 1e6)
 }
 
-/// One line for each connection, and one for all; on stderr nothing.
-pub(super) fn interval(interval: &Interval, load: &Load, out: Output) {
+/// One line for each connection, and one for all; `sends` says whether what is shown of transports is that of
+/// who sends.
+pub(super) fn interval(interval: &Interval, sends: bool, out: Output) {
     if out.json {
         return;
     }
     let took = interval.to.saturating_sub(interval.from);
     let span = format!("{:>7.2}-{:<7.2} s", interval.from.as_secs_f64(), interval.to.as_secs_f64());
-    let sends = load.way == Way::Up;
     for s in &interval.samples {
         let facts = facts(s.info.as_ref(), sends);
         // A reader that went away shows when the result is printed.
@@ -268,6 +270,7 @@ pub(super) fn report(
             addresses: host.plan.sides.iter().map(side).collect(),
             mtu: host.plan.mtu,
             tcp: host.asked.clone(),
+            kernel: host.kernel.clone(),
             way: if load.way == Way::Up { "up" } else { "down" },
             bytes,
             seconds: report.took.as_secs_f64(),
