@@ -60,6 +60,10 @@ struct AxisOf {
     low: Option<f64>,
     #[serde(default)]
     high: Option<f64>,
+    /// Of the values of a swept key, how much makes one of the label's unit: picoseconds, bytes, bits a second
+    /// are what they are counted in.
+    #[serde(default)]
+    per: Option<f64>,
 }
 
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -84,6 +88,10 @@ const MOST_POINTS: usize = 1200;
 impl PaperFigure {
     /// What is wrong with it, in an experiment that has `names`.
     pub(super) fn check(&self, names: &Names<'_>) -> Result<(), String> {
+        let misplaced = self.y.per.is_some() || (self.kind != Kind::Over && self.x.per.is_some());
+        if misplaced || self.x.per.is_some_and(|per| per <= 0.0) {
+            return Err("`per` goes with the horizontal axis of `kind = \"over\"`".to_owned());
+        }
         if (self.kind == Kind::Over) != self.key.is_some() {
             return Err("`key` goes with `kind = \"over\"`, which needs it".to_owned());
         }
@@ -107,7 +115,9 @@ impl PaperFigure {
         let mut series = Vec::new();
         for (style, curve) in self.curve.iter().enumerate() {
             let (look, dots) = match (&self.key, &curve.measure) {
-                (Some(key), measure) => (Look::Measured, over(measure, key, of, points)?),
+                (Some(key), measure) => {
+                    (Look::Measured, over(measure, key, self.x.per.unwrap_or(1.0), of, points)?)
+                }
                 (None, Measure::Rows(rows)) if has(points, &curve.measure) => match self.kind {
                     Kind::Trace => (Look::Trace, trace(rows, of)?),
                     _ => (Look::Steps, distribution(rows, of)?),
@@ -166,6 +176,7 @@ impl Mark {
 fn over(
     measure: &Measure,
     key: &str,
+    per: f64,
     of: Source<'_>,
     points: &[Point],
 ) -> Result<Vec<Dot>, String> {
@@ -182,7 +193,7 @@ fn over(
             continue;
         }
         let over = OverSeeds::new(&one.values(of)?);
-        dots.extend(over.mean.map(|y| Dot { x, y, interval: over.ci95 }));
+        dots.extend(over.mean.map(|y| Dot { x: x / per, y, interval: over.ci95 }));
     }
     dots.sort_by(|a, b| a.x.total_cmp(&b.x));
     Ok(dots)
