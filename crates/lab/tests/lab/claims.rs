@@ -13,6 +13,7 @@ fn judged(row: &Row) -> Vec<Judged> {
     let options = Options {
         dir: temp.path().join("out"),
         jobs: 2,
+        threads: None,
         afresh: false,
         source: row.scenario,
         command: "lowtide reproduce",
