@@ -14,7 +14,7 @@ use crate::output::Output;
 const STEPS: u64 = 1000;
 
 pub(crate) struct Bar {
-    bar: ProgressBar,
+    shown: ProgressBar,
     /// How far the runs under way are, in steps, by number of the run.
     under_way: Mutex<BTreeMap<u32, u64>>,
     /// Why the first run that took fewer threads than it might have did so.
@@ -37,7 +37,7 @@ impl Bar {
             bar.set_prefix(format!("{label}  "));
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, under_way: Mutex::default(), fewer: Mutex::default() }
+        Self { shown: bar, under_way: Mutex::default(), fewer: Mutex::default() }
     }
 
     /// Takes one message of the laboratory.
@@ -45,9 +45,9 @@ impl Bar {
         let Ok(mut under_way) = self.under_way.lock() else { return };
         match progress {
             Progress::Planned { runs, kept } => {
-                self.bar.set_length(runs as u64 * STEPS);
-                self.bar.set_position(kept as u64 * STEPS);
-                self.bar.reset_eta();
+                self.shown.set_length(runs as u64 * STEPS);
+                self.shown.set_position(kept as u64 * STEPS);
+                self.shown.reset_eta();
             }
             Progress::Started(key) => {
                 under_way.insert(key.run, 0);
@@ -56,13 +56,13 @@ impl Bar {
                 let share = now.as_secs_f64() / end.as_secs_f64();
                 let steps = ((share * STEPS as f64) as u64).min(STEPS);
                 let before = under_way.insert(key.run, steps).unwrap_or(0);
-                self.bar.inc(steps.saturating_sub(before));
-                self.bar.set_message(format!("{key} at {:.3} s", now.as_secs_f64()));
+                self.shown.inc(steps.saturating_sub(before));
+                self.shown.set_message(format!("{key} at {:.3} s", now.as_secs_f64()));
             }
             Progress::Finished(key) => {
                 let before = under_way.remove(&key.run).unwrap_or(0);
-                self.bar.inc(STEPS.saturating_sub(before));
-                self.bar.set_message(key.to_string());
+                self.shown.inc(STEPS.saturating_sub(before));
+                self.shown.set_message(key.to_string());
             }
             Progress::Threads { key, threads, why } => {
                 let Ok(mut fewer) = self.fewer.lock() else { return };
@@ -71,7 +71,7 @@ impl Bar {
                     fewer.get_or_insert_with(|| format!("{key} took {threads} {noun}: {why}"));
                 }
             }
-            Progress::Writing => self.bar.set_message("tables, figures, report"),
+            Progress::Writing => self.shown.set_message("tables, figures, report"),
         }
     }
 
@@ -81,6 +81,6 @@ impl Bar {
     }
 
     pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
+        self.shown.finish_and_clear();
     }
 }

@@ -1,6 +1,7 @@
 //! The end host and the world that holds hosts, network and traffic together.
 //!
-//! Contract: [`run`] is a pure function of its [`Setup`]: no clock, no files, no threads. Hosts drive
+//! Contract: [`run`] is a pure function of its [`Setup`]: no clock, no files; on several threads
+//! ([`run_on`]) it is the same one. Hosts drive
 //! [`lowtide_tcp`] endpoints over [`lowtide_net`]; they know no switch rules. Applications are bound
 //! to one host and talk to each other by packets only.
 

@@ -14,7 +14,7 @@ const LOOKAHEAD: Duration = Duration::from_ps(1_000);
 struct Nodes {
     parts: u32,
     part: u32,
-    nodes: Vec<Node>,
+    all: Vec<Node>,
     /// Number of the region, when, for whom, how far the token has come.
     leaving: Vec<(usize, Instant, u32, u32)>,
     over: usize,
@@ -34,12 +34,12 @@ struct Node {
 
 impl Nodes {
     fn new(parts: u32, part: u32, count: u32, far: u32) -> Self {
-        let nodes = vec![Node::default(); count as usize];
+        let all = vec![Node::default(); count as usize];
         let (leaving, over) = (Vec::new(), 0);
         Self {
             parts,
             part,
-            nodes,
+            all,
             leaving,
             over,
             far,
@@ -50,12 +50,12 @@ impl Nodes {
     }
 
     fn put(&mut self, at: Instant, node: u32, steps: u32, sched: &mut Scheduler) {
-        self.nodes[node as usize].due.push((at, steps));
+        self.all[node as usize].due.push((at, steps));
         sched.at(at, Entity::new(NODE, node));
     }
 
     fn digest(&self, node: usize) -> u64 {
-        self.nodes[node].seen.value()
+        self.all[node].seen.value()
     }
 }
 
@@ -66,8 +66,8 @@ impl World for Nodes {
             return look(now, [self].into_iter());
         }
         let index = entity.index();
-        let count = self.nodes.len() as u64;
-        let node = &mut self.nodes[index as usize];
+        let count = self.all.len() as u64;
+        let node = &mut self.all[index as usize];
         // Of tokens that meet, the one that has come least far.
         let due = node.due.iter().filter(|(at, _)| *at == now).min().copied();
         let Some(place) = node.due.iter().position(|d| Some(*d) == due) else { return };
@@ -122,7 +122,7 @@ impl Region for Nodes {
     }
     fn outlasts(&mut self, _: Instant) -> bool {
         // A step takes 100 ps at least.
-        let waits = self.nodes.iter().flat_map(|n| &n.due).any(|(_, steps)| steps + 20 < self.far);
+        let waits = self.all.iter().flat_map(|n| &n.due).any(|(_, steps)| steps + 20 < self.far);
         waits && !self.stubborn
     }
 }
@@ -131,7 +131,7 @@ impl Region for Nodes {
 fn look<'a>(now: Instant, all: impl Iterator<Item = &'a mut Nodes>) {
     for nodes in all {
         let parts = nodes.parts;
-        let own = nodes.nodes.iter_mut().zip(0..).filter(|(_, i)| i % parts == nodes.part);
+        let own = nodes.all.iter_mut().zip(0..).filter(|(_, i)| i % parts == nodes.part);
         own.for_each(|(node, _)| node.seen.update(now.as_ps() ^ 1));
     }
 }

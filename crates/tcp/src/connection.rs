@@ -329,11 +329,12 @@ impl Connection {
         self.snd.nxt.max(self.snd.probe_end.unwrap_or(0)).min(self.snd.end)
     }
 
-    /// True when the connection is established, the peer has acknowledged data, and no timer ends it before at
-    /// least two retransmission timeouts from now: nothing is backed off, and neither keep-alive nor the user
-    /// timeout is on.
+    /// True when the connection is established and this side has sent no FIN, the peer has acknowledged data, and
+    /// no timer ends it before at least two retransmission timeouts from now: nothing is backed off, and neither
+    /// keep-alive nor the user timeout is on.
     pub fn is_thriving(&self) -> bool {
-        self.state == State::Established
+        matches!(self.state, State::Established | State::FinWait1)
+            && !self.snd.fin_sent
             && self.snd.una > 0
             && self.timeouts == 0
             && self.unanswered == 0

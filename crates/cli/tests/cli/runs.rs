@@ -73,7 +73,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn benchmarks_run_apart_and_threads_are_refused() {
+fn benchmarks_run_apart_and_on_threads() {
     let two = lowtide(&["--json", "--quiet", "bench", "instructions-*", "-n", "1"]);
     assert_eq!(two.status.code(), Some(0), "{two:?}");
     let answer = json(&two);
@@ -91,9 +91,19 @@ fn benchmarks_run_apart_and_threads_are_refused() {
     let alone = json(&lowtide(&["--json", "bench", "instructions-dumbbell", "-n", "1"]));
     assert_eq!(alone["rows"][0]["digest"], rows[1]["digest"]);
 
-    let threads = lowtide(&["bench", "perm-128", "--threads", "2"]);
-    assert_eq!(threads.status.code(), Some(2));
-    assert!(complaint(&threads).contains("cannot use 2 threads yet"), "{}", complaint(&threads));
+    let on = |name, threads| {
+        json(&lowtide(&["--json", "bench", name, "-n", "1", "--threads", threads]))["rows"][0]
+            .clone()
+    };
+    let tree = on("instructions-fat-tree", "2");
+    assert_eq!((&tree["threads"], &tree["fewer_threads"]), (&2.into(), &serde_json::Value::Null));
+    assert_eq!(tree["digest"], rows[0]["digest"]);
+    let dumbbell = on("instructions-dumbbell", "2");
+    assert_eq!(dumbbell["threads"], 1);
+    assert!(dumbbell["fewer_threads"].as_str().is_some_and(|why| why.contains("events")));
+    let zero = lowtide(&["bench", "perm-128", "--threads", "0"]);
+    assert_eq!(zero.status.code(), Some(2));
+    assert!(complaint(&zero).contains("`auto` or a whole number"), "{}", complaint(&zero));
     let unknown = lowtide(&["bench", "perm-64*"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(complaint(&unknown).contains("perm-64*"), "{}", complaint(&unknown));

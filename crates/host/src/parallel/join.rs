@@ -32,7 +32,9 @@ pub(super) fn join<'a>(parts: Parts<'a>, cut: &Cut, ended: Instant) -> World<'a>
         }
     }
     let mut notes = Notes::new(agenda);
-    pieces.iter_mut().for_each(|piece| notes.take(&mut piece.apart, &piece.world.flows));
+    for Piece { world, apart } in &mut pieces {
+        notes.take(apart, &world.flows);
+    }
     notes.sort();
     whole.net.join(pieces.iter_mut().map(|piece| &mut piece.world.net), cut);
     join_hosts(&mut whole, &mut pieces);

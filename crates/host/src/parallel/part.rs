@@ -16,6 +16,10 @@ pub(super) struct Part<'a> {
 }
 
 /// What comes from another part.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are packets, and none is to be allocated"
+)]
 pub(super) enum Mail {
     Packet(Crossing),
     /// A packet says that there is a request, this which one. It is here before the packet.

@@ -85,7 +85,9 @@ impl Load {
         let nics = nics(plan);
         for flow in world.flows.iter().step_by(step) {
             let way = way(world, &nics, flow);
-            way.iter().for_each(|port| *sharers.entry(*port).or_default() += 1);
+            for port in &way {
+                *sharers.entry(*port).or_default() += 1;
+            }
             ways.push((flow, way));
         }
         // Data, and an ACK for every other segment; sized flows offer no more than they have.

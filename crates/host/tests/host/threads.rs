@@ -60,7 +60,7 @@ fn any_port(rng: &mut Rng) -> PortSpec {
         0 => PortSpec { mark: MarkSpec::StepDequeue { k, not_ect: NotEct::Ignore }, ..plain },
         1 => PortSpec {
             buffer: BufferSpec::Dynamic {
-                alpha: Ratio::new(1, 2).unwrap(),
+                alpha: Ratio::new(1, 2).expect("a ratio"),
                 reserved: Bytes::new(1_500),
             },
             ..plain
@@ -272,7 +272,7 @@ fn racks(flows: &[(u32, u32, Option<u64>, u64)]) -> Setup {
         start: Instant::ZERO + Duration::from_us(us),
         source: Source::AtOnce,
     };
-    Setup { network: network.unwrap(), flows: flows.iter().map(flow).collect(), ..base }
+    Setup { network: network.expect("a fabric"), flows: flows.iter().map(flow).collect(), ..base }
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn run(row: &Row, plan: &Plan, dir: &Path) {
     let options = Options {
         dir: dir.to_owned(),
         jobs: 2,
+        threads: None,
         afresh: false,
         source: row.scenario,
         command: "lowtide reproduce",

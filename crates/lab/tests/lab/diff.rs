@@ -216,6 +216,7 @@ fn write(plan: &Plan, dir: &Path) {
     let options = Options {
         dir: dir.to_path_buf(),
         jobs: 1,
+        threads: None,
         afresh: false,
         source: "schema = 1\n",
         command: "lowtide run first-light",

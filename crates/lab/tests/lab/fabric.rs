@@ -30,6 +30,7 @@ fn run(dir: &Path, plan: &Plan) -> Finished {
     let options = Options {
         dir: dir.to_path_buf(),
         jobs: 2,
+        threads: None,
         afresh: false,
         source: "schema = 1\n",
         command: "lowtide run leaf-spine",

@@ -31,6 +31,7 @@ fn run(dir: &Path, settings: &[(&str, &str)], sweep: Option<(&str, [&str; 2])>) 
     let options = Options {
         dir: dir.to_path_buf(),
         jobs: 2,
+        threads: None,
         afresh: false,
         source: "schema = 1\n",
         command: "lowtide run queue-buildup",

@@ -34,6 +34,7 @@ fn ask(pairs: &Pairs, dir: &Path, jobs: usize) -> (Finished, Answer, usize) {
     let options = Options {
         dir: dir.to_path_buf(),
         jobs,
+        threads: None,
         afresh: false,
         source: pairs.scenario.text(),
         command: "lowtide matrix",

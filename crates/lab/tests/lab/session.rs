@@ -24,6 +24,7 @@ fn run(dir: &Path, plan: &Plan, how: &Run<'_>) -> Result<Finished, LabError> {
         &Options {
             dir: dir.to_path_buf(),
             jobs: how.jobs,
+            threads: None,
             afresh: false,
             source: "schema = 1\n",
             command: "lowtide run queue-buildup",

@@ -26,6 +26,7 @@ fn ask(share: &Share, dir: &Path) -> (Finished, ShareAnswer) {
     let options = Options {
         dir: dir.to_path_buf(),
         jobs: 2,
+        threads: None,
         afresh: false,
         source: share.scenario.text(),
         command: "lowtide matrix --share",

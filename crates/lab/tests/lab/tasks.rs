@@ -20,6 +20,7 @@ fn with<T>(
     work(&Options {
         dir: dir.to_path_buf(),
         jobs: 1,
+        threads: None,
         afresh: false,
         source: "schema = 1\n",
         command: "lowtide run queue-buildup",

@@ -40,10 +40,7 @@ fn attach(groups: &Groups, places: &mut [Option<u16>], loads: &mut [u64]) {
     loop {
         let known = places.to_vec();
         let mut moved = false;
-        for group in 0..places.len() {
-            if places[group].is_some() {
-                continue;
-            }
+        for (group, _) in known.iter().enumerate().filter(|(_, place)| place.is_none()) {
             let links = links(groups, group, loads.len(), |other| known[other]);
             let most = links.iter().copied().max().unwrap_or_default();
             if most == 0 {

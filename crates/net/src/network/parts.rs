@@ -92,7 +92,9 @@ impl Network {
             });
         }
         let places: Arc<[u32]> = places.into();
-        parts.iter_mut().for_each(|part| part.places = Arc::clone(&places));
+        for part in &mut parts {
+            part.places = Arc::clone(&places);
+        }
         parts
     }
 

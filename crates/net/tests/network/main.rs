@@ -2,6 +2,7 @@
 
 mod blueprint;
 mod classes;
+mod cut;
 mod dequeue;
 mod digest;
 mod fabrics;

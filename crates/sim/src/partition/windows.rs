@@ -38,14 +38,17 @@ impl Default for Notice {
     }
 }
 
+/// What comes from one region, by whom it is for.
+type Letters<M> = Vec<Mutex<Vec<M>>>;
+
 /// What all threads see. Notices and mail are there twice, for turns in alternation: who is ahead by a
 /// turn does not write what another still reads.
 struct Common<'a, R: Region> {
     bounds: Bounds,
     shares: Vec<Mutex<&'a mut Share<R>>>,
     notices: [Vec<Notice>; 2],
-    /// By turn, from whom, to whom.
-    mail: [Vec<Vec<Mutex<Vec<R::Mail>>>>; 2],
+    /// By turn, then from whom.
+    mail: [Vec<Letters<R::Mail>>; 2],
     barrier: Barrier,
     /// When the conductor's next event is. Written while all others wait for it to be.
     agenda: AtomicU64,

@@ -1,0 +1,123 @@
+//! Where a network is cut into parts.
+
+use lowtide_net::topology::fat_tree::fat_tree;
+use lowtide_net::topology::leaf_spine::leaf_spine;
+use lowtide_net::topology::star::{Star, star};
+use lowtide_net::{
+    Blueprint, CoDelSpec, Cut, Framing, HostId, MarkSpec, NodeId, NotEct, PortSpec, Signal, Whole,
+};
+use lowtide_units::{Duration, Rate};
+
+use crate::fabrics::{fat, leaves};
+use crate::rig::host;
+
+fn between_switches(plan: &Blueprint) -> impl Iterator<Item = usize> {
+    let inner = |i: &usize| {
+        matches!((plan.links[*i].a, plan.links[*i].b), (NodeId::Switch(_), NodeId::Switch(_)))
+    };
+    (0..plan.links.len()).filter(inner)
+}
+
+/// Cuts and checks what holds for every cut; links that are cut, and hosts of each part.
+fn cut(plan: &Blueprint, parts: usize) -> (Cut, Vec<usize>, Vec<usize>) {
+    let cut = Cut::find(plan, parts, &vec![4; plan.hosts.len()]).expect("a cut");
+    assert_eq!(cut.parts(), parts);
+    let through: Vec<usize> = (0..plan.links.len()).filter(|i| cut.cuts(&plan.links[*i])).collect();
+    let inner: Vec<usize> = between_switches(plan).collect();
+    assert!(through.iter().all(|i| inner.contains(i)), "a host goes with its switch");
+    for link in through.iter().map(|i| &plan.links[*i]) {
+        for line in [&link.from_a, &link.from_b] {
+            let least = line.delay + Duration::from_ns(32);
+            assert!(line.delay > Duration::ZERO && least >= cut.lookahead());
+        }
+    }
+    let hosts = (0..parts).map(|part| cut.hosts_of(part).count()).collect();
+    (cut, through, hosts)
+}
+
+#[test]
+fn trees_are_cut_into_equal_parts() {
+    for (plan, parts, links, hosts) in [
+        // Every pod is whole; half of what leaves it goes to the other part.
+        (fat_tree(&fat(8)).unwrap(), 2, 64, vec![64; 2]),
+        (fat_tree(&fat(8)).unwrap(), 4, 96, vec![32; 4]),
+        (fat_tree(&fat(4)).unwrap(), 8, 20, vec![2; 8]),
+        (leaf_spine(&leaves(4, 2, 6, 1)).unwrap(), 2, 4, vec![12; 2]),
+        (leaf_spine(&leaves(8, 4, 6, 2)).unwrap(), 4, 48, vec![12; 4]),
+    ] {
+        let (cut, through, found) = cut(&plan, parts);
+        assert_eq!((through.len(), &found), (links, &hosts), "{parts}");
+        // 40 bytes at 10 Gbit/s, without framing, and 1 us.
+        assert_eq!(cut.lookahead(), Duration::from_ns(1_032));
+        let part = |host| cut.part(NodeId::Host(HostId(host)));
+        assert_eq!(cut.hosts().iter().zip(0..).find(|(p, h)| usize::from(**p) != part(*h)), None);
+    }
+    let (_, _, hosts) = cut(&fat_tree(&fat(8)).unwrap(), 3);
+    assert!(hosts.iter().all(|n| (36..=52).contains(n)), "{hosts:?}");
+}
+
+#[test]
+fn the_longest_lookahead_that_is_even_is_taken() {
+    // Leaves 0 and 1 are near to spine 0, the others to spine 1; between the two halves it is far.
+    let mut plan = leaf_spine(&leaves(4, 2, 6, 1)).unwrap();
+    for link in &mut plan.links {
+        if let (NodeId::Switch(leaf), NodeId::Switch(spine)) = (link.a, link.b)
+            && leaf / 2 != spine - 4
+        {
+            link.from_a.delay = Duration::from_us(9);
+            link.from_b.delay = Duration::from_us(9);
+        }
+    }
+    let (far, through, hosts) = cut(&plan, 2);
+    assert_eq!((through.len(), hosts), (4, vec![12; 2]));
+    assert_eq!(far.lookahead(), Duration::from_ns(9_032));
+    // Four parts need links of 1 us.
+    let (near, ..) = cut(&plan, 4);
+    assert_eq!(near.lookahead(), Duration::from_ns(1_032));
+}
+
+#[test]
+fn some_links_are_never_cut() {
+    let mut plan = leaf_spine(&leaves(4, 2, 6, 1)).unwrap();
+    let inner: Vec<usize> = between_switches(&plan).collect();
+    // One direction without delay is enough to keep both ends together.
+    for i in &inner[..2] {
+        plan.links[*i].from_a.delay = Duration::ZERO;
+    }
+    let (_, through, _) = cut(&plan, 2);
+    assert!(through.iter().all(|i| !inner[..2].contains(i)));
+    for i in &inner {
+        plan.links[*i].from_b.delay = Duration::ZERO;
+    }
+    assert_eq!(Cut::find(&plan, 2, &[]), Err(Whole::NoDelay));
+
+    let codel = MarkSpec::CoDel(CoDelSpec {
+        target: Duration::from_us(5),
+        interval: Duration::from_us(100),
+        signal: Signal::Mark(NotEct::Ignore),
+    });
+    let mut late = leaf_spine(&leaves(4, 2, 6, 1)).unwrap();
+    for i in &inner {
+        late.links[*i].from_a.port = PortSpec { mark: codel, ..PortSpec::NIC };
+    }
+    assert_eq!(Cut::find(&late, 2, &[]), Err(Whole::NoDelay));
+}
+
+#[test]
+fn what_cannot_be_cut_says_why() {
+    let one = star(&Star {
+        hosts: (0..4).map(|i| host(&format!("h{i}"), 10, Duration::from_us(1))).collect(),
+        framing: Framing::Ip,
+        port: PortSpec::NIC,
+    });
+    assert_eq!(Cut::find(&one, 2, &[]), Err(Whole::FewSwitches));
+    let mut uneven = leaf_spine(&leaves(2, 1, 2, 1)).unwrap();
+    assert!(Cut::find(&uneven, 2, &[4; 4]).is_ok());
+    // All that there is to do is on one leaf.
+    assert_eq!(Cut::find(&uneven, 2, &[400, 400, 0, 0]), Err(Whole::Uneven));
+    assert_eq!(Cut::find(&uneven, 4, &[]), Err(Whole::FewSwitches));
+    for link in &mut uneven.links {
+        link.from_a.rate = Rate::from_gbps(1);
+    }
+    assert_eq!(Cut::find(&uneven, 1, &[]), Err(Whole::FewSwitches));
+}
