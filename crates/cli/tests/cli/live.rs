@@ -56,7 +56,7 @@ fn what_cannot_be_is_refused_with_what_could() {
 
 #[test]
 fn the_machines_own_namespace_is_left_alone() {
-    if lowtide_live::netns::is_the_machines() {
+    if netns::is_the_machines() {
         let output = lowtide(&["live", "server"]);
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains("the machine's own network namespace"));

@@ -69,13 +69,13 @@ fn an_interface_that_is_down_for_a_while_loses_packets_and_no_more() {
         if !ip(&["link", "set", "lt0", "down"]) {
             return;
         }
-        ours.write_all(&[7; 30_000]).unwrap();
+        ours.write_all(&[7; 15_000]).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(100));
-        assert_eq!(ours.unacknowledged(), 30_000);
+        assert_eq!(ours.unacknowledged(), 15_000);
         assert!(ip(&["link", "set", "lt0", "up"]));
-        let mut got = [0; 30_000];
+        let mut got = [0; 15_000];
         kernels.read_exact(&mut got).unwrap();
-        assert_eq!(got, [7; 30_000]);
+        assert_eq!(got, [7; 15_000]);
         assert!(world.live.stats().packets.unsent > 0);
     });
 }
