@@ -96,7 +96,7 @@ fn benchmarks_run_apart_and_on_threads() {
             .clone()
     };
     let tree = on("instructions-fat-tree", "2");
-    assert_eq!((&tree["threads"], &tree["fewer_threads"]), (&2.into(), &serde_json::Value::Null));
+    assert_eq!((&tree["threads"], &tree["fewer_threads"]), (&2.into(), &Value::Null));
     assert_eq!(tree["digest"], rows[0]["digest"]);
     let dumbbell = on("instructions-dumbbell", "2");
     assert_eq!(dumbbell["threads"], 1);
