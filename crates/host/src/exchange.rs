@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use lowtide_units::Bytes;
 
-use crate::apart::Moment;
+use crate::moment::Moment;
 use crate::query::Suffered;
 
 /// A request that was sent and is not answered in full.

@@ -5,8 +5,9 @@ use std::mem;
 use lowtide_sim::Scheduler;
 use lowtide_tcp::CloseReason;
 
-use crate::apart::{Apart, Claim, Cost, Moment};
+use crate::apart::{Apart, Claim, Cost};
 use crate::app::{Progress, Side};
+use crate::moment::Moment;
 use crate::query::Suffered;
 use crate::world::World;
 

@@ -6,7 +6,8 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::outlast::Outlast;
-use crate::apart::{Asked, Moment};
+use crate::apart::Asked;
+use crate::moment::Moment;
 use crate::world::World;
 
 /// Some racks and their hosts.

@@ -12,11 +12,12 @@ use lowtide_units::Instant;
 
 use super::outlast::Outlast;
 use super::part::Part;
-use crate::apart::{Apart, Common, Moment};
+use crate::apart::{Apart, Common};
 use crate::app::{Handle, Progress};
 use crate::askers::Askers;
 use crate::delays::Delays;
 use crate::exchange::Exchange;
+use crate::moment::Moment;
 use crate::node::Node;
 use crate::outcome::Counts;
 use crate::probe::Sampler;

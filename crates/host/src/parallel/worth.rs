@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use lowtide_net::{Blueprint, Cut, HostId, NodeId};
 use lowtide_units::{Bytes, Duration};
 
-use super::{Fewer, Threads};
+use super::threads::{Fewer, Threads};
 use crate::app::Progress;
 use crate::world::World;
 
