@@ -20,6 +20,7 @@ fn run(dir: &Path, scenario: &str, settings: &[(&str, &str)]) {
     let options = Options {
         dir: dir.to_path_buf(),
         jobs: 2,
+        threads: None,
         afresh: false,
         source: "schema = 1\n",
         command: "lowtide run",
