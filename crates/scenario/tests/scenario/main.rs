@@ -9,3 +9,4 @@ mod refused_hosts;
 mod refused_network;
 mod refused_traffic;
 mod runs;
+mod surroundings;

@@ -44,7 +44,7 @@ start = "500 ms"
 size = "10 kB"
 "#;
 
-fn plan(text: &str) -> Plan {
+pub(crate) fn plan(text: &str) -> Plan {
     let plan = Scenario::parse(text, "t.toml").and_then(|s| s.expand());
     plan.unwrap_or_else(|e| panic!("{e}"))
 }
@@ -55,7 +55,7 @@ fn only(text: &str) -> Setup {
     plan.runs[0].setup().unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn with(extra: &str) -> String {
+pub(crate) fn with(extra: &str) -> String {
     format!("{BASE}{extra}")
 }
 
@@ -451,52 +451,4 @@ fn ranges_of_flow_sizes_are_keys_of_the_report_alone() {
     let typed = Scenario::parse(BASE, "t.toml").unwrap();
     let typed = typed.with_override("probes.size-classes", "30 kB,1 MB").unwrap();
     assert_eq!(typed.expand().unwrap().runs[0].hash, own.hash);
-}
-
-#[test]
-fn a_compared_bundle_sets_its_surroundings() {
-    let bundle = "[compare]\nschemes = [\"dctcp\", \"quiet\"]\n[compare.bundles.quiet]\nbase = \"hull\"\n\
-                  [compare.bundles.quiet.set]\n\"switch.mark.kind\" = \"phantom\"\n\
-                  \"switch.mark.k\" = \"15 kB\"\n\"traffic.short.count\" = 3\n";
-    let all = plan(&with(bundle));
-    assert_eq!(all.schemes, ["dctcp", "quiet"]);
-    let [plain, quiet] = &all.runs[..] else { panic!("two runs") };
-    assert_eq!((plain.setup().unwrap().flows.len(), quiet.setup().unwrap().flows.len()), (12, 5));
-    let resolved = quiet.resolved_toml();
-    assert!(resolved.contains("kind = \"phantom\"") && !plain.resolved_toml().contains("phantom"));
-    assert_ne!(plain.hash, quiet.hash);
-    // What is written out is that run again.
-    let again = plan(&resolved);
-    assert_eq!(again.runs[0].setup().unwrap().flows.len(), 5);
-    assert_eq!(again.runs[0].resolved_toml(), resolved);
-    // An override wins.
-    let more = Scenario::parse(&with(bundle), "t.toml").unwrap();
-    let more = more.with_override("traffic.short.count", "7").unwrap().expand().unwrap();
-    assert!(more.runs.iter().all(|run| run.setup().unwrap().flows.len() == 9));
-}
-
-#[test]
-fn a_bundle_sets_what_there_is_and_nothing_that_is_swept() {
-    let refused = |line: &str, more: &str| {
-        let text = format!(
-            "[compare]\nschemes = [\"mine\"]\n[compare.bundles.mine]\nbase = \"dctcp\"\n\
-             [compare.bundles.mine.set]\n{line}\n{more}"
-        );
-        let error = Scenario::parse(&with(&text), "t.toml").unwrap().expand().unwrap_err();
-        error.to_string()
-    };
-    for (line, more, says) in [
-        ("\"switch.mark.kk\" = \"3 pkt\"", "", "no key `kk` in [switch.mark]"),
-        ("\"transport.sender.nagle\" = true", "", "says itself what its transport is"),
-        ("\"run.seeds\" = 3", "", "the same for all runs"),
-        ("\"switch.mark.k\" = \"seven\"", "", "`k`"),
-        (
-            "\"switch.mark.k\" = \"9 pkt\"",
-            "[sweep]\n\"switch.mark.k\" = [\"5 pkt\", \"6 pkt\"]",
-            "it is swept",
-        ),
-    ] {
-        let error = refused(line, more);
-        assert!(error.contains(says), "{line}: {error}");
-    }
 }
