@@ -2,33 +2,21 @@
 //! happened.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use lowtide_lab::capture::{Analysis, Page, Question};
 use lowtide_lab::flow::{Choice, Traced, Vantage, capture, traced};
-use lowtide_lab::{Options, execute};
 use lowtide_record::TraceSegmentRow;
 use lowtide_scenario::Scenario;
 use serde_json::Value;
+
+use crate::common;
 
 /// A run of `scenario` with `settings` on top.
 fn run(dir: &Path, scenario: &str, settings: &[(&str, &str)]) {
     let scenario = Scenario::load(scenario).expect("a scenario");
     let scenario =
         settings.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
-    let options = Options {
-        dir: dir.to_path_buf(),
-        jobs: 2,
-        threads: None,
-        afresh: false,
-        source: "schema = 1\n",
-        command: "lowtide run",
-        clock: &|| Duration::ZERO,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-    };
-    execute(&scenario.expand().expect("a right scenario"), &options).expect("it runs");
+    common::run(&scenario.expand().expect("a right scenario"), dir);
 }
 
 /// The flow `name` of each scheme.

@@ -1,33 +1,14 @@
 //! Experiments of the papers in their reduced form, in two seeds: the effects are there.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-
 use lowtide_lab::claims::{self, Judged, Mode, Row, Verdict};
-use lowtide_lab::{Options, execute};
-use lowtide_scenario::Plan;
+
+use crate::common::run;
 
 fn judged(row: &Row) -> Vec<Judged> {
     let mode = Mode { quick: true, seeds: Some(2) };
     let temp = tempfile::tempdir().expect("it runs");
-    run(row, &claims::plan(row, mode).expect("it runs"), temp.path());
+    run(&claims::plan(row, mode).expect("it runs"), temp.path());
     claims::judge(row, temp.path(), mode).expect("it runs").claims
-}
-
-fn run(row: &Row, plan: &Plan, dir: &Path) {
-    let options = Options {
-        dir: dir.to_owned(),
-        jobs: 2,
-        threads: None,
-        afresh: false,
-        source: row.scenario,
-        command: "lowtide reproduce",
-        clock: &|| Duration::ZERO,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-    };
-    execute(plan, &options).expect("it runs");
 }
 
 #[test]
@@ -93,7 +74,7 @@ fn what_a_paper_leaves_open_is_varied() {
     let (vary, plan) = all.remove(0);
     let temp = tempfile::tempdir().expect("it runs");
     let dir = temp.path().join("out");
-    run(&row, &plan, &dir);
+    run(&plan, &dir);
     let found = claims::varied(&row, vary, &dir).expect("it runs");
     let values: Vec<_> = found.varied.iter().map(|v| v.value.as_str()).collect();
     assert_eq!(values, ["10 pkt", "40 pkt"]);

@@ -1,6 +1,33 @@
 //! What tests of whole experiments share.
 
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lowtide_lab::{Finished, Options, execute};
 use lowtide_scenario::{Plan, Scenario};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Two runs at a time into `dir`, told to nobody and never stopped.
+pub(crate) fn options(dir: &Path) -> Options<'_> {
+    Options {
+        dir: dir.to_owned(),
+        jobs: 2,
+        threads: None,
+        afresh: false,
+        source: "schema = 1\n",
+        command: "lowtide run",
+        clock: &|| Duration::ZERO,
+        stop: &NEVER,
+        progress: &|_| {},
+    }
+}
+
+/// Runs all of `plan` into `dir`.
+pub(crate) fn run(plan: &Plan, dir: &Path) -> Finished {
+    execute(plan, &options(dir)).expect("it runs")
+}
 
 /// Three schemes, two sizes, two seeds: twelve short runs.
 pub(crate) fn plan() -> Plan {

@@ -1,16 +1,14 @@
 //! Where two runs first differ.
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-
 use lowtide_host::{ProbePlan, SegmentEvent, SegmentRow, Setup, Steps, Trigger, run};
+use lowtide_lab::LabError;
 use lowtide_lab::diff::{Comparison, First, Side, first_divergence, overview};
 use lowtide_lab::flow::Choice;
-use lowtide_lab::{LabError, Options, execute};
 use lowtide_net::Decision;
 use lowtide_scenario::{Plan, Scenario};
 use lowtide_units::Instant;
+
+use crate::common;
 
 /// Two flows of 1 MB through one port, DCTCP.
 fn plan(settings: &[(&str, &str)]) -> Plan {
@@ -212,28 +210,13 @@ fn other_hosts_are_another_network() {
     assert!(first.entity.contains("senders"), "{first:?}");
 }
 
-fn write(plan: &Plan, dir: &Path) {
-    let options = Options {
-        dir: dir.to_path_buf(),
-        jobs: 1,
-        threads: None,
-        afresh: false,
-        source: "schema = 1\n",
-        command: "lowtide run first-light",
-        clock: &|| Duration::ZERO,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-    };
-    execute(plan, &options).expect("it runs");
-}
-
 #[test]
 fn directories_are_compared_by_settings_digests_and_tables() {
     let temp = tempfile::tempdir().unwrap();
     let dirs = ["a", "b", "c"].map(|name| temp.path().join(name));
-    write(&plan(&[]), &dirs[0]);
-    write(&plan(&[]), &dirs[1]);
-    write(&plan(&[("switch.mark.k", "10 pkt")]), &dirs[2]);
+    common::run(&plan(&[]), &dirs[0]);
+    common::run(&plan(&[]), &dirs[1]);
+    common::run(&plan(&[("switch.mark.k", "10 pkt")]), &dirs[2]);
     let [a, b, c] = dirs.each_ref().map(|dir| Side::directory(dir).unwrap());
     let any = Choice::default();
 

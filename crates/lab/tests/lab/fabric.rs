@@ -1,14 +1,13 @@
 //! A small fabric from end to end: queries, shared memory, classes, links that fail, many queues.
 
 use std::fs;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use lowtide_lab::flow::{Choice, explain};
-use lowtide_lab::{Finished, Options, execute, simulate};
+use lowtide_lab::simulate;
 use lowtide_record::{RunDir, read_table};
 use lowtide_scenario::{Plan, Scenario};
+
+use crate::common::run;
 
 /// An embedded scenario with these overrides and these tables behind it.
 fn plan(name: &str, set: &[(&str, &str)], more: &str) -> Plan {
@@ -26,25 +25,10 @@ const FABRIC: [(&str, &str); 4] = [
     ("probes.size-classes", "100 kB"),
 ];
 
-fn run(dir: &Path, plan: &Plan) -> Finished {
-    let options = Options {
-        dir: dir.to_path_buf(),
-        jobs: 2,
-        threads: None,
-        afresh: false,
-        source: "schema = 1\n",
-        command: "lowtide run leaf-spine",
-        clock: &|| Duration::ZERO,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-    };
-    execute(plan, &options).expect("it runs")
-}
-
 #[test]
 fn what_queries_and_memories_came_to_is_in_the_summary_the_report_and_the_tables() {
     let temp = tempfile::tempdir().unwrap();
-    let done = run(temp.path(), &plan("leaf-spine", &FABRIC, ""));
+    let done = run(&plan("leaf-spine", &FABRIC, ""), temp.path());
     let run = &done.results.runs[0];
     let queries = run.queries("queries").unwrap();
     assert_eq!((queries.queries, queries.unfinished), (20, 0), "five of each of four clients");
@@ -87,7 +71,7 @@ fn what_queries_and_memories_came_to_is_in_the_summary_the_report_and_the_tables
 #[test]
 fn a_connection_of_a_query_can_be_named_and_explained() {
     let temp = tempfile::tempdir().unwrap();
-    let done = run(temp.path(), &plan("leaf-spine", &FABRIC, ""));
+    let done = run(&plan("leaf-spine", &FABRIC, ""), temp.path());
     let (dir, _) = RunDir::open(&done.dir).unwrap();
     let asked = dir.flows(0).unwrap().into_iter().filter(|f| f.role == "answers").nth(2).unwrap();
     for name in ["queries.2".to_owned(), asked.flow.to_string()] {
@@ -116,7 +100,7 @@ const MORE: &str = "[switch.class.fast]\nservice = \"strict\"\n[switch.class.bul
 #[test]
 fn classes_and_packets_that_links_took_with_them_are_counted() {
     let temp = tempfile::tempdir().unwrap();
-    let done = run(temp.path(), &plan("leaf-spine", &FABRIC, MORE));
+    let done = run(&plan("leaf-spine", &FABRIC, MORE), temp.path());
     let run = &done.results.runs[0];
     assert!(run.cut > 0);
     let of_queues: u64 = run.queues.iter().map(|q| q.cut).sum();

@@ -2,16 +2,16 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
+use lowtide_lab::LabError;
 use lowtide_lab::flow::{
     Choice, Explanation, Happening, Vantage, Window, capture, explain, plot, traced,
 };
-use lowtide_lab::{LabError, Options, execute};
 use lowtide_record::{RunDir, TRACE_TABLES};
 use lowtide_scenario::Scenario;
 use lowtide_wire::{Ecn, Flags, packet};
+
+use crate::common;
 
 /// Two long flows and ten short ones; what `settings` say comes on top.
 fn run(dir: &Path, settings: &[(&str, &str)], sweep: Option<(&str, [&str; 2])>) -> String {
@@ -28,21 +28,7 @@ fn run(dir: &Path, settings: &[(&str, &str)], sweep: Option<(&str, [&str; 2])>) 
     if let Some((key, values)) = sweep {
         scenario = scenario.with_sweep(key, &values.map(str::to_owned)).expect("a key");
     }
-    let options = Options {
-        dir: dir.to_path_buf(),
-        jobs: 2,
-        threads: None,
-        afresh: false,
-        source: "schema = 1\n",
-        command: "lowtide run queue-buildup",
-        clock: &|| Duration::ZERO,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-    };
-    execute(&scenario.expand().expect("a right scenario"), &options)
-        .expect("it runs")
-        .results
-        .digest
+    common::run(&scenario.expand().expect("a right scenario"), dir).results.digest
 }
 
 fn flow(name: &str, scheme: &str) -> Choice {

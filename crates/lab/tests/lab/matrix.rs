@@ -1,12 +1,13 @@
 //! The matrix with real runs: verdicts of pairs that exist, other thresholds, the shape of the answer.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lowtide_lab::matrix::{Answer, Mechanism, Pairs, THRESHOLDS, Thresholds, Verdict, execute};
 use lowtide_lab::{Finished, LabError, Options, Progress, report};
 use lowtide_scenario::Scenario;
+
+use crate::common;
 
 /// The embedded setup, shorter: marks come within a millisecond.
 fn setup() -> Scenario {
@@ -31,17 +32,8 @@ fn ask(pairs: &Pairs, dir: &Path, jobs: usize) -> (Finished, Answer, usize) {
     let count = |p: Progress<'_>| {
         started.fetch_add(usize::from(matches!(p, Progress::Started(_))), Ordering::Relaxed);
     };
-    let options = Options {
-        dir: dir.to_path_buf(),
-        jobs,
-        threads: None,
-        afresh: false,
-        source: pairs.scenario.text(),
-        command: "lowtide matrix",
-        clock: &|| Duration::ZERO,
-        stop: &AtomicBool::new(false),
-        progress: &count,
-    };
+    let source = pairs.scenario.text();
+    let options = Options { jobs, source, progress: &count, ..common::options(dir) };
     let (finished, answer) =
         execute(pairs, &pairs.plan().expect("a plan"), &options).expect("results");
     (finished, answer, started.into_inner())

@@ -4,13 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use lowtide_lab::{Finished, LabError, Options, Progress, execute, load, report, simulate};
 use lowtide_record::RecordError;
 use lowtide_scenario::Plan;
 
-use crate::common::plan;
+use crate::common::{self, plan};
 
 struct Run<'a> {
     jobs: usize,
@@ -19,20 +18,8 @@ struct Run<'a> {
 }
 
 fn run(dir: &Path, plan: &Plan, how: &Run<'_>) -> Result<Finished, LabError> {
-    execute(
-        plan,
-        &Options {
-            dir: dir.to_path_buf(),
-            jobs: how.jobs,
-            threads: None,
-            afresh: false,
-            source: "schema = 1\n",
-            command: "lowtide run queue-buildup",
-            clock: &|| Duration::ZERO,
-            stop: how.stop,
-            progress: how.progress,
-        },
-    )
+    let &Run { jobs, stop, progress } = how;
+    execute(plan, &Options { jobs, stop, progress, ..common::options(dir) })
 }
 
 fn quiet(dir: &Path, jobs: usize) -> Result<Finished, LabError> {

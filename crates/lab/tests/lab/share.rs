@@ -1,12 +1,12 @@
 //! k of n hosts moved: the ends are the pure runs, and the answer keeps its shape.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use lowtide_lab::matrix::share::{Move, Share, ShareAnswer, execute};
 use lowtide_lab::{Finished, Options, report, simulate};
 use lowtide_scenario::Scenario;
+
+use crate::common;
 
 /// The embedded setup, shorter.
 fn setup() -> Scenario {
@@ -23,17 +23,7 @@ fn setup() -> Scenario {
 }
 
 fn ask(share: &Share, dir: &Path) -> (Finished, ShareAnswer) {
-    let options = Options {
-        dir: dir.to_path_buf(),
-        jobs: 2,
-        threads: None,
-        afresh: false,
-        source: share.scenario.text(),
-        command: "lowtide matrix --share",
-        clock: &|| Duration::ZERO,
-        stop: &AtomicBool::new(false),
-        progress: &|_| {},
-    };
+    let options = Options { source: share.scenario.text(), ..common::options(dir) };
     execute(share, &share.plan().expect("a plan"), &options).expect("results")
 }
 

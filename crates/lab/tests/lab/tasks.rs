@@ -3,13 +3,12 @@
 use std::path::Path;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use lowtide_lab::{
     LabError, Options, Progress, Task, Tasked, execute, execute_task, load, simulate,
 };
 
-use crate::common::plan;
+use crate::common::{self, plan};
 
 fn with<T>(
     dir: &Path,
@@ -17,17 +16,7 @@ fn with<T>(
     progress: &(dyn Fn(Progress<'_>) + Sync),
     work: impl FnOnce(&Options<'_>) -> T,
 ) -> T {
-    work(&Options {
-        dir: dir.to_path_buf(),
-        jobs: 1,
-        threads: None,
-        afresh: false,
-        source: "schema = 1\n",
-        command: "lowtide run queue-buildup",
-        clock: &|| Duration::ZERO,
-        stop,
-        progress,
-    })
+    work(&Options { jobs: 1, stop, progress, ..common::options(dir) })
 }
 
 fn task(dir: &Path, index: usize, of: usize) -> Result<Tasked, LabError> {
