@@ -36,6 +36,7 @@ mod blueprint;
 pub mod buffer;
 mod check;
 mod cut;
+mod entered;
 mod error;
 mod failure;
 mod limit;

@@ -18,6 +18,7 @@ pub(crate) use self::staged::Begun;
 use self::staged::Staged;
 use crate::aqm::{Aqm, Arriving, Marker, Verdict};
 use crate::buffer::{Admission, Buffer, Room};
+use crate::entered::{Entered, Refusal};
 use crate::line::Line;
 use crate::loss::Loss;
 use crate::memory::{Memory, Seat};
@@ -42,26 +43,6 @@ const LOST: u64 = 4;
 const MARKED_LEAVING: u64 = 5;
 const DROPPED_LEAVING: u64 = 6;
 const CUT: u64 = 15;
-
-/// What became of a packet that came to a port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Entered {
-    /// It will leave at this time.
-    Queued { departure: Instant, marked: bool },
-    /// It is gone.
-    Dropped(Refusal),
-}
-
-/// Who dropped a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refusal {
-    /// The buffer had no room.
-    Full,
-    /// The marker.
-    Marker,
-    /// Nobody: the line loses packets at random, or is dead.
-    Lost,
-}
 
 /// In order of use: four lines of the cache, of which a packet that enters touches three and one that arrives
 /// at the far end one.

@@ -9,8 +9,8 @@ use lowtide_units::Instant;
 
 use crate::Occupancy;
 use crate::aqm::Verdict;
+use crate::entered::{Entered, Refusal};
 use crate::packet::PacketId;
-use crate::port::{Entered, Refusal};
 
 /// What a port decided about a packet, and which of its parts did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@
 
 use std::mem;
 
-use crate::scheduler::time_of;
+use crate::key::time_of;
 
 /// Bits of a digit.
 const DIGIT: u32 = 6;

@@ -10,6 +10,7 @@
 mod digest;
 mod draw;
 mod entity;
+mod key;
 mod later;
 pub mod partition;
 mod rhythm;

@@ -6,6 +6,7 @@ use std::collections::binary_heap::PeekMut;
 
 use lowtide_units::Instant;
 
+use crate::key::time_of;
 use crate::later::Later;
 use crate::rhythm::Rhythm;
 use crate::wheel::{BUCKETS, Wheel};
@@ -266,10 +267,6 @@ impl Scheduler {
         let hash = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) & 0xffff_ffff_0000_0000;
         (u128::from(time.as_ps()) << 64) | u128::from(hash | u64::from(entity.raw()))
     }
-}
-
-pub(crate) fn time_of(key: u128) -> Instant {
-    Instant::from_ps((key >> 64) as u64)
 }
 
 #[cfg(test)]

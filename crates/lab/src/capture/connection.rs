@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::direction::Direction;
-use super::findings::{self, Finding};
+use super::finding::Finding;
 use super::flow::{Flow, Vantage};
 use super::opening::Mode;
 
@@ -45,7 +45,7 @@ pub(super) struct Connection {
     pub(super) time_backwards: u64,
     /// The direction with more data first.
     pub(super) directions: Vec<Direction>,
-    /// The worst first.
+    /// The worst first; [`super::findings`] finds them.
     pub(super) findings: Vec<Finding>,
 }
 
@@ -59,7 +59,7 @@ impl Connection {
         directions.sort_by_key(|d| std::cmp::Reverse(d.bytes));
         let reset = (0..2).find(|i| flow.halves[*i].reset.is_some());
         let fins = flow.halves.iter().filter(|h| h.fin.is_some()).count();
-        let mut connection = Self {
+        Self {
             flow: number,
             client: flow.ends[client].to_string(),
             server: flow.ends[1 - client].to_string(),
@@ -107,9 +107,7 @@ impl Connection {
             time_backwards: flow.backwards,
             directions,
             findings: Vec::new(),
-        };
-        connection.findings = findings::of(&connection);
-        connection
+        }
     }
 
     /// Payload bytes of both directions.

@@ -14,6 +14,7 @@ mod delay;
 mod direction;
 mod echo;
 mod feedback;
+mod finding;
 mod findings;
 mod flow;
 mod half;
@@ -79,7 +80,10 @@ impl Analysis {
         let mut table = Table::new(question.gain, Vec::new());
         let contents = read::through(stream, &mut table)?;
         let connections = table.flows.len();
-        let all = table.flows.iter().enumerate().map(|(i, flow)| Connection::of(i, flow));
+        let all = table.flows.iter().enumerate().map(|(i, flow)| {
+            let connection = Connection::of(i, flow);
+            Connection { findings: findings::of(&connection), ..connection }
+        });
         let wanted =
             |c: &Connection| question.flows.is_empty() || question.flows.iter().any(|f| is(c, f));
         let mut flows: Vec<Connection> = all.filter(wanted).collect();

@@ -1,6 +1,7 @@
 //! The embedded experiments: `papers/<paper>/<row>.toml` with `<row>.expected.toml` beside it.
 
 use include_dir::{Dir, include_dir};
+use lowtide_scenario::{Scenario, ScenarioErrors};
 
 use super::Expected;
 
@@ -25,6 +26,11 @@ impl Row {
     /// What `reproduce` takes and prints: `od-fig5.1`.
     pub fn id(&self) -> String {
         format!("{}-{}", self.paper, self.name)
+    }
+
+    /// Its scenario.
+    pub(super) fn scenario(&self) -> Result<Scenario, ScenarioErrors> {
+        Scenario::parse(self.scenario, &format!("{}.toml", self.id()))
     }
 
     /// Where its claims stand, for errors.
@@ -73,8 +79,6 @@ pub fn find(name: &str) -> Vec<Row> {
 mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
-
-    use lowtide_scenario::Scenario;
 
     use super::*;
 

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use toml::Table;
 
 use super::figure::PaperFigure;
-use super::judge::Verdict;
 use super::measure::Measure;
 use super::vary::Vary;
+use super::verdict::Verdict;
 use super::{ClaimError, Quick};
 
 /// Which band a claim has.
@@ -151,9 +151,10 @@ impl Expected {
                 return Err(fail(format!("claim `{}`: {wrong}", claim.id)));
             }
         }
+        let ids: Vec<&str> = file.claim.iter().map(|c| c.id.as_str()).collect();
         for (i, vary) in file.vary.iter().enumerate() {
             let twice = file.vary[..i].iter().any(|v| v.id == vary.id);
-            let wrong = vary.wrong(&file.claim);
+            let wrong = vary.wrong(&ids);
             if let Some(wrong) =
                 wrong.or_else(|| twice.then(|| "there are two of this name".into()))
             {

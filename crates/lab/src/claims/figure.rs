@@ -8,7 +8,6 @@ use serde::Deserialize;
 
 use super::check::Names;
 use super::measure::{Measure, Rows, TIME};
-use super::reproduce::has;
 use super::source::Source;
 use crate::figure::{Axis, Dot, Figure, Look, Panel, Rule, Series, thinned};
 use crate::interval::OverSeeds;
@@ -118,7 +117,7 @@ impl PaperFigure {
                 (Some(key), measure) => {
                     (Look::Measured, over(measure, key, self.x.per.unwrap_or(1.0), of, points)?)
                 }
-                (None, Measure::Rows(rows)) if has(points, &curve.measure) => match self.kind {
+                (None, Measure::Rows(rows)) if curve.measure.is_at(points) => match self.kind {
                     Kind::Trace => (Look::Trace, trace(rows, of)?),
                     _ => (Look::Steps, distribution(rows, of)?),
                 },
@@ -189,7 +188,7 @@ fn over(
             return Err(format!("`{value}` of `{key}` has no place on an axis"));
         };
         let one = measure.with(key, value);
-        if !one.leaves().into_iter().all(|leaf| has(points, leaf)) {
+        if !one.leaves().into_iter().all(|leaf| leaf.is_at(points)) {
             continue;
         }
         let over = OverSeeds::new(&one.values(of)?);

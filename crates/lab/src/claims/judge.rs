@@ -1,41 +1,12 @@
 //! A measured value against a band.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::expected::{Claim, Kind};
+use super::verdict::Verdict;
 use crate::figure::number;
 use crate::interval::OverSeeds;
-
-/// What a claim came to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Inside its band, with its whole interval.
-    Reproduced,
-    /// The paper's order, outside the band.
-    Direction,
-    /// The interval straddles the edge of the band, or there is none to judge by.
-    Undecided,
-    /// Neither.
-    NotReproduced,
-}
-
-impl Verdict {
-    /// All of them, the best first.
-    pub const ALL: [Self; 4] =
-        [Self::Reproduced, Self::Direction, Self::Undecided, Self::NotReproduced];
-
-    /// As it is printed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reproduced => "reproduced",
-            Self::Direction => "direction",
-            Self::Undecided => "undecided",
-            Self::NotReproduced => "not-reproduced",
-        }
-    }
-}
 
 /// A claim with its verdict; an element of `claims` in the answer of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -10,7 +10,7 @@ mod reduce;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use lowtide_record::{Frame, FrameValues, read_frame};
+use lowtide_record::{Frame, FrameValues, Point, read_frame};
 use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -191,6 +191,18 @@ impl Measure {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether one of the points is that of this leaf.
+    pub(super) fn is_at(&self, points: &[Point]) -> bool {
+        let at = self.at();
+        let is = |point: &Point| {
+            point.keys().all(|key| {
+                let wanted = at.iter().find(|(k, _)| *k == key);
+                wanted.is_none_or(|(_, value)| point.get(key) == Some(value))
+            })
+        };
+        points.iter().any(is)
     }
 
     /// The same at one more value of a swept key.

@@ -16,18 +16,22 @@ mod rates;
 mod reproduce;
 mod scorecard;
 mod source;
+mod variation;
 mod vary;
+mod verdict;
 mod windows;
 
 pub use catalogue::{Row, find, rows};
 pub use expected::{Bound, Claim, Expected, Kind, Recorded};
 pub use figure::PaperFigure;
-pub use judge::{Judged, Verdict};
+pub use judge::Judged;
 pub use page::{PAGE, write_page};
 pub use quick::Quick;
-pub use reproduce::{Mode, Outcome, Variation, judge, plan, varied, vary};
+pub use reproduce::{Mode, Outcome, judge, plan};
 pub use scorecard::scorecard;
-pub use vary::{Seen, Varied, Vary};
+pub use variation::{Variation, Varied, varied, vary};
+pub use vary::{Seen, Vary};
+pub use verdict::Verdict;
 
 /// What is wrong with a file of claims, or with the tables that it is held against.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

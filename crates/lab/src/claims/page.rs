@@ -11,10 +11,11 @@ use minijinja::context;
 use minijinja::value::{Serde, Value};
 use serde::Serialize;
 
-use super::judge::{Judged, Verdict};
-use super::reproduce::{Outcome, Variation};
+use super::judge::Judged;
+use super::reproduce::Outcome;
 use super::source::Source;
-use super::{ClaimError, Expected, Row};
+use super::verdict::Verdict;
+use super::{ClaimError, Expected, Row, Variation};
 use crate::error::LabError;
 use crate::figure::{Drawn, number};
 use crate::report::{data_uri, fill};

@@ -1,15 +1,15 @@
 //! One experiment: its plan, and its claims judged by the tables of a complete run directory.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use lowtide_record::{Point, RunDir};
-use lowtide_scenario::{Plan, Scenario};
+use lowtide_record::RunDir;
+use lowtide_scenario::Plan;
 
 use super::check::Names;
 use super::judge::{self, Judged};
 use super::measure::Measure;
 use super::source::Source;
-use super::{ClaimError, Expected, Row, Varied, Vary};
+use super::{ClaimError, Expected, Row, Variation};
 use crate::error::LabError;
 use crate::session;
 
@@ -35,22 +35,11 @@ pub struct Outcome {
     pub variations: Vec<Variation>,
 }
 
-/// What came of varying what a paper leaves open.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Variation {
-    /// What was varied.
-    pub vary: Vary,
-    /// The run directory.
-    pub dir: PathBuf,
-    /// The claims at each value.
-    pub varied: Vec<Varied>,
-}
-
 /// The runs of an experiment. Its claims are held against the whole form first, so that a wrong one is
 /// refused before anything runs.
 pub fn plan(row: &Row, mode: Mode) -> Result<Plan, LabError> {
     let expected = Expected::parse(row.expected, &row.file())?;
-    let whole = scenario(row)?;
+    let whole = row.scenario()?;
     let full = whole.expand()?;
     let names = Names::new(&full);
     let refuse = |message: String| ClaimError { file: row.file(), message };
@@ -71,24 +60,6 @@ pub fn plan(row: &Row, mode: Mode) -> Result<Plan, LabError> {
     Ok(form.expand()?)
 }
 
-/// What the paper of an experiment leaves open, with the runs that vary it.
-pub fn vary(row: &Row) -> Result<Vec<(Vary, Plan)>, LabError> {
-    let mut expected = Expected::parse(row.expected, &row.file())?;
-    let all = std::mem::take(&mut expected.vary);
-    let with_plan = |vary: Vary| vary.plan(row, &expected).map(|plan| (vary, plan));
-    all.into_iter().map(with_plan).collect()
-}
-
-/// What became of the claims of `vary`, from the complete run directory `root` of its plan.
-pub fn varied(row: &Row, vary: Vary, root: &Path) -> Result<Variation, LabError> {
-    let varied = vary.judge(row, &Expected::parse(row.expected, &row.file())?, root)?;
-    Ok(Variation { vary, dir: root.to_owned(), varied })
-}
-
-pub(super) fn scenario(row: &Row) -> Result<Scenario, LabError> {
-    Ok(Scenario::parse(row.scenario, &format!("{}.toml", row.id()))?)
-}
-
 /// The verdicts, from the complete run directory `root` of the plan of the same mode.
 pub fn judge(row: &Row, root: &Path, mode: Mode) -> Result<Outcome, LabError> {
     let expected = Expected::parse(row.expected, &row.file())?;
@@ -103,7 +74,7 @@ pub fn judge(row: &Row, root: &Path, mode: Mode) -> Result<Outcome, LabError> {
             return Ok(judge::left_open(&id, claim, seeds, why));
         }
         let of = std::iter::once(&claim.measure).chain(&claim.trials);
-        if mode.quick && !of.flat_map(Measure::leaves).all(|leaf| has(&manifest.points, leaf)) {
+        if mode.quick && !of.flat_map(Measure::leaves).all(|leaf| leaf.is_at(&manifest.points)) {
             let why = "the reduced form leaves its point out";
             return Ok(judge::left_open(&id, claim, seeds, why));
         }
@@ -119,16 +90,4 @@ pub fn judge(row: &Row, root: &Path, mode: Mode) -> Result<Outcome, LabError> {
     let claims = expected.claims.iter().map(verdict).collect::<Result<_, LabError>>()?;
     let budget = expected.quick.hops.filter(|_| mode.quick && mode.seeds.is_none());
     Ok(Outcome { claims, hops: manifest.hops, budget, variations: Vec::new() })
-}
-
-/// Whether one of the points is that of a leaf.
-pub(super) fn has(points: &[Point], leaf: &Measure) -> bool {
-    let at = leaf.at();
-    let is = |point: &Point| {
-        point.keys().all(|key| {
-            let wanted = at.iter().find(|(k, _)| *k == key);
-            wanted.is_none_or(|(_, value)| point.get(key) == Some(value))
-        })
-    };
-    points.iter().any(is)
 }

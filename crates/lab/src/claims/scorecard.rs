@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::judge::Verdict;
+use super::verdict::Verdict;
 use super::{Claim, ClaimError, Expected, Kind, Vary, rows};
 use crate::figure::number;
 

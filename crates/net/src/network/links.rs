@@ -4,9 +4,10 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
+use crate::entered::{Entered, Refusal};
 use crate::failure::Change;
 use crate::packet::PacketId;
-use crate::port::{Entered, Port, Refusal};
+use crate::port::Port;
 
 impl Network {
     /// The kind of the entities whose events are for [`Network::on_link_event`].

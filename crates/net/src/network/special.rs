@@ -13,8 +13,9 @@ use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
+use crate::entered::Entered;
 use crate::packet::{Moving, PacketId};
-use crate::port::{Begun, Entered, Far};
+use crate::port::{Begun, Far};
 use crate::scheduler::Arrived;
 use crate::{MemoryView, Occupancy};
 

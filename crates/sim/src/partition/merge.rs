@@ -4,7 +4,7 @@ use lowtide_units::Instant;
 
 use super::{Conductor, Region, Share};
 use crate::Scheduler;
-use crate::scheduler::time_of;
+use crate::key::time_of;
 
 /// Handles all events before `until` in order; stops after the one with which `awaited` things are over, and
 /// then says so.

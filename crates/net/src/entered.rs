@@ -1,0 +1,23 @@
+//! What a port says of a packet that comes to it.
+
+use lowtide_units::Instant;
+
+/// What became of a packet that came to a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Entered {
+    /// It will leave at this time.
+    Queued { departure: Instant, marked: bool },
+    /// It is gone.
+    Dropped(Refusal),
+}
+
+/// Who dropped a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// The buffer had no room.
+    Full,
+    /// The marker.
+    Marker,
+    /// Nobody: the line loses packets at random, or is dead.
+    Lost,
+}
