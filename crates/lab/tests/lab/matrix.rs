@@ -33,7 +33,8 @@ fn ask(pairs: &Pairs, dir: &Path, jobs: usize) -> (Finished, Answer, usize) {
         started.fetch_add(usize::from(matches!(p, Progress::Started(_))), Ordering::Relaxed);
     };
     let source = pairs.scenario.text();
-    let options = Options { jobs, source, progress: &count, ..common::options(dir) };
+    let command = "lowtide matrix";
+    let options = Options { jobs, source, command, progress: &count, ..common::options(dir) };
     let (finished, answer) =
         execute(pairs, &pairs.plan().expect("a plan"), &options).expect("results");
     (finished, answer, started.into_inner())

@@ -23,7 +23,8 @@ fn setup() -> Scenario {
 }
 
 fn ask(share: &Share, dir: &Path) -> (Finished, ShareAnswer) {
-    let options = Options { source: share.scenario.text(), ..common::options(dir) };
+    let (source, command) = (share.scenario.text(), "lowtide matrix --share");
+    let options = Options { source, command, ..common::options(dir) };
     execute(share, &share.plan().expect("a plan"), &options).expect("results")
 }
 
