@@ -12,7 +12,7 @@ use crate::tree::{At, Data, Node};
 pub(super) struct File<'a, 'c, 's> {
     pub(super) root: &'a Node,
     pub(super) known: &'a Known,
-    pub(super) library: &'a Library<'a>,
+    pub(super) named: &'a Library<'a>,
     pub(super) complaints: &'c mut Complaints<'s>,
 }
 

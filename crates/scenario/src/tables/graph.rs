@@ -81,7 +81,7 @@ pub(super) fn read(
     }
     let at = named.node.at;
     let Data::Text(name) = &named.node.data else { return Graph::default() };
-    let source = match file.library.get(name) {
+    let source = match file.named.get(name) {
         Ok(file) => Source::of(&file),
         Err(why) => {
             file.complaints.add(at, format!("cannot read `{name}`: {why}"), None);

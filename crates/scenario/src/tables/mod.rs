@@ -85,7 +85,7 @@ pub(crate) fn read(
     library: &Library<'_>,
     complaints: &mut Complaints<'_>,
 ) -> Option<Model> {
-    let file = &mut File { root, known, library, complaints };
+    let file = &mut File { root, known, named: library, complaints };
     files::read(file);
     let (title, description) = head(file);
     let run = run::read(file);

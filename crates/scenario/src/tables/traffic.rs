@@ -53,7 +53,7 @@ pub(super) fn read(file: &mut File<'_, '_, '_>, hosts: &[HostGroup]) -> Vec<Traf
         let workload =
             kind.as_deref().and_then(workload::find).unwrap_or(&workload::transfers::ENTRY);
         let more: Vec<Key> = workload.params.iter().map(Key::of_param).collect();
-        let library = file.library;
+        let library = file.named;
         let mut r = file.reader(&TRAFFIC, &more, named);
         r.text("kind");
         for end in ["from", "to"] {
