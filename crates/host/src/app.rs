@@ -9,6 +9,7 @@ use lowtide_tcp::{CloseReason, ConnId, Info};
 use lowtide_units::{Bytes, Instant};
 
 use crate::signals::Signals;
+use crate::small_queue::SmallQueue;
 
 /// The port on which every host serves.
 pub(crate) const SERVER_PORT: u16 = 5001;
@@ -58,12 +59,14 @@ pub(crate) struct Handle {
     pub(crate) armed: Instant,
     /// What it showed when it was released.
     pub(crate) last: Option<Box<Info>>,
+    /// What it has in its host's queue, where that is limited.
+    pub(crate) small_queue: Option<Box<SmallQueue>>,
 }
 
 impl Handle {
     /// A side at `host` that is not open.
     pub(crate) const fn at(host: u32) -> Self {
-        Self { host, conn: None, armed: Instant::FAR_FUTURE, last: None }
+        Self { host, conn: None, armed: Instant::FAR_FUTURE, last: None, small_queue: None }
     }
 }
 

@@ -35,6 +35,7 @@ mod run;
 mod serve;
 mod setup;
 mod signals;
+mod small_queue;
 mod stack;
 mod steps;
 mod timer_tick;

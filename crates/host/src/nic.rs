@@ -33,6 +33,9 @@ pub struct NicSpec {
     pub moderation: Duration,
     /// Receive aggregation.
     pub aggregation: Option<AggregationSpec>,
+    /// A connection with so much in the NIC's queue holds its data back; more than zero. Does nothing where
+    /// `bucket` or the delay of the stack's way out hold packets in front of that queue.
+    pub small_queue: Option<Bytes>,
 }
 
 /// Interrupt moderation: what came since the last interrupt waits until the next.

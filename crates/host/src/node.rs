@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lowtide_net::{Delivery, HostId, Packet};
 use lowtide_sim::{Digest, Seed};
 use lowtide_tcp::{Config, Endpoint};
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Bytes, Duration, Instant};
 use lowtide_wire::Segment;
 
 use crate::aggregate::Aggregator;
@@ -45,6 +45,8 @@ pub(crate) struct Node {
     pub(crate) clock: Clock,
     pub(crate) endpoint: Endpoint,
     pub(crate) config: Arc<Config>,
+    /// A connection with so much in the NIC's queue holds its data back.
+    pub(crate) small_queue: Option<Bytes>,
     pub(crate) stack_out: Option<Box<Way<Waiting>>>,
     pub(crate) pacer: Option<Box<Pacer>>,
 }
@@ -84,6 +86,7 @@ impl Node {
             calibration: Calibration::new(&setup.clock),
             timer_tick: TimerTick::new(setup.clock.timer_tick, run_seed, id).map(Box::new),
             holds_back: !nic.stack.send.is_none() || nic.bucket.is_some(),
+            small_queue: nic.small_queue,
             stack_out: Way::new(nic.stack.send, run_seed, id, "stack out"),
             pacer: nic.bucket.map(|spec| Box::new(Pacer::new(&spec, framing))),
             moderator: moderates.then(|| Box::new(Moderator::new(nic.moderation))),

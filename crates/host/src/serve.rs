@@ -3,14 +3,15 @@
 //!
 //! Every segment comes this way, so host, connection and the driver's notes of it are looked up once.
 
-use lowtide_net::{HostId, Packet};
+use lowtide_net::{HostId, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
-use lowtide_tcp::{ConnId, Connection};
+use lowtide_tcp::{ConnId, Connection, Transmit};
 use lowtide_units::Instant;
 
 use crate::app::{Handle, Side};
 use crate::bucket::Waiting;
 use crate::paths::{hold_back, send};
+use crate::small_queue::SmallQueue;
 use crate::timer_tick::TimerTick;
 use crate::trace::Tracer;
 use crate::transfer::drain;
@@ -86,6 +87,10 @@ impl World<'_> {
             if let Some(stamp) = stamp {
                 conn.on_transmitted(outgoing.id, stamp);
             }
+            if let Some(limit) = node.small_queue {
+                let small = handle.small_queue.get_or_insert_with(|| SmallQueue::boxed(limit));
+                hold(now, (&self.net, HostId(node.number)), outgoing, small, conn);
+            }
         }
         if let Some(tracer) = &mut self.tracer {
             look(now, side, tracer, conn);
@@ -102,6 +107,26 @@ impl World<'_> {
         if over {
             self.release(now, side, id);
         }
+    }
+}
+
+/// What goes stands in the queue of the host: enough of this connection may be there.
+#[cold]
+#[inline(never)]
+fn hold(
+    now: Instant,
+    (net, host): (&Network, HostId),
+    outgoing: &Transmit,
+    small: &mut SmallQueue,
+    conn: &mut Connection,
+) {
+    let data = (0..outgoing.segments).map(|i| outgoing.segment(i)).filter(|s| s.payload_len > 0);
+    let bytes: u64 = data.map(|s| u64::from(s.ipv4_len())).sum();
+    if bytes > 0
+        && let Some(left) = net.all_sent(now, host)
+        && let Some(until) = small.add(now, left, bytes)
+    {
+        conn.hold_data_until(until);
     }
 }
 

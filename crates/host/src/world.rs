@@ -279,6 +279,7 @@ impl<'a> World<'a> {
         }
         node.endpoint.release(now, id);
         handle.conn = None;
+        handle.small_queue = None;
     }
 
     #[cold]

@@ -239,6 +239,12 @@ impl Network {
         Some(port.departure_of(now, size))
     }
 
+    /// When the line of `host` will have sent all that its port has at `now`.
+    pub fn all_sent(&self, now: Instant, host: HostId) -> Option<Instant> {
+        let port = self.ports.get(self.routes.nic(host)? as usize)?;
+        Some(port.all_sent(now))
+    }
+
     /// How long a packet of `size` IP bytes is on the line of `host`.
     pub fn serialization(&self, host: HostId, size: u32) -> Option<Duration> {
         let port = self.ports.get(self.routes.nic(host)? as usize)?;

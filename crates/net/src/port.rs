@@ -319,6 +319,10 @@ impl Port {
     pub(crate) fn departure_of(&self, now: Instant, size: u32) -> Instant {
         now.max(self.fifo.free_at) + self.line.serialization(size)
     }
+    /// When all that is here now will have left.
+    pub(crate) fn all_sent(&self, now: Instant) -> Instant {
+        now.max(self.fifo.free_at)
+    }
     /// The packet that was let in takes its place. True when its arrival is to be scheduled.
     #[inline]
     pub(crate) fn commit(&mut self, packet: Moving, departure: Instant, arrival: Instant) -> bool {

@@ -95,11 +95,12 @@ fn state(view: &View) -> (&'static str, u64) {
     found.map_or(("CLOSED", 7), |(_, name, number)| (name, *number))
 }
 
-const LIMITS: [(LimitedBy, &str); 4] = [
+const LIMITS: [(LimitedBy, &str); 5] = [
     (LimitedBy::Application, "application"),
     (LimitedBy::Cwnd, "cwnd"),
     (LimitedBy::ReceiveWindow, "receive_window"),
     (LimitedBy::SendBuffer, "send_buffer"),
+    (LimitedBy::HostQueue, "host_queue"),
 ];
 
 const MODES: [EcnMode; 3] = [EcnMode::Off, EcnMode::Classic, EcnMode::AccEcn];
@@ -204,7 +205,7 @@ pub static FIELDS: &[Field] = &[
     field(
         "limited_by",
         Kind::Name,
-        "what stopped the sender: application, cwnd, receive_window, send_buffer",
+        "what stopped the sender: application, cwnd, receive_window, send_buffer, host_queue",
         |v| {
             let found = LIMITS.iter().find(|(l, _)| *l == v.info.limited_by);
             found.map_or(Value::Absent, |(_, name)| Value::Name(name))

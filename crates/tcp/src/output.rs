@@ -271,7 +271,7 @@ impl Connection {
     /// Where all is calm: whether one segment goes depends on nothing but data and windows, which the segment
     /// before it makes less by its length.
     fn sends_singly(&self) -> bool {
-        self.config.tso_segments <= 1 && self.pacing_rate().is_none()
+        self.config.tso_segments <= 1 && !self.snd.held && self.pacing_rate().is_none()
     }
 
     /// No loss is being repaired or looked for and no reduction is under way: the congestion window is what

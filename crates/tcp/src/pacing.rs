@@ -5,6 +5,8 @@
 //! the next waits. Probes, acknowledgements, SYN and RST are never held, and with `pacing = "off"`, or
 //! without a rate, nothing is.
 //!
+//! A driver may hold data back as well ([`Connection::hold_data_until`]); that goes without a rate.
+//!
 //! The rate counts IP packets: payload and headers.
 
 use lowtide_units::{Bytes, Instant, Rate};
@@ -12,7 +14,7 @@ use lowtide_units::{Bytes, Instant, Rate};
 use crate::cc::per_round_trip;
 use crate::config::PacingRule;
 use crate::connection::Connection;
-use crate::sender::LimitedBy;
+use crate::sender::{Ahead, LimitedBy};
 
 /// Windows per round trip, in percent, while slow start is far from its end: the window may double
 /// within a round trip, and pacing must not stop it (Linux `tcp_pacing_ss_ratio`).
@@ -42,12 +44,25 @@ impl Connection {
 
     /// There is something to send, and its time has not come.
     pub(crate) fn must_wait(&mut self, now: Instant) -> bool {
-        let waits = now < self.snd.pace_at && self.pacing_rate().is_some();
+        let early = now < self.snd.pace_at;
+        self.snd.held &= early;
+        let waits = early && (self.snd.held || self.pacing_rate().is_some());
         if waits {
             self.snd.pacing_blocked = true;
-            self.snd.limited_by = LimitedBy::Cwnd;
+            self.snd.limited_by =
+                if self.snd.held { LimitedBy::HostQueue } else { LimitedBy::Cwnd };
         }
         waits
+    }
+
+    /// No data, new or to be sent again, leaves before `at`: for a driver whose own queue has enough of this
+    /// connection (Linux: TCP small queues). Meanwhile the congestion window does not grow, as it is not what
+    /// limits. Acknowledgements, probes, SYN and RST are not held. [`Self::poll_timeout`] says when to ask again. A
+    /// later time, of pacing or of a hold before, stays.
+    pub fn hold_data_until(&mut self, at: Instant) {
+        self.snd.held = true;
+        self.snd.pace_at = self.snd.pace_at.max(at);
+        self.snd.ahead = Ahead::UNKNOWN;
     }
 
     /// A paced sender waits although it may send.

@@ -19,6 +19,8 @@ pub enum LimitedBy {
     ReceiveWindow,
     /// The send buffer.
     SendBuffer,
+    /// The host's own queue has enough of this connection ([`crate::Connection::hold_data_until`]).
+    HostQueue,
 }
 
 /// What PRR, RACK and tail loss probes keep; no burden for connections without them.
@@ -132,6 +134,8 @@ pub(crate) struct Sender {
     pub(crate) probe_due: bool,
     /// The last attempt to send was stopped by the pacer alone.
     pub(crate) pacing_blocked: bool,
+    /// The driver takes no data before `pace_at`.
+    pub(crate) held: bool,
     /// ECE of the last ACK.
     pub(crate) last_ece: bool,
     /// The application was told that the buffer is full.
@@ -187,6 +191,7 @@ impl Sender {
             probe_due: false,
             pace_at: Instant::ZERO,
             pacing_blocked: false,
+            held: false,
             last_ece: false,
             delivered: 0,
             delivered_at: Instant::ZERO,

@@ -258,6 +258,7 @@ impl SenderRow {
             LimitedBy::Cwnd => "cwnd",
             LimitedBy::ReceiveWindow => "receive-window",
             LimitedBy::SendBuffer => "send-buffer",
+            LimitedBy::HostQueue => "host-queue",
         }
     }
 }

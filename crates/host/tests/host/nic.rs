@@ -118,3 +118,26 @@ fn clocks_change_nothing_for_schemes_that_do_not_read_them() {
     }
     assert_eq!(outcome(&ideal), outcome(&noisy));
 }
+
+/// A host whose own line is the slowest on the way: no switch marks.
+#[test]
+fn a_small_queue_bounds_what_a_flow_has_in_its_own_host() {
+    let alone = |config: &Config, small_queue: Option<u64>| {
+        let mut setup = star_setup(1, config, port(3_000, 60));
+        setup.flows = vec![flow(&setup, 0, 20_000_000, Duration::ZERO)];
+        setup.hosts[0].nic.small_queue = small_queue.map(Bytes::new);
+        outcome(&setup)
+    };
+    let single = Config { send_buffer: Bytes::new(2_000_000), ..config("dctcp") };
+    let off = alone(&single, None);
+    assert!(longest_at_sender(&off) > 1_000, "as far as the send buffer goes");
+    let on = alone(&single, Some(15_000));
+    // Ten packets of 1500 B, the last of which finds nine.
+    assert_eq!(longest_at_sender(&on), 8, "found in the queue, the one on the line not among them");
+    // The line never runs dry for it.
+    let (a, b) = (off.ended.as_secs_f64(), on.ended.as_secs_f64());
+    assert!((a / b - 1.0).abs() < 0.001, "{a} {b}");
+    // A burst counts as one.
+    let bursts = alone(&Config { tso_segments: 16, ..single }, Some(15_000));
+    assert!((8..=32).contains(&longest_at_sender(&bursts)), "{}", longest_at_sender(&bursts));
+}

@@ -68,8 +68,8 @@ pub struct Share {
 /// A part of the time by what kept the sender from sending more.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Limit {
-    /// `handshake`, and once that is over `application`, `cwnd`, `receive-window` or
-    /// `send-buffer`.
+    /// `handshake`, and once that is over `application`, `cwnd`, `receive-window`,
+    /// `send-buffer` or `host-queue`.
     pub by: String,
     /// How long.
     pub time_ps: u64,

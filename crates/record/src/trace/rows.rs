@@ -61,5 +61,5 @@ table! {
     bytes_acked: u64, "bytes", "Bytes acknowledged.";
     snd_wnd_bytes: u64, "bytes", "The peer's window.";
     mss_bytes: u32, "bytes", "Payload of a full segment.";
-    limited_by: String, "", "What keeps it from sending more: application, cwnd, receive-window or send-buffer.";
+    limited_by: String, "", "What keeps it from sending more: application, cwnd, receive-window, send-buffer or host-queue.";
 }

@@ -35,6 +35,12 @@ pub(super) static NIC: Section = Section {
             "The bucket is polled: packets leave at multiples of this only (DX §III).",
         ),
         key(
+            "small-queue",
+            Ty::OrOff(&ParamKind::Size),
+            Is("off"),
+            "A connection that has so much in its host's queue holds its data back until it has less (Linux: TCP small queues); the window does not grow meanwhile. Not together with `bucket-rate` or a delay of the way out.",
+        ),
+        key(
             "moderation",
             Ty::TimeOrOff,
             Is("off"),
@@ -114,12 +120,18 @@ pub(super) fn read(group: &mut Reader<'_, '_, '_>, base: NicSpec) -> NicSpec {
     } else {
         base.moderation
     };
+    let small_queue = if r.has("small-queue") { r.size("small-queue") } else { base.small_queue };
     let stack = StackSpec {
         send: way(&mut r, ["send-delay", "send-jitter"], base.stack.send),
         receive: way(&mut r, ["receive-delay", "receive-jitter"], base.stack.receive),
     };
     let aggregation = interval.map(|interval| AggregationSpec { interval, most });
-    NicSpec { stack, bucket, moderation, aggregation }
+    if small_queue.is_some() && (bucket.is_some() || !stack.send.is_none()) {
+        let message = "packets wait in front of the queue that it limits".to_owned();
+        let help = "leave out `bucket-rate`, `send-delay` and `send-jitter`, or this".to_owned();
+        r.complain("small-queue", message, Some(help));
+    }
+    NicSpec { stack, bucket, moderation, aggregation, small_queue }
 }
 
 fn bucket(r: &mut Reader<'_, '_, '_>, base: Option<BucketSpec>) -> Option<BucketSpec> {
@@ -165,6 +177,7 @@ pub(super) fn write(out: &mut Text, name: &str, nic: &NicSpec) {
     let bucket = nic.bucket.map_or((DEFAULT_BURST, Duration::ZERO), |b| (b.burst, b.poll));
     out.text("bucket-burst", bucket.0);
     out.text("bucket-poll", bucket.1);
+    out.text("small-queue", nic.small_queue.map_or_else(off, |most| most.to_string()));
     let moderates = nic.moderation > Duration::ZERO;
     out.text("moderation", if moderates { nic.moderation.to_string() } else { off() });
     let aggregation = nic.aggregation;

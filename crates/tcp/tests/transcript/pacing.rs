@@ -90,3 +90,48 @@ fn what_waits_and_is_acknowledged_leaves_no_timer_behind() {
         );
     });
 }
+
+/// Linux's TCP small queues: a driver whose queue has enough of a connection.
+#[test]
+fn a_driver_holds_data_and_nothing_else() {
+    everywhere(|o| {
+        let mut t = paced(o, "off", "sack");
+        let until = t.now + lowtide_units::Duration::from_us(700);
+        t.app(|c| c.hold_data_until(until));
+        t.run(
+            "send 2000
+             is limited HostQueue
+             is timer 700us
+             < . 1:1001(1000) ack 1
+             > . 1:1(0) ack 1001
+             +700us > . 1:1001(1000) ack 1001
+             > P. 1001:2001(1000) ack 1001
+             is limited Application",
+        );
+    });
+}
+
+#[test]
+fn the_window_does_not_grow_while_the_driver_limits() {
+    everywhere(|o| {
+        let mut t = paced(o, "off", "sack");
+        t.run(
+            "send 3000
+             > . 1:1001(1000) ack 1 * 2
+             > P. 2001:3001(1000) ack 1",
+        );
+        let until = t.now + lowtide_units::Duration::from_ms(1);
+        t.app(|c| c.hold_data_until(until));
+        t.run(
+            "send 27000
+             is limited HostQueue
+             < . 1:1(0) ack 1001
+             is cwnd 10000
+             +1ms > . 3001:4001(1000) ack 1 * 8
+             is limited Cwnd
+             < . 1:1(0) ack 2001
+             is cwnd 11000
+             > . 11001:12001(1000) ack 1 * 2",
+        );
+    });
+}
