@@ -41,6 +41,16 @@ impl Writer {
     pub(crate) fn write(&mut self, now: Instant, conn: &mut Connection) -> Option<Instant> {
         let most = match self.source {
             Source::AtOnce => self.left,
+            Source::Until { lasts } if self.written == 0 => {
+                self.written = self.left;
+                conn.send(self.left);
+                return Some(self.start + lasts);
+            }
+            Source::Until { .. } => {
+                conn.withdraw();
+                conn.close();
+                return None;
+            }
             Source::OnOff { burst, .. } => burst.as_u64(),
             Source::Rate { write, .. } => write.as_u64(),
         };
@@ -53,7 +63,7 @@ impl Writer {
             return None;
         }
         match self.source {
-            Source::AtOnce => None,
+            Source::AtOnce | Source::Until { .. } => None,
             Source::OnOff { .. } => {
                 self.waiting = true;
                 None

@@ -50,16 +50,21 @@ impl Rates {
     /// last interval, in picoseconds; counted to the end of the first such interval. `None` when they do
     /// not, or there are fewer than two flows.
     pub(crate) fn converged(&self, from: u64, share: f64) -> Option<u64> {
-        if self.flows.len() < 2 {
-            return None;
-        }
-        let even = |i: usize| {
-            let rates = || self.flows.iter().filter_map(|f| f.get(i).copied());
-            let mean = rates().sum::<f64>() / self.flows.len() as f64;
-            mean > 0.0 && rates().all(|r| (r - mean).abs() <= share * mean)
-        };
-        let stays = (0..self.ends.len()).rev().take_while(|i| even(*i)).last()?;
+        let stays = (0..self.ends.len()).rev().take_while(|i| self.even(*i, share)).last()?;
         self.ends.get(stays).map(|end| end.saturating_sub(from))
+    }
+
+    /// The same for the first interval in which they are, whether they stay or not.
+    pub(crate) fn reached(&self, from: u64, share: f64) -> Option<u64> {
+        let first = (0..self.ends.len()).find(|i| self.even(*i, share))?;
+        self.ends.get(first).map(|end| end.saturating_sub(from))
+    }
+
+    /// In that interval every flow is within `share` of the mean rate, and there are at least two.
+    fn even(&self, interval: usize, share: f64) -> bool {
+        let rates = || self.flows.iter().filter_map(|f| f.get(interval).copied());
+        let mean = rates().sum::<f64>() / self.flows.len() as f64;
+        self.flows.len() > 1 && mean > 0.0 && rates().all(|r| (r - mean).abs() <= share * mean)
     }
 
     /// Standard deviation (n - 1) of each flow's rate over the intervals, mean over the flows, in Mbit/s.
@@ -125,9 +130,12 @@ mod tests {
         let found = rates(&[&[900, 510, 900, 520, 490, 505], &[100, 490, 100, 480, 510, 495]]);
         assert_eq!(found.converged(0, 0.05), Some(4 * MS));
         assert_eq!(found.converged(3 * MS, 0.05), Some(MS));
+        assert_eq!(found.reached(0, 0.05), Some(2 * MS));
         assert_eq!(found.converged(0, 0.015), Some(6 * MS), "only the last interval");
         assert_eq!(found.converged(0, 0.001), None);
         assert_eq!(rates(&[&[1, 1, 1]]).converged(0, 0.5), None, "one flow shares with nobody");
+        assert_eq!(rates(&[&[1, 1, 1]]).reached(0, 0.5), None);
+        assert_eq!(found.reached(0, 0.001), None);
     }
 
     #[test]

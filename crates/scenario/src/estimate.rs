@@ -253,7 +253,10 @@ fn on_the_line(link: &LinkSpec, bytes: u64) -> u64 {
 
 /// Payload bytes that a flow will carry.
 fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64 {
-    let active = simulated.saturating_sub(flow.start.since_start());
+    let mut active = simulated.saturating_sub(flow.start.since_start());
+    if let Source::Until { lasts } = flow.source {
+        active = active.min(lasts);
+    }
     let room = |line: &Line| {
         let link = &setup.network.links[line.0];
         let raw = link.line(line.1).rate.bytes_in(active).as_u64();
@@ -268,7 +271,7 @@ fn volume(setup: &Setup, paths: &Paths, flow: &Flow, simulated: Duration) -> u64
     let most = paths.of_flow(flow).iter().map(room).min().unwrap_or(0);
     let most = match flow.source {
         Source::Rate { rate, .. } => most.min(rate.bytes_in(active).as_u64()),
-        Source::AtOnce | Source::OnOff { .. } => most,
+        Source::AtOnce | Source::OnOff { .. } | Source::Until { .. } => most,
     };
     flow.size.map_or(most, |size| size.as_u64().min(most.max(1)))
 }

@@ -243,6 +243,17 @@ impl Connection {
         }
     }
 
+    /// Takes back what was given beyond the send buffer: what an application that blocks in its writes has not
+    /// written yet when it is stopped. How many bytes that were.
+    pub fn withdraw(&mut self) -> u64 {
+        self.snd.ahead = Ahead::UNKNOWN;
+        let edge = self.snd.una.saturating_add(self.config.send_buffer.as_u64());
+        let kept = self.snd.end.min(edge.max(self.snd.nxt));
+        let back = if self.snd.closing { 0 } else { self.snd.end - kept };
+        self.snd.end -= back;
+        back
+    }
+
     /// How many bytes fit into the send buffer; after a zero, [`Event::Writable`] follows.
     pub fn send_space(&mut self) -> u64 {
         let used = self.snd.end.saturating_sub(self.snd.una);

@@ -43,6 +43,14 @@ pub(crate) const SPACING: Param = Param {
     doc: "Time from the start of one flow to the start of the next.",
 };
 
+/// `lasts`.
+pub(crate) const LASTS: Param = Param {
+    name: "lasts",
+    kind: ParamKind::Optional(&ParamKind::Time),
+    default: Some("off"),
+    doc: "So long after its opening a flow of `unlimited` size stops: what its send buffer holds then is still sent.",
+};
+
 /// The flows, each with this source.
 pub(crate) fn deal(args: &Args, source: Source) -> Result<Traffic, Refusal> {
     let (size, start, spacing) = (args.size("size"), args.time("start"), args.time("spacing"));

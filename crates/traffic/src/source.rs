@@ -24,6 +24,12 @@ pub enum Source {
         /// Writes are a Poisson process instead of a clockwork.
         poisson: bool,
     },
+    /// All at the start, and no more after that time: what the send buffer has taken by then is still sent, as
+    /// of an application that writes until it is stopped.
+    Until {
+        /// From the opening on.
+        lasts: Duration,
+    },
 }
 
 impl Source {
@@ -31,7 +37,7 @@ impl Source {
     /// arrivals the mean.
     pub fn lasts(&self, size: Bytes) -> Duration {
         match *self {
-            Self::AtOnce => Duration::ZERO,
+            Self::AtOnce | Self::Until { .. } => Duration::ZERO,
             Self::OnOff { burst, pause } => {
                 let bursts = size.as_u64().div_ceil(burst.as_u64().max(1));
                 pause * bursts.saturating_sub(1)

@@ -83,3 +83,20 @@ fn poisson_writes_have_their_mean_and_depend_on_the_seed() {
     setup.seed = 2;
     assert_ne!(first, took(&setup));
 }
+
+#[test]
+fn a_flow_that_is_stopped_sends_what_its_buffer_holds_and_closes() {
+    let lasts = Duration::from_ms(20);
+    let mut setup = setup(1, Source::Until { lasts });
+    setup.flows[0].size = None;
+    setup.end = lowtide_host::End { at: Duration::from_ms(100), when_done: false };
+    let buffer = setup.hosts[0].config.send_buffer.as_u64();
+    let outcome = outcome(&setup);
+    let flow = &outcome.flows[0];
+    // 20 ms at 1 Gbit/s are 2.36 MB of payload.
+    let until_then = 2_360_000;
+    let (least, most) = (until_then, until_then + buffer);
+    assert!((least..=most).contains(&flow.delivered), "{} of {most} B", flow.delivered);
+    // Nothing is left to do for the 80 ms after it but to leave TIME-WAIT.
+    assert!(outcome.counts.segments < 2 * most / 1_448, "{}", outcome.counts.segments);
+}

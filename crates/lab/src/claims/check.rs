@@ -198,7 +198,7 @@ fn fits(measure: &Measure, unit: &str) -> Result<(), String> {
         Measure::Sum(parts) => parts.iter().try_for_each(|m| fits(m, unit)),
         Measure::Metric(metric) => only(metric.unit()),
         Measure::Rates(rates) => only(match rates.rates {
-            Of::Converged => "ms",
+            Of::Converged | Of::Reached => "ms",
             Of::Variation | Of::Mean => "Mbit/s",
             Of::Jain => "",
         }),

@@ -26,7 +26,7 @@ pub struct RatesOf {
     /// Until when; the end of the run without it.
     #[serde(default)]
     pub to: Option<String>,
-    /// Of `converged`: how near each flow stays to the mean of all, as 0.1.
+    /// Of `converged` and `reached`: how near each flow stays to the mean of all, as 0.1.
     #[serde(default)]
     pub within: Option<f64>,
     /// The scheme; may be left out where there is one.
@@ -43,6 +43,8 @@ pub struct RatesOf {
 pub enum Of {
     /// Milliseconds after `from` from which on every flow stays `within` the mean of all until `to`.
     Converged,
+    /// Milliseconds after `from` until every flow is `within` the mean of all for the first time.
+    Reached,
     /// Standard deviation over the intervals in Mbit/s, mean over the flows.
     Variation,
     /// Jain's index of each interval, mean over the intervals.
@@ -56,9 +58,11 @@ impl RatesOf {
         self.every_ps()?;
         self.span()?;
         match (self.rates, self.within) {
-            (Of::Converged, Some(share)) if share > 0.0 && share < 1.0 => Ok(()),
-            (Of::Converged, _) => Err("`converged` needs `within`, between 0 and 1".to_owned()),
-            (_, Some(_)) => Err("`within` goes with `converged`".to_owned()),
+            (Of::Converged | Of::Reached, Some(share)) if share > 0.0 && share < 1.0 => Ok(()),
+            (Of::Converged | Of::Reached, _) => {
+                Err("`converged` and `reached` need `within`, between 0 and 1".to_owned())
+            }
+            (_, Some(_)) => Err("`within` goes with `converged` and `reached`".to_owned()),
             _ => Ok(()),
         }
     }
@@ -107,11 +111,10 @@ impl RatesOf {
         });
         let span = self.span()?;
         let rates = Rates::new(samples, self.every_ps()?, span);
+        let share = self.within.unwrap_or_default();
         Ok(match self.rates {
-            Of::Converged => {
-                let share = self.within.unwrap_or_default();
-                rates.converged(span.0, share).map(|ps| ps as f64 / 1e9)
-            }
+            Of::Converged => rates.converged(span.0, share).map(|ps| ps as f64 / 1e9),
+            Of::Reached => rates.reached(span.0, share).map(|ps| ps as f64 / 1e9),
             Of::Variation => rates.variation(),
             Of::Jain => rates.jain(),
             Of::Mean => rates.mean(),
@@ -157,6 +160,7 @@ mod tests {
         assert_eq!(of(Of::Mean, None).of_frame(&frame, 3), Ok(Some(8.4)));
         assert_eq!(of(Of::Converged, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));
         assert_eq!(of(Of::Converged, Some(0.01)).of_frame(&frame, 3), Ok(None));
+        assert_eq!(of(Of::Reached, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));
         assert_eq!(of(Of::Mean, None).of_frame(&frame, 5), Ok(None), "no such run");
     }
 }

@@ -53,3 +53,22 @@ fn a_buffer_below_a_segment_still_sends() {
         );
     });
 }
+
+#[test]
+fn what_the_buffer_has_not_taken_can_be_withdrawn() {
+    everywhere(|o| {
+        let config = Config { send_buffer: Bytes::new(4_500), ..plain() };
+        let mut t = Script::established(o, &config);
+        t.run(
+            "send 1000000000
+             > . 1:1001(1000) ack 1 * 4",
+        );
+        t.app(|c| assert_eq!(c.withdraw(), 1_000_000_000 - 4_500));
+        t.app(|c| assert_eq!(c.withdraw(), 0));
+        t.run(
+            "close
+             > FP. 4001:4501(500) ack 1",
+        );
+        t.app(|c| assert_eq!(c.withdraw(), 0, "a FIN is on its way"));
+    });
+}

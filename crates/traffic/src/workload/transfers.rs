@@ -1,7 +1,8 @@
 //! A fixed number of transfers of one size, dealt round robin over the hosts.
 //!
 //! ## What it does
-//! Every application writes all its bytes when it opens the connection. Flow `i` goes from source
+//! Every application writes all its bytes when it opens the connection, or, where `lasts` says so, writes until it
+//! is stopped. Flow `i` goes from source
 //! `i mod S` to destination `i mod D`, and never from a host to itself.
 
 use super::{Args, Ends, Entry, Refusal, Site, Traffic};
@@ -13,12 +14,21 @@ pub static ENTRY: Entry = Entry {
     name: "transfers",
     summary: "a number of transfers of one size, round robin over sources and destinations",
     ends: Ends::FromTo,
-    params: &[deal::COUNT, deal::SIZE, deal::START, deal::SPACING],
+    params: &[deal::COUNT, deal::SIZE, deal::START, deal::SPACING, deal::LASTS],
     traffic,
 };
 
 fn traffic(args: &Args, _: &Site) -> Result<Traffic, Refusal> {
-    deal(args, Source::AtOnce)
+    let Some(lasts) = args.time_or_off("lasts") else { return deal(args, Source::AtOnce) };
+    if args.size("size").is_some() {
+        let message = "a flow with a size ends with it".to_owned();
+        return Err(Refusal::at(
+            "lasts",
+            message,
+            "write `size = \"unlimited\"`, or leave out `lasts`",
+        ));
+    }
+    deal(args, Source::Until { lasts })
 }
 
 #[cfg(test)]
@@ -78,6 +88,17 @@ mod tests {
             let refusal = refused(&ENTRY, &args(sources, destinations, 2));
             assert_eq!(refusal.key, Some("to"), "{refusal}");
         }
+    }
+
+    #[test]
+    fn what_is_stopped_has_no_size() {
+        let mut a = args(&[0], &[1], 2);
+        let lasts = Duration::from_ms(7);
+        a.values.push(("lasts", ParamValue::Time(lasts)));
+        assert_eq!(refused(&ENTRY, &a).key, Some("lasts"));
+        a.values[1].1 = ParamValue::Size(None);
+        let flows = made(&ENTRY, &a).flows;
+        assert!(flows.iter().all(|f| f.source == Source::Until { lasts } && f.size.is_none()));
     }
 
     #[test]
