@@ -87,7 +87,7 @@ fn counts(traced: &Traced, vantage: Vantage) -> (Value, Value) {
             assert_eq!(m["ce"], 0, "{place}");
             assert_eq!(m["ect0"], f.warm_ect_segs_out.unwrap(), "{place}");
         }
-        _ => assert_eq!(m["ce"], f.warm_ce_segs_in, "{place}"),
+        _ => assert_eq!(m["ce"], f.warm_ce_segs_in.unwrap(), "{place}"),
     }
     // On the way at the end of the run, an ACK is at one end only.
     let (place_of, event) = match vantage {
@@ -266,8 +266,10 @@ fn acks_that_the_timer_released_are_counted_with_its_time() {
         for vantage in [Vantage::Sender, Vantage::Receiver] {
             let (_, d) = counts(&traced, vantage);
             let waits = &d["delayed_acks_ns"];
-            assert_eq!(waits["count"], traced.flow.delack_timeouts, "{d:#}");
-            let each = traced.flow.delack_time_ps as f64 / 1e3 / traced.flow.delack_timeouts as f64;
+            assert_eq!(waits["count"], traced.flow.delack_timeouts.unwrap(), "{d:#}");
+            let each = traced.flow.delack_time_ps.unwrap() as f64
+                / 1e3
+                / traced.flow.delack_timeouts.unwrap() as f64;
             let longest = waits["max"].as_f64().expect("a time");
             assert!((longest - each).abs() < each * 0.1, "{each} ns: {waits}");
         }
