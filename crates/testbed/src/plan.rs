@@ -144,7 +144,7 @@ pub(crate) fn differences(setup: &Setup) -> Vec<String> {
     let jitter = setup.disturbance.host_jitter > lowtide_units::Duration::ZERO;
     add(jitter, "`host-jitter` is what the scheduler of this machine makes it");
     add(setup.probes.delays, "computed queueing delays are not set beside true ones");
-    if let Some((name, rate)) = fastest(setup).filter(|(_, rate)| *rate > MOST_RATE) {
+    if let Some((name, rate)) = fastest(setup).filter(|(_, rate)| rate.as_bps() > TRUSTED_BPS) {
         all.push(format!(
             "the line {name} has {rate}: beyond 400 Mbit/s figures hang on the machine"
         ));

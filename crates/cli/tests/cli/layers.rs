@@ -30,7 +30,7 @@ const ORDER: [&str; 20] = [
 ];
 
 /// Edges that the order would allow and that must not be: what each crate must never know.
-const FORBIDDEN: [(&str, &str); 8] = [
+const FORBIDDEN: [(&str, &str); 10] = [
     ("lowtide-sim", "lowtide-tcp"),
     ("lowtide-sim", "lowtide-wire"),
     ("lowtide-net", "lowtide-tcp"),
@@ -39,6 +39,8 @@ const FORBIDDEN: [(&str, &str); 8] = [
     ("lowtide-record", "lowtide-tcp"),
     ("lowtide-payload", "lowtide-tcp"),
     ("lowtide-live", "lowtide-lab"),
+    ("lowtide-bottleneck", "lowtide-lab"),
+    ("lowtide-bottleneck", "lowtide-tcp"),
 ];
 
 fn metadata() -> Value {
