@@ -237,12 +237,18 @@ pub(crate) fn measured(done: &Done, mut differences: Vec<String>) -> Measured {
     let report = &done.report;
     let late = &report.fidelity.late;
     let us = |ns: u64| ns as f64 / 1e3;
-    let mut remarks = report.complaints();
+    // How late it was has figures of its own.
+    let mut remarks = Vec::new();
+    if report.fidelity.crowded > 0 {
+        remarks.push("some packets found no room at the bottleneck".to_owned());
+    }
     remarks.push(format!("the bottleneck ran with {}", report.fidelity.scheduling));
     let strays = &report.strays;
     Measured {
         differences,
-        steps: late.count(),
+        packets: late.count(),
+        behind: report.fidelity.behind,
+        tolerance_us: us(report.fidelity.tolerance.as_ns()),
         late_mean_us: us(late.mean()),
         late_p50_us: us(late.percentile(50)),
         late_p99_us: us(late.percentile(99)),
