@@ -7,7 +7,11 @@ mod diff;
 #[cfg(target_os = "linux")]
 mod live;
 mod plan;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod threads;
+#[cfg(target_os = "linux")]
+mod uml;
 
 use std::path::PathBuf;
 
@@ -25,7 +29,11 @@ pub(crate) use live::{
     NetnsArg, PeerArg,
 };
 pub(crate) use plan::PlanArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use testbed::TestbedCommand;
 pub(crate) use threads::ThreadCount;
+#[cfg(target_os = "linux")]
+pub(crate) use uml::UmlArgs;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
 #[derive(Debug, Parser)]
@@ -124,6 +132,12 @@ pub(crate) enum Command {
     Live {
         #[command(subcommand)]
         what: LiveCommand,
+    },
+    /// Testbeds of real kernels
+    #[cfg(target_os = "linux")]
+    Testbed {
+        #[command(subcommand)]
+        what: TestbedCommand,
     },
     /// Print a completion script for a shell
     Completions {

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
@@ -22,6 +22,7 @@ const ORDER: [&str; 18] = [
     "lowtide-record",
     "lowtide-lab",
     "lowtide-live",
+    "lowtide-uml",
     "lowtide",
     "own-scheme",
     "lowtide-trial",
