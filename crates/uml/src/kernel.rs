@@ -34,12 +34,14 @@ impl Kernel {
     /// The kernel `program`.
     ///
     /// # Errors
-    /// It cannot be asked for its version, or has no modules.
+    /// It cannot be started, or has no modules.
     pub fn at(program: &Path) -> Result<Self, UmlError> {
         let asked = Command::new(program).arg("--version").output();
         let asked =
             asked.map_err(|e| UmlError::system(format!("start {}", program.display()), e))?;
-        let version = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
+        // Any other program says anything else.
+        let version =
+            String::from_utf8_lossy(&asked.stdout).lines().next().unwrap_or("").to_owned();
         let folder = Path::new(MODULES).join(&version);
         if version.is_empty() || !folder.join("modules.dep").is_file() {
             let (kernel, folder) = (program.display().to_string(), folder.display().to_string());
