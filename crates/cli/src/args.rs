@@ -8,6 +8,8 @@ mod diff;
 mod live;
 mod plan;
 #[cfg(target_os = "linux")]
+mod proxy;
+#[cfg(target_os = "linux")]
 mod testbed;
 mod threads;
 #[cfg(target_os = "linux")]
@@ -25,10 +27,12 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use live::{
-    KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveServerArgs,
-    NetnsArg, PeerArg,
+    KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveOwnArgs,
+    LiveServerArgs, NetnsArg, PeerArg,
 };
 pub(crate) use plan::PlanArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use proxy::ProxyArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::TestbedCommand;
 pub(crate) use threads::ThreadCount;
