@@ -19,7 +19,7 @@ use crate::modules::Catalogue;
 use crate::place::Place;
 
 /// How long a machine may take to boot; it takes 1 to 3 s.
-const BOOT: Duration = Duration::from_secs(60);
+const BOOT: Duration = Duration::from_mins(1);
 /// How long it may take to end when it was told to.
 const GRACE: Duration = Duration::from_secs(10);
 /// How often its files are looked at.
