@@ -68,7 +68,7 @@ impl Namespace {
         let plain = !name.is_empty() && !name.contains('/') && name != "." && name != "..";
         let path = |folder: &&str| plain.then(|| format!("{folder}/{name}"));
         let all = NAMED.iter().filter_map(path);
-        let file = all.map(|path| File::open(path)).find_map(Result::ok).ok_or_else(|| {
+        let file = all.map(File::open).find_map(Result::ok).ok_or_else(|| {
             let what =
                 format!("find a network namespace `{name}` (`ip netns add {name}` makes it)");
             LiveError::system(what, std::io::ErrorKind::NotFound.into())

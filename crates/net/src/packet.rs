@@ -95,7 +95,7 @@ pub(crate) struct Pool {
     packets: Vec<Packet>,
     free: Vec<PacketId>,
     /// What [`Packet::src_conn`] said of packets that were forgotten, if anybody asks.
-    forgotten: Option<Box<Vec<u32>>>,
+    forgotten: Option<Vec<u32>>,
 }
 
 impl Pool {
