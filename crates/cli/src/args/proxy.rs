@@ -13,7 +13,7 @@ SIGTERM ends the relay: nothing more is accepted, and what is open has --drain t
 packets get to and from our addresses.
 
 Examples:
-  lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 --scheme odctcp-sender --addr 10.77.0.2/24
+  lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 --scheme odctcp-sender -s ect=data
   lowtide live proxy lowtide:80=127.0.0.1:8080 --scheme odctcp        for a server that cannot change its kernel
   lowtide live proxy kernel:127.0.0.1:8080=10.1.0.9:80 lowtide:80=127.0.0.1:8081 --most 5000 --idle 300";
 
