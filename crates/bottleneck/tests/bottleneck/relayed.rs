@@ -2,7 +2,7 @@
 //! server with standard ECN.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn queue_of(scheme: &str, more: &[(&str, &str)]) -> (PortReport, RelayStats) {
             client.read_to_end(&mut Vec::new()).unwrap();
         });
         let (mut stream, _) = server.accept().unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let mut got = Vec::new();
         stream.read_to_end(&mut got).unwrap();
         assert!(got == data, "{scheme}: {} bytes", got.len());
@@ -74,7 +74,7 @@ fn a_relay_gives_one_sided_dctcp_to_a_host_that_has_none() {
         assert!(short.stats.marks > 0 && long.stats.marks == 0, "{short:?}");
         assert_eq!(short.stats.drops, 0, "{short:?}");
         assert!(long.stats.drops > 0, "{long:?}");
-        let mean = [&short, &long].map(|p| p.queue_mean());
+        let mean = [&short, &long].map(PortReport::queue_mean);
         assert!(mean[0] < mean[1], "{mean:?}");
         eprintln!("queue {:.1} packets in the mean, {:.1} without it", mean[0], mean[1]);
     });
