@@ -1,6 +1,7 @@
 //! What may be typed. The help texts are the documentation of the command line.
 
 mod analyze;
+mod backend;
 mod bench;
 mod compare;
 mod diff;
@@ -22,6 +23,7 @@ use clap_complete::Shell;
 use lowtide_units::{Duration, parse_duration};
 
 pub(crate) use analyze::AnalyzeArgs;
+pub(crate) use backend::{BackendArg, RealArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
@@ -194,6 +196,11 @@ pub(crate) struct RunArgs {
     /// plots in the report. Without it `plot`, `pcap` and `explain` make the run again
     #[arg(long, value_name = "FLOW,...", value_delimiter = ',')]
     pub(crate) trace: Vec<String>,
+    /// Who makes the runs. Real packets run in real time, one run after the other (docs/testbed.md)
+    #[arg(long, value_enum, default_value_t = BackendArg::Sim)]
+    pub(crate) backend: BackendArg,
+    #[command(flatten)]
+    pub(crate) real: RealArgs,
 }
 
 /// Which run of a directory.

@@ -76,15 +76,24 @@ impl Namespace {
         Ok(Self { file: Arc::new(file), made: false })
     }
 
+    /// Moves this thread into it for good.
+    ///
+    /// # Errors
+    /// Without CAP_SYS_ADMIN.
+    pub fn enter(&self) -> Result<(), LiveError> {
+        setns(&*self.file, CloneFlags::CLONE_NEWNET)
+            .map_err(|e| LiveError::system("enter a network namespace", e.into()))?;
+        MADE.set(inode(OURS).filter(|_| self.made));
+        Ok(())
+    }
+
     /// Does `work` on a thread that is in this namespace; sockets and devices that it makes stay there.
     ///
     /// # Errors
     /// Without CAP_SYS_ADMIN, or without a thread.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
         on_a_thread(|| {
-            setns(&*self.file, CloneFlags::CLONE_NEWNET)
-                .map_err(|e| LiveError::system("enter a network namespace", e.into()))?;
-            MADE.set(inode(OURS).filter(|_| self.made));
+            self.enter()?;
             Ok(work())
         })
     }

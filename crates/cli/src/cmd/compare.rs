@@ -115,7 +115,13 @@ fn results(
         scenario = scenario.seeds(seeds)?;
     }
     let plan = scenario.expand()?;
-    let how = How { out: None, jobs: args.jobs, threads: ThreadCount::Auto, afresh: false };
+    let how = How {
+        out: None,
+        jobs: args.jobs,
+        threads: ThreadCount::Auto,
+        afresh: false,
+        backend: None,
+    };
     out.note(&format!("{name}: {}", how.dir(&plan).display()));
     how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))
 }

@@ -1,6 +1,7 @@
 //! One file per command (small ones that print a text share `new`).
 
 pub(crate) mod analyze;
+mod backend;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;

@@ -1,0 +1,49 @@
+//! The backend that was asked for.
+
+use lowtide_lab::Backend;
+
+use crate::args::{BackendArg, RealArgs};
+use crate::failure::Failure;
+
+/// `None` for the simulator.
+pub(crate) fn backend(
+    arg: BackendArg,
+    real: &RealArgs,
+) -> Result<Option<Box<dyn Backend>>, Failure> {
+    let needs = |what: &str, backend: &str| {
+        Failure::Usage(format!("`{what}` goes with `--backend {backend}`"), None)
+    };
+    if arg != BackendArg::Live && !real.kernel_hosts.is_empty() {
+        return Err(needs("--kernel-hosts", "live"));
+    }
+    if arg != BackendArg::Kernel && !real.our_hosts.is_empty() {
+        return Err(needs("--our-hosts", "kernel"));
+    }
+    if arg == BackendArg::Sim {
+        return match real.kernel_cc.first() {
+            Some(_) => Err(needs("--kernel-cc", "kernel")),
+            None => Ok(None),
+        };
+    }
+    real_packets(arg, real).map(Some)
+}
+
+#[cfg(target_os = "linux")]
+fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, Failure> {
+    use lowtide_testbed::{Choice, Testbed, Whose};
+    let controls = real.kernel_cc.iter().map(|text| {
+        let (ours, kernels) = super::split(text, "--kernel-cc", "OURS=KERNEL")?;
+        Ok((ours.to_owned(), kernels.to_owned()))
+    });
+    let controls = controls.collect::<Result<_, Failure>>()?;
+    let (all, except) = match arg {
+        BackendArg::Kernel => (Whose::Kernels, real.our_hosts.clone()),
+        BackendArg::Sim | BackendArg::Live => (Whose::Ours, real.kernel_hosts.clone()),
+    };
+    Ok(Box::new(Testbed::new(Choice { all, except, controls })))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn real_packets(_: BackendArg, _: &RealArgs) -> Result<Box<dyn Backend>, Failure> {
+    Err(Failure::Usage("real packets need Linux".to_owned(), None))
+}

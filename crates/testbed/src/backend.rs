@@ -1,0 +1,91 @@
+//! The testbed in place of the simulator.
+
+use lowtide_host::Setup;
+use lowtide_lab::{Backend, Made, Refusal};
+use lowtide_record::Backend as Entry;
+use lowtide_units::Instant;
+
+use crate::choice::{Choice, Whose};
+use crate::plan;
+use crate::run::run;
+use crate::tables;
+
+/// Runs on real packets, in namespaces without a name: nothing can be left behind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Testbed {
+    choice: Choice,
+}
+
+impl Testbed {
+    /// Hosts have TCPs as `choice` says.
+    pub const fn new(choice: Choice) -> Self {
+        Self { choice }
+    }
+}
+
+impl Backend for Testbed {
+    fn entry(&self) -> Entry {
+        let name = match self.choice.all {
+            Whose::Kernels => "kernel",
+            Whose::Ours => "live",
+        };
+        let other = match self.choice.all {
+            Whose::Kernels => "ours",
+            Whose::Ours => "kernel",
+        };
+        let except = self.choice.except.iter().map(|host| format!("{other}:{host}"));
+        let controls = self.choice.controls.iter().map(|(from, to)| format!("{from}={to}"));
+        Entry { name: name.to_owned(), kernel: kernel(), choices: except.chain(controls).collect() }
+    }
+
+    fn check(&self, setup: &Setup) -> Result<(), Refusal> {
+        if let Some(stray) = self.choice.stray(&setup.network.hosts) {
+            return Err(Refusal {
+                message: format!("no host and no group of hosts is called `{stray}`"),
+                help: Some(format!("there are {}", setup.host_groups.join(", "))),
+            });
+        }
+        let plans = plan::hosts(setup, &self.choice)?;
+        if tables::has_kernel(&plans) {
+            right_to_namespaces()?;
+        }
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        setup: &Setup,
+        watch: &mut dyn FnMut(Instant) -> bool,
+    ) -> Result<Option<Made>, String> {
+        let plans = plan::hosts(setup, &self.choice).map_err(|r| r.message)?;
+        let done = run(setup, &plans, watch).map_err(|e| e.to_string())?;
+        let Some(done) = done else { return Ok(None) };
+        if let Some(gone) = done.report.hosts.iter().find_map(|h| Some((&h.name, h.gone.as_ref()?)))
+        {
+            return Err(format!("the interface of host `{}` is gone: {}", gone.0, gone.1));
+        }
+        let tables = tables::tables(setup, &plans, &done);
+        let measured = tables::measured(&done, plan::differences(setup));
+        Ok(Some(Made::measured(setup, tables, measured)))
+    }
+}
+
+/// Release and machine of the kernel.
+fn kernel() -> String {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+    let text = |name| read(name).unwrap_or_default().trim().to_owned();
+    format!("{} {}", text("osrelease"), std::env::consts::ARCH)
+}
+
+/// Whether this process may make namespaces, tried on a thread.
+fn right_to_namespaces() -> Result<(), Refusal> {
+    lowtide_live::netns::Namespace::new().map(drop).map_err(|error| Refusal {
+        message: error.to_string(),
+        help: Some("`--backend live` with lowtide's TCP on all hosts needs no rights".to_owned()),
+    })?;
+    if std::path::Path::new("/dev/net/tun").exists() {
+        return Ok(());
+    }
+    let message = lowtide_live::LiveError::NoTun.to_string();
+    Err(Refusal { message, help: None })
+}
