@@ -8,7 +8,13 @@ mod diff;
 #[cfg(target_os = "linux")]
 mod live;
 mod plan;
+#[cfg(target_os = "linux")]
+mod proxy;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod threads;
+#[cfg(target_os = "linux")]
+mod uml;
 
 use std::path::PathBuf;
 
@@ -23,11 +29,17 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use live::{
-    KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveServerArgs,
-    NetnsArg, PeerArg,
+    KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveOwnArgs,
+    LiveServerArgs, NetnsArg, PeerArg,
 };
 pub(crate) use plan::PlanArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use proxy::ProxyArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use testbed::TestbedCommand;
 pub(crate) use threads::ThreadCount;
+#[cfg(target_os = "linux")]
+pub(crate) use uml::UmlArgs;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
 #[derive(Debug, Parser)]
@@ -126,6 +138,12 @@ pub(crate) enum Command {
     Live {
         #[command(subcommand)]
         what: LiveCommand,
+    },
+    /// Testbeds of real kernels
+    #[cfg(target_os = "linux")]
+    Testbed {
+        #[command(subcommand)]
+        what: TestbedCommand,
     },
     /// Print a completion script for a shell
     Completions {

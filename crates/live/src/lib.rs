@@ -27,6 +27,7 @@ mod driver;
 mod error;
 pub mod load;
 pub mod netns;
+pub mod relay;
 mod socket;
 mod stack;
 mod tape;

@@ -7,5 +7,6 @@
 mod delay;
 mod ours;
 mod pairs;
+mod relayed;
 mod setup;
 mod world;

@@ -19,6 +19,10 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod table;
+#[cfg(target_os = "linux")]
+pub(crate) mod testbed;
+#[cfg(target_os = "linux")]
+mod uml;
 
 use lowtide_scenario::Scenario;
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 20] = [
+const ORDER: [&str; 21] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
@@ -23,6 +23,7 @@ const ORDER: [&str; 20] = [
     "lowtide-lab",
     "lowtide-live",
     "lowtide-bottleneck",
+    "lowtide-uml",
     "lowtide-testbed",
     "lowtide",
     "own-scheme",

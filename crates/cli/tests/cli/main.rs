@@ -9,3 +9,5 @@ mod modules;
 mod packetdrill;
 mod questions;
 mod runs;
+#[cfg(target_os = "linux")]
+mod uml;

@@ -158,6 +158,14 @@ impl Live {
         Ok(Stream::new(Arc::clone(&self.shared), key))
     }
 
+    /// Whether the device is there still.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn check(&self) -> io::Result<()> {
+        self.shared.lock().stack.check()
+    }
+
     /// What the driver did so far.
     pub fn stats(&self) -> LiveStats {
         let state = self.shared.lock();

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::Arc;
 
 use lowtide_live::load::{Load, LoadReport, Pipe, StreamReport, Way, transfer};
@@ -121,4 +122,18 @@ pub(crate) fn assert_good(what: &str, (report, served): &(LoadReport, Vec<Stream
     assert!(report.is_good(), "{what}: {:#?}\n{served:#?}", report.streams);
     assert_eq!(report.bytes(), n, "{what}");
     assert!(served.iter().all(|s| s.error.is_none()), "{what}: {served:#?}");
+}
+
+/// Runs `ip`; false, and says so, where there is none.
+pub(crate) fn ip(args: &[&str]) -> bool {
+    match Command::new("ip").args(args).status() {
+        Ok(status) => {
+            assert!(status.success(), "ip {args:?}");
+            true
+        }
+        Err(why) => {
+            eprintln!("skipped: no `ip`: {why}");
+            false
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! `lowtide live`: our TCP on real packets.
 
+mod proxy;
 mod setup;
 mod show;
 
@@ -30,6 +31,7 @@ pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), Failure> {
     match what {
         LiveCommand::Client(args) => client(args, out),
         LiveCommand::Server(args) => server(args, out),
+        LiveCommand::Proxy(args) => proxy::proxy(args, out),
         LiveCommand::Replay { tape } => play(tape, out),
     }
 }
@@ -42,7 +44,7 @@ fn failed(what: &str) -> impl Fn(io::Error) -> Failure {
 type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
 
 fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
-    let out = Output { json: out.json || args.host.as_json, ..out };
+    let out = Output { json: out.json || args.host.own.as_json, ..out };
     if args.server.is_none() && args.host.peer == PeerArg::Any {
         let help =
             "`--peer kernel` makes one: the kernel's TCP in a namespace of its own".to_owned();
@@ -66,7 +68,7 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
 }
 
 fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
-    let out = Output { json: out.json || args.host.as_json, ..out };
+    let out = Output { json: out.json || args.host.own.as_json, ..out };
     let host = Host::make(&args.host)?;
     let load = setup::load(&args.load);
     watch_for_interrupt()?;
