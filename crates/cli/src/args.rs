@@ -36,7 +36,7 @@ pub(crate) use plan::PlanArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use proxy::ProxyArgs;
 #[cfg(target_os = "linux")]
-pub(crate) use testbed::TestbedCommand;
+pub(crate) use testbed::{PlaceArgs, TestbedCommand, TestbedRunArgs, UpArgs};
 pub(crate) use threads::ThreadCount;
 #[cfg(target_os = "linux")]
 pub(crate) use uml::UmlArgs;

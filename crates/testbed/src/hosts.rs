@@ -10,6 +10,10 @@ use lowtide_bottleneck::Port;
 use lowtide_live::{Device, DevicePlan, Live, LiveError, Settings, Side, netns};
 use lowtide_net::HostId;
 use lowtide_sim::Seed;
+use thread_priority::{
+    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
 
 use crate::apps::{Apps, PORT};
 use crate::course::Course;
@@ -114,6 +118,7 @@ fn work(
     wait: &Receiver<Arc<Course>>,
 ) -> Result<Apps, BedError> {
     let failed = |error| BedError::Host { host: plan.name.clone(), error };
+    let scheduling = go_first();
     let (mut sockets, ready): (Box<dyn Sockets>, Ready) = match (&plan.stack, place) {
         (Stack::Ours(config), _) => {
             let (ours, device) = Device::pair().map_err(failed)?;
@@ -135,6 +140,8 @@ fn work(
             kernel(plan, end, None)?
         }
     };
+    let mut ready = ready;
+    ready.differences.extend(scheduling);
     // Whoever waits for it is gone only if another host failed.
     if say.send(ready).is_err() {
         return Err(BedError::Ended(plan.name.clone()));
@@ -143,6 +150,19 @@ fn work(
     let Ok(course) = wait.recv() else { return Ok(apps) };
     apps.run(&mut *sockets, &course).map_err(|error| socket(plan, "its applications", error))?;
     Ok(apps)
+}
+
+/// The priority of hosts' threads: after the bottleneck's, before all others.
+const PRIORITY: u8 = 40;
+
+/// Puts this thread, and those that it starts, before those of other programs: a host that waits for a processor looks
+/// like one whose line is slow. What is wrong where that is refused.
+fn go_first() -> Option<String> {
+    let value = ThreadPriorityValue::try_from(PRIORITY).ok()?;
+    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+    let wish = ThreadPriority::Crossplatform(value);
+    let set = set_thread_priority_and_policy(thread_native_id(), wish, policy);
+    set.err().map(|why| format!("hosts run at normal priority: SCHED_FIFO was refused ({why})"))
 }
 
 fn kernel(

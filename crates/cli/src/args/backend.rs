@@ -15,7 +15,7 @@ pub(crate) enum BackendArg {
 }
 
 /// How runs on real packets are made.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Args)]
 pub(crate) struct RealArgs {
     /// With `live`: hosts that have the kernel's TCP instead, by name, group or pattern (`senders`, `*.0`)
     #[arg(long, value_name = "HOSTS,...", value_delimiter = ',')]

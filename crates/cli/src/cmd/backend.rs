@@ -28,14 +28,20 @@ pub(crate) fn backend(
     real_packets(arg, real).map(Some)
 }
 
+/// Controls of ours, and what takes their place in the kernel.
+#[cfg(target_os = "linux")]
+pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, Failure> {
+    let one = |text: &String| {
+        let (ours, kernels) = super::split(text, "--kernel-cc", "OURS=KERNEL")?;
+        Ok((ours.to_owned(), kernels.to_owned()))
+    };
+    real.kernel_cc.iter().map(one).collect()
+}
+
 #[cfg(target_os = "linux")]
 fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, Failure> {
     use lowtide_testbed::{Choice, Testbed, Whose};
-    let controls = real.kernel_cc.iter().map(|text| {
-        let (ours, kernels) = super::split(text, "--kernel-cc", "OURS=KERNEL")?;
-        Ok((ours.to_owned(), kernels.to_owned()))
-    });
-    let controls = controls.collect::<Result<_, Failure>>()?;
+    let controls = controls(real)?;
     let (all, except) = match arg {
         BackendArg::Kernel => (Whose::Kernels, real.our_hosts.clone()),
         BackendArg::Sim | BackendArg::Live => (Whose::Ours, real.kernel_hosts.clone()),

@@ -19,18 +19,27 @@ use crate::output::Output;
 use crate::progress::Bar;
 
 pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
+    let backend = backend(args.backend, &args.real)?;
+    run_by(args, backend.as_deref(), out)
+}
+
+/// The same by this backend.
+pub(super) fn run_by(
+    args: &RunArgs,
+    backend: Option<&dyn Backend>,
+    out: Output,
+) -> Result<(), Failure> {
     let mut scenario = scenario(&args.scenario)?;
     if !args.trace.is_empty() {
         scenario = scenario.with_override("probes.trace", &args.trace.join(","))?;
     }
     let plan = scenario.expand()?;
-    let backend = backend(args.backend, &args.real)?;
     let how = How {
         out: args.out.as_deref(),
         jobs: args.jobs,
         threads: args.threads,
         afresh: args.afresh,
-        backend: backend.as_deref(),
+        backend,
     };
     let finished = match args.index.zip(args.of) {
         None => how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?,
