@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
 use lowtide_bottleneck::Port;
@@ -43,6 +43,8 @@ pub(crate) struct Host {
     port: Option<Port>,
     differences: Vec<String>,
     begin: Sender<Arc<Course>>,
+    /// Says so when it has looked at every connection for the last time.
+    looked: Receiver<Ready>,
     thread: JoinHandle<Result<Apps, BedError>>,
 }
 
@@ -74,7 +76,7 @@ impl Host {
         };
         let networks = vec![(IpAddr::V4(plan.address), 32)];
         let port = device.map(|device| Port { host: HostId(plan.number), device, networks });
-        Ok(Self { name: plan.name.clone(), port, differences, begin, thread })
+        Ok(Self { name: plan.name.clone(), port, differences, begin, looked: hear, thread })
     }
 
     /// Its end of the line; once.
@@ -93,9 +95,15 @@ impl Host {
         let _ = self.begin.send(Arc::clone(course));
     }
 
-    /// Whether its thread has ended, which none does before it is told.
+    /// Whether its applications have ended, which they do not before they are told.
     pub(crate) fn has_ended(&self) -> bool {
-        self.thread.is_finished()
+        matches!(self.looked.try_recv(), Err(TryRecvError::Disconnected))
+    }
+
+    /// Waits until it has looked at every connection for the last time: before all hosts have, none may close any.
+    pub(crate) fn wait_until_looked(&self) {
+        // Nothing is said any more, but that nothing will be.
+        let _ = self.looked.recv();
     }
 
     /// What its applications saw.
@@ -146,9 +154,12 @@ fn work(
     if say.send(ready).is_err() {
         return Err(BedError::Ended(plan.name.clone()));
     }
-    drop(say);
     let Ok(course) = wait.recv() else { return Ok(apps) };
-    apps.run(&mut *sockets, &course).map_err(|error| socket(plan, "its applications", error))?;
+    let ran = apps.run(&mut *sockets, &course);
+    drop(say);
+    // Until all hosts have looked.
+    let _ = wait.recv();
+    ran.map_err(|error| socket(plan, "its applications", error))?;
     Ok(apps)
 }
 

@@ -93,7 +93,7 @@ fn possible(setup: &Setup) -> Result<(), Refusal> {
     if !setup.askers.is_empty() {
         return Err(refusal(
             "queries are not asked over real packets yet".to_owned(),
-            "flows are sent (`transfers`, `backlogged` and other kinds); simulate this one",
+            "flows are (`transfers`, `poisson` and other kinds); simulate this one",
         ));
     }
     if !setup.packet_classes.is_empty() {

@@ -120,6 +120,7 @@ pub(crate) fn finish(hosts: Vec<Host>) -> Result<(Vec<Apps>, Vec<String>), BedEr
             differences.push(difference.clone());
         }
     }
+    hosts.iter().for_each(Host::wait_until_looked);
     let apps = hosts.into_iter().map(Host::join).collect::<Result<_, _>>()?;
     Ok((apps, differences))
 }

@@ -102,43 +102,44 @@ mod tests {
 
     use super::*;
 
+    fn at_ms(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
     fn of(source: Source, size: u64) -> Writer {
         let size = Some(Bytes::new(size));
         let flow = Flow { group: 0, src: 0, dst: 1, size, start: Instant::ZERO, source };
-        Writer::new(&flow, 0, Instant::from_ms(1), 7)
+        Writer::new(&flow, 0, at_ms(1), 7)
     }
 
     #[test]
     fn all_at_once_is_due_at_the_start() {
         let mut writer = of(Source::AtOnce, 5000);
-        assert_eq!((writer.due(Instant::ZERO), writer.next()), (0, Some(Instant::from_ms(1))));
-        assert_eq!((writer.due(Instant::from_ms(1)), writer.next()), (5000, None));
+        assert_eq!((writer.due(Instant::ZERO), writer.next()), (0, Some(at_ms(1))));
+        assert_eq!((writer.due(at_ms(1)), writer.next()), (5000, None));
         writer.took(5000);
-        assert!(writer.is_through() && writer.due(Instant::from_ms(9)) == 0);
+        assert!(writer.is_through() && writer.due(at_ms(9)) == 0);
     }
 
     #[test]
     fn a_rate_is_kept_from_the_start() {
-        let (rate, write) = (Rate::from_bps(8_000_000), Bytes::new(1000));
+        let (rate, write) = (Rate::from_bps(8_000_000).unwrap(), Bytes::new(1000));
         let mut writer = of(Source::Rate { rate, write, poisson: false }, 2500);
-        assert_eq!(writer.due(Instant::from_ms(1)), 1000);
-        assert_eq!(writer.next(), Some(Instant::from_ms(2)));
-        assert_eq!((writer.due(Instant::from_ms(9)), writer.next()), (2500, None));
+        assert_eq!(writer.due(at_ms(1)), 1000);
+        assert_eq!(writer.next(), Some(at_ms(2)));
+        assert_eq!((writer.due(at_ms(9)), writer.next()), (2500, None));
     }
 
     #[test]
     fn a_pause_begins_when_all_is_acknowledged() {
         let (burst, pause) = (Bytes::new(1000), Duration::from_ms(5));
         let mut writer = of(Source::OnOff { burst, pause }, 1500);
-        assert_eq!(writer.due(Instant::from_ms(1)), 1000);
+        assert_eq!(writer.due(at_ms(1)), 1000);
         assert!(!writer.waits_for_acks());
         writer.took(1000);
         assert!(writer.waits_for_acks());
-        writer.acknowledged(Instant::from_ms(3));
-        assert_eq!(
-            (writer.due(Instant::from_ms(7)), writer.next()),
-            (0, Some(Instant::from_ms(8)))
-        );
-        assert_eq!((writer.due(Instant::from_ms(8)), writer.is_through()), (500, false));
+        writer.acknowledged(at_ms(3));
+        assert_eq!((writer.due(at_ms(7)), writer.next()), (0, Some(at_ms(8))));
+        assert_eq!((writer.due(at_ms(8)), writer.is_through()), (500, false));
     }
 }

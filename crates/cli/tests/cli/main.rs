@@ -10,4 +10,6 @@ mod packetdrill;
 mod questions;
 mod runs;
 #[cfg(target_os = "linux")]
+mod testbed;
+#[cfg(target_os = "linux")]
 mod uml;
