@@ -137,12 +137,15 @@ pub struct Manifest {
 impl Manifest {
     /// What makes results comparable: the same tool, the same scenario.
     pub(crate) fn identity(&self) -> String {
-        let by = self.backend.as_ref().map(|b| {
-            let choices: String = b.choices.iter().map(|c| format!(", {c}")).collect();
-            format!(", {} on Linux {}{choices}", b.name, b.kernel)
-        });
-        let (scenario, hash, version) = (&self.scenario, &self.scenario_hash, &self.version);
-        format!("{scenario} {hash} (lowtide {version}{})", by.unwrap_or_default())
+        let mut by = String::new();
+        if let Some(Backend { name, kernel, choices }) = &self.backend {
+            by = format!(", {name} on Linux {kernel}");
+            for choice in choices {
+                by += ", ";
+                by += choice;
+            }
+        }
+        format!("{} {} (lowtide {}{by})", self.scenario, self.scenario_hash, self.version)
     }
 
     /// Whether both stand for the same runs.

@@ -20,8 +20,7 @@ pub(crate) struct KernelEnd {
     pub(crate) cc: String,
     /// `TCP_NODELAY`.
     pub(crate) nodelay: bool,
-    /// `net.ipv4.<name>` and its value.
-    sysctls: Vec<(&'static str, String)>,
+    sysctls: Vec<Sysctl>,
     /// What cannot be told.
     differences: Vec<String>,
 }
@@ -146,8 +145,11 @@ const fn flag(on: bool) -> &'static str {
     if on { "1" } else { "0" }
 }
 
+/// `net.ipv4.<name>` and its value.
+type Sysctl = (&'static str, String);
+
 /// What is set, and what the kernel then does in words of switches.
-fn settings(config: &Config) -> Result<(Vec<(&'static str, String)>, Config), Refusal> {
+fn settings(config: &Config) -> Result<(Vec<Sysctl>, Config), Refusal> {
     let linux = profile::find_profile("linux").and_then(|p| p.config().ok());
     let mut then = linux.unwrap_or_default();
     let ecn = match config.ecn {

@@ -49,9 +49,9 @@ queues = true
 
 /// The only run of [`SMALL`] with these keys.
 pub(crate) fn setup(set: &[(&str, &str)]) -> Setup {
-    let scenario = Scenario::parse(SMALL, "small.toml").unwrap();
-    let scenario = set.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).unwrap());
-    scenario.expand().unwrap().runs[0].setup().unwrap()
+    let scenario = Scenario::parse(SMALL, "small.toml").expect("it is right");
+    let scenario = set.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
+    scenario.expand().expect("a plan").runs[0].setup().expect("a run")
 }
 
 pub(crate) fn choice(all: Whose, except: &[&str]) -> Choice {
@@ -62,8 +62,8 @@ pub(crate) fn choice(all: Whose, except: &[&str]) -> Choice {
 /// What real packets make of a run.
 pub(crate) fn run(setup: &Setup, all: Whose, except: &[&str]) -> Made {
     let testbed = Testbed::new(choice(all, except));
-    testbed.check(setup).unwrap();
-    testbed.run(setup, &mut |_| false).unwrap().expect("nobody stopped it")
+    testbed.check(setup).expect("it can be run");
+    testbed.run(setup, &mut |_| false).expect("it ran").expect("nobody stopped it")
 }
 
 /// Every flow was delivered, and its row is in order.
@@ -72,8 +72,8 @@ pub(crate) fn check_delivered(flows: &[FlowRow], count: usize) {
     for (flow, number) in flows.iter().zip(0..) {
         assert_eq!((flow.flow, flow.status.as_str()), (number, "complete"), "{flow:?}");
         assert_eq!(Some(flow.delivered_bytes), flow.size_bytes);
-        let (start, open) = (flow.start_ps, flow.established_ps.unwrap());
-        assert!(start <= open && open <= flow.delivered_ps.unwrap(), "{flow:?}");
+        let (start, open) = (flow.start_ps, flow.established_ps.expect("it was open"));
+        assert!(start <= open && Some(open) <= flow.delivered_ps, "{flow:?}");
         assert!(
             flow.ideal_ps.is_some_and(|ideal| flow.fct_ps >= Some(ideal)),
             "faster than the line: {flow:?}"
