@@ -2,12 +2,15 @@
 
 use lowtide_host::Setup;
 use lowtide_lab::{Backend, Made, Refusal};
+use lowtide_live::LiveError;
+use lowtide_live::netns::Namespace;
 use lowtide_record::Backend as Entry;
 use lowtide_units::Instant;
 
 use crate::choice::{Choice, Whose};
+use crate::kernel::ends::KernelEnd;
 use crate::named::gone;
-use crate::plan;
+use crate::plan::{self, Stack};
 use crate::run::run;
 use crate::tables::{self, Seen};
 
@@ -47,10 +50,17 @@ impl Backend for Testbed {
             });
         }
         let plans = plan::hosts(setup, &self.choice)?;
-        if tables::has_kernel(&plans) {
-            right_to_namespaces()?;
+        let kernels = plans.iter().filter_map(|p| match &p.stack {
+            Stack::Kernel(end) => Some(end),
+            Stack::Ours(_) => None,
+        });
+        let kernels: Vec<&KernelEnd> = kernels.collect();
+        if kernels.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let namespace = right_to_namespaces()?;
+        let tried = namespace.run(|| kernels.iter().try_for_each(|end| end.check()));
+        tried.unwrap_or_else(|error| Err(Refusal { message: error.to_string(), help: None }))
     }
 
     fn run(
@@ -77,15 +87,15 @@ pub(crate) fn kernel() -> String {
     format!("{} {}", text("osrelease"), std::env::consts::ARCH)
 }
 
-/// Whether this process may make namespaces, tried on a thread.
-fn right_to_namespaces() -> Result<(), Refusal> {
-    lowtide_live::netns::Namespace::new().map(drop).map_err(|error| Refusal {
+/// A namespace, if this process may make them and interfaces in them.
+fn right_to_namespaces() -> Result<Namespace, Refusal> {
+    let namespace = Namespace::new().map_err(|error| Refusal {
         message: error.to_string(),
         help: Some("`--backend live` with lowtide's TCP on all hosts needs no rights".to_owned()),
     })?;
     if std::path::Path::new("/dev/net/tun").exists() {
-        return Ok(());
+        return Ok(namespace);
     }
-    let message = lowtide_live::LiveError::NoTun.to_string();
+    let message = LiveError::NoTun.to_string();
     Err(Refusal { message, help: None })
 }

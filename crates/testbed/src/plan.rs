@@ -7,6 +7,7 @@ use lowtide_lab::Refusal;
 use lowtide_net::NodeId;
 use lowtide_tcp::Config;
 use lowtide_units::Rate;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::choice::{Choice, Whose};
 use crate::kernel::ends::KernelEnd;
@@ -59,6 +60,7 @@ fn refusal(message: String, help: &str) -> Refusal {
 /// What real packets cannot do, or not here.
 pub(crate) fn hosts(setup: &Setup, choice: &Choice) -> Result<Vec<HostPlan>, Refusal> {
     possible(setup)?;
+    descriptors(setup)?;
     let hosts = setup.hosts.iter().zip(&setup.network.hosts).zip(0_u32..);
     hosts.map(|((host, name), number)| one(number, name, host, choice)).collect()
 }
@@ -113,6 +115,31 @@ fn possible(setup: &Setup) -> Result<(), Refusal> {
             format!("the line {name} has {rate}, and real packets come to some 2 Gbit/s here"),
             "conclusions want 100 to 400 Mbit/s: `-s topology.link-rate='100 Mbit/s'`",
         )),
+        _ => Ok(()),
+    }
+}
+
+/// Descriptors that a host takes beside its connections.
+const PER_HOST: u64 = 16;
+
+/// Raises the limit of open files as far as both ends of all flows need it: none is closed before the end.
+fn descriptors(setup: &Setup) -> Result<(), Refusal> {
+    let needed = 64 + PER_HOST * setup.hosts.len() as u64 + 2 * setup.flows.len() as u64;
+    let refused = |most: u64| {
+        refusal(
+            format!(
+                "{} flows at a time need {needed} open files, and {most} are allowed",
+                setup.flows.len()
+            ),
+            "`ulimit -n` raises the limit; or leave flows out",
+        )
+    };
+    match getrlimit(Resource::RLIMIT_NOFILE) {
+        Ok((soft, hard)) if soft < needed => {
+            let raised = setrlimit(Resource::RLIMIT_NOFILE, needed.min(hard), hard);
+            if hard < needed || raised.is_err() { Err(refused(hard)) } else { Ok(()) }
+        }
+        // Without a word of the limit the sockets will tell.
         _ => Ok(()),
     }
 }

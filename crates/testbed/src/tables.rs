@@ -14,7 +14,7 @@ use lowtide_units::{Bytes, Duration, Instant};
 
 use crate::apps::{Apps, Incoming, Outgoing, PORT};
 use crate::look::Look;
-use crate::plan::{HostPlan, Stack};
+use crate::plan::HostPlan;
 use crate::run::Done;
 
 /// Both ends of a flow.
@@ -173,8 +173,8 @@ fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
     }
 }
 
-/// What an end says of ECN. The kernel does not say which kind was agreed; what is asked for here is RFC 3168 but
-/// where its sockets count marks as AccECN does.
+/// What an end says of ECN. The kernel does not say which kind was agreed: that of RFC 3168, where nothing else was
+/// asked for.
 fn mode(look: &Look) -> EcnMode {
     match (look.ecn_mode, look.ecn) {
         (Some(mode), _) => mode,
@@ -215,6 +215,9 @@ fn forget_what_nobody_knows(row: &mut FlowRow, ends: &Ends<'_>) {
     // The kernel has one receiver, and one way to read what it hears, with each control.
     if sender.ecn_mode.is_none() {
         row.feedback_used = sender.ecn.filter(|on| *on).map(|_| "kernel".to_owned());
+        if row.ecn && row.ecn_wish.starts_with("accecn") {
+            "unknown".clone_into(&mut row.ecn_mode);
+        }
     }
     if receiver.ecn_mode.is_none() {
         "kernel".clone_into(&mut row.ack_used);
@@ -283,9 +286,4 @@ pub(crate) fn measured(done: &Done, mut differences: Vec<String>) -> Measured {
         strays: strays.malformed + strays.unknown + report.nowhere,
         remarks,
     }
-}
-
-/// Whether any host has the kernel's TCP.
-pub(crate) fn has_kernel(plans: &[HostPlan]) -> bool {
-    plans.iter().any(|p| matches!(p.stack, Stack::Kernel(_)))
 }

@@ -52,7 +52,7 @@ impl KernelEnd {
     /// What the kernel can be told of `config`.
     pub(crate) fn of(config: &Config, renamed: &[Renamed]) -> Result<Self, Refusal> {
         let cc = control(config, renamed)?;
-        let (sysctls, reference) = settings(config)?;
+        let (sysctls, reference) = settings(config);
         let mut differences = Vec::new();
         for switch in switches::SWITCHES {
             if ELSEWHERE.contains(&switch.name) || switch.name.starts_with("delay-") {
@@ -69,6 +69,21 @@ impl KernelEnd {
             }
         }
         Ok(Self { cc, nodelay: !config.nagle, sysctls, differences })
+    }
+
+    /// Whether this kernel knows the ECN that is asked for, tried in the namespace of this thread.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        let ecn = self.sysctls.iter().find(|(name, _)| *name == "tcp_ecn");
+        let Some((_, value)) = ecn else { return Ok(()) };
+        netns::set_sysctl("ipv4.tcp_ecn", value).map_err(|error| {
+            let accurate = matches!(value.as_str(), "3" | "4");
+            let what =
+                if accurate { "this kernel knows no Accurate ECN" } else { "ECN cannot be set" };
+            refusal(
+                format!("{what} (net.ipv4.tcp_ecn = {value}: {error})"),
+                "`--backend live` has it",
+            )
+        })
     }
 
     /// Tells the kernel, in the namespace of this thread; what it does otherwise.
@@ -149,22 +164,17 @@ const fn flag(on: bool) -> &'static str {
 type Sysctl = (&'static str, String);
 
 /// What is set, and what the kernel then does in words of switches.
-fn settings(config: &Config) -> Result<(Vec<Sysctl>, Config), Refusal> {
+fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
     let linux = profile::find_profile("linux").and_then(|p| p.config().ok());
     let mut then = linux.unwrap_or_default();
     let ecn = match config.ecn {
         EcnWish::Off => "0",
         EcnWish::Rfc3168 => "1",
         EcnWish::Passive => "2",
-        // Linux 6.18: 3 asks for AccECN, 4 accepts it and asks for none.
+        // From some release on: 3 asks for AccECN, 4 accepts it and asks for none.
         EcnWish::AccEcn => "3",
         EcnWish::AccEcnPassive => "4",
     };
-    if config.ecn.is_accurate() && !fs::exists("/proc/sys/net/ipv4/tcp_ecn_option").unwrap_or(false)
-    {
-        let message = "this kernel knows no Accurate ECN (net.ipv4.tcp_ecn_option is not there)";
-        return Err(refusal(message.to_owned(), "Linux 6.18 does; or `--backend live`"));
-    }
     let ms = |d: lowtide_units::Duration| d.as_ms().max(1).to_string();
     // What the kernel counts is memory: a packet of 1500 B takes up to twice that where it is received.
     let (send, receive) = (config.send_buffer.as_u64(), config.receive_buffer.as_u64() * 2);
@@ -217,7 +227,7 @@ fn settings(config: &Config) -> Result<(Vec<Sysctl>, Config), Refusal> {
     then.mtu = config.mtu;
     then.cc = config.cc;
     then.params.clone_from(&config.params);
-    Ok((set, then))
+    (set, then)
 }
 
 #[cfg(test)]

@@ -36,6 +36,11 @@ fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
             "{dctcp}"
         );
     }
+    let accurate = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    if crate::may() && accurate.starts_with("6.18.") {
+        let accecn = refusal(&[("transport.scheme", "accecn")], kernels());
+        assert!(accecn.contains("no Accurate ECN"), "{accecn}");
+    }
     let renamed = Choice {
         controls: vec![("newreno".to_owned(), "no-such-control".to_owned())],
         ..kernels()
