@@ -11,7 +11,7 @@ use lowtide_record::Manifest;
 use lowtide_scenario::Plan;
 use serde::Serialize;
 
-use crate::args::{RunArgs, ThreadCount};
+use crate::args::{BackendArg, RunArgs, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::scenario;
 use crate::failure::Failure;
@@ -25,6 +25,10 @@ pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
     }
     let plan = scenario.expand()?;
     let backend = backend(args.backend, &args.real)?;
+    #[cfg(target_os = "linux")]
+    if args.backend == BackendArg::Uml && !lowtide_uml::is_inside() {
+        return super::uml::again(args.out.as_deref(), out);
+    }
     let how = How {
         out: args.out.as_deref(),
         jobs: args.jobs,
