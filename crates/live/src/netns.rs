@@ -6,7 +6,9 @@
 
 use std::cell::Cell;
 use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use nix::sched::{CloneFlags, setns, unshare};
@@ -74,6 +76,30 @@ impl Namespace {
             LiveError::system(what, std::io::ErrorKind::NotFound.into())
         })?;
         Ok(Self { file: Arc::new(file), made: false })
+    }
+
+    /// That of a file which is one, as `ip netns` keeps them, and which whoever asks has made.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn at(path: &Path) -> Result<Self, LiveError> {
+        let file = File::open(path)
+            .map_err(|e| LiveError::system(format!("open {}", path.display()), e))?;
+        Ok(Self { file: Arc::new(file), made: true })
+    }
+
+    /// What it is known by while it is there, in this boot of the machine.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub fn inode(&self) -> Result<u64, LiveError> {
+        let found = self.file.metadata().map(|m| m.ino());
+        found.map_err(|e| LiveError::system("look at a network namespace", e))
+    }
+
+    /// A path to it, for as long as this handle is there.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
 
     /// Moves this thread into it for good.

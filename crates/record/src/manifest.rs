@@ -53,9 +53,13 @@ pub struct Backend {
 pub struct Measured {
     /// What the ends did otherwise than the scenario says, or could not be told.
     pub differences: Vec<String>,
-    /// Steps of the bottleneck (departures, arrivals).
-    pub steps: u64,
-    /// How late the bottleneck did them, in the mean, microseconds.
+    /// Packets that the bottleneck handed to hosts.
+    pub packets: u64,
+    /// Of these, packets that it handed over later than any figure can bear.
+    pub behind: u64,
+    /// From when on that is, microseconds.
+    pub tolerance_us: f64,
+    /// How late it handed them over, in the mean, microseconds.
     pub late_mean_us: f64,
     /// Half of them were at most so late.
     pub late_p50_us: f64,

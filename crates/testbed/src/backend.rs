@@ -6,9 +6,10 @@ use lowtide_record::Backend as Entry;
 use lowtide_units::Instant;
 
 use crate::choice::{Choice, Whose};
+use crate::named::gone;
 use crate::plan;
 use crate::run::run;
-use crate::tables;
+use crate::tables::{self, Seen};
 
 /// Runs on real packets, in namespaces without a name: nothing can be left behind.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,18 +68,17 @@ impl Backend for Testbed {
         let plans = plan::hosts(setup, &self.choice).map_err(|r| r.message)?;
         let done = run(setup, &plans, watch).map_err(|e| e.to_string())?;
         let Some(done) = done else { return Ok(None) };
-        if let Some(gone) = done.report.hosts.iter().find_map(|h| Some((&h.name, h.gone.as_ref()?)))
-        {
-            return Err(format!("the interface of host `{}` is gone: {}", gone.0, gone.1));
+        if let Some((host, why)) = gone(&done.report) {
+            return Err(format!("the interface of host `{host}` is gone: {why}"));
         }
-        let tables = tables::tables(setup, &plans, &done);
         let measured = tables::measured(&done, plan::differences(setup));
+        let tables = tables::tables(setup, &plans, &Seen::of(done));
         Ok(Some(Made::measured(setup, tables, measured)))
     }
 }
 
 /// Release and machine of the kernel.
-fn kernel() -> String {
+pub(crate) fn kernel() -> String {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
     let text = |name| read(name).unwrap_or_default().trim().to_owned();
     format!("{} {}", text("osrelease"), std::env::consts::ARCH)

@@ -14,6 +14,7 @@ mod error;
 mod hosts;
 mod kernel;
 mod look;
+pub mod named;
 mod ours;
 mod plan;
 mod run;

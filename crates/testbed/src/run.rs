@@ -11,6 +11,7 @@ use crate::apps::{Apps, Outgoing};
 use crate::course::Course;
 use crate::error::BedError;
 use crate::hosts::{Host, Place};
+use crate::named::gone;
 use crate::plan::HostPlan;
 use crate::writer::Writer;
 
@@ -61,20 +62,16 @@ pub(crate) fn run(
     let bottleneck = Bottleneck::start(&setup.network, ports, &settings(setup))?;
     let course = Arc::new(Course::begin(sizes(setup)));
     let lead = bottleneck.now().since_start();
-    let lost = || bottleneck.lost().is_some();
-    let (ended, reason) = go(setup, &hosts, &course, watch, &lost);
+    let lost = &mut |_| bottleneck.lost().is_some();
+    let (ended, reason) = go(setup, &hosts, &course, watch, lost);
     let report = bottleneck.report();
     let finished = finish(hosts)?;
     drop(bottleneck);
-    if reason == EndReason::Interrupted && !lost_any(&report) {
+    if reason == EndReason::Interrupted && gone(&report).is_none() {
         return Ok(None);
     }
     let (apps, differences) = finished;
     Ok(Some(Done { apps, report, lead, ended, reason, differences }))
-}
-
-fn lost_any(report: &Report) -> bool {
-    report.hosts.iter().any(|h| h.gone.is_some())
 }
 
 /// The bytes of each flow.
@@ -88,7 +85,7 @@ pub(crate) fn go(
     hosts: &[Host],
     course: &Arc<Course>,
     watch: &mut dyn FnMut(Instant) -> bool,
-    lost: &dyn Fn() -> bool,
+    lost: &mut dyn FnMut(Instant) -> bool,
 ) -> (Instant, EndReason) {
     for host in hosts {
         host.begin(course);
@@ -104,7 +101,7 @@ pub(crate) fn go(
             break (now, EndReason::Done);
         }
         let told = looks.is_multiple_of(TELL_EVERY) && watch(now);
-        if told || hosts.iter().any(Host::has_ended) || lost() {
+        if told || hosts.iter().any(Host::has_ended) || lost(now) {
             break (now, EndReason::Interrupted);
         }
         looks = looks.wrapping_add(1);

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 
 use lowtide_host::{
-    Counts, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueRecord, QueueSample, Setup, Signals,
+    Counts, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueRecord, QueueSample, Setup,
+    Signals,
 };
 use lowtide_record::{FlowRow, Measured, RunTables};
 use lowtide_sim::Digest;
 use lowtide_tcp::{EcnMode, switches};
 use lowtide_units::{Bytes, Duration, Instant};
 
-use crate::apps::{Incoming, Outgoing, PORT};
+use crate::apps::{Apps, Incoming, Outgoing, PORT};
 use crate::look::Look;
 use crate::plan::{HostPlan, Stack};
 use crate::run::Done;
@@ -23,39 +24,64 @@ struct Ends<'a> {
     server: Option<&'a Incoming>,
 }
 
+/// What was seen of a run.
+pub(crate) struct Seen {
+    /// By host.
+    pub(crate) apps: Vec<Apps>,
+    pub(crate) queues: Vec<QueueRecord>,
+    pub(crate) queue_samples: Vec<QueueSample>,
+    pub(crate) unrouted: u64,
+    pub(crate) ended: Instant,
+    pub(crate) reason: EndReason,
+}
+
+impl Seen {
+    /// From a run and the bottleneck of its own.
+    pub(crate) fn of(done: Done) -> Self {
+        let queue = |p: &lowtide_bottleneck::PortReport| {
+            QueueRecord::new(&p.name, p.at_switch, p.rate, &p.stats)
+        };
+        let sample = |q: &lowtide_bottleneck::QueueAt| QueueSample {
+            at: Instant::ZERO + q.at.since_start().saturating_sub(done.lead),
+            queue: q.port,
+            packets: q.packets,
+            bytes: q.bytes,
+        };
+        Self {
+            queues: done.report.ports.iter().map(queue).collect(),
+            queue_samples: done.report.samples.iter().map(sample).collect(),
+            unrouted: done.report.unrouted,
+            apps: done.apps,
+            ended: done.ended,
+            reason: done.reason,
+        }
+    }
+}
+
 /// All rows of a run.
-pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Done) -> RunTables {
+pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Seen) -> RunTables {
     let ends = ends(plans, done);
     let flows: Vec<FlowRecord> = ends.iter().map(|e| flow_record(setup, e)).collect();
-    let queue = |p: &lowtide_bottleneck::PortReport| {
-        QueueRecord::new(&p.name, p.at_switch, p.rate, &p.stats)
-    };
-    let queues: Vec<QueueRecord> = done.report.ports.iter().map(queue).collect();
-    let sample = |q: &lowtide_bottleneck::QueueAt| QueueSample {
-        at: Instant::ZERO + q.at.since_start().saturating_sub(done.lead),
-        queue: q.port,
-        packets: q.packets,
-        bytes: q.bytes,
-    };
+    let queues = &done.queues;
     let segments_in = |look: &Option<Look>| look.as_ref().and_then(|l| l.segments_in).unwrap_or(0);
     let clients = done.apps.iter().flat_map(|a| &a.outgoing).map(|f| segments_in(&f.last));
     let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last));
     let counts = Counts {
         hops: queues.iter().map(|q| q.packets).sum(),
-        unrouted: done.report.unrouted,
+        unrouted: done.unrouted,
         cut: queues.iter().map(|q| q.cut).sum(),
         segments: clients.chain(servers).sum(),
         ..Counts::default()
     };
     let outcome = Outcome {
-        digest: digest(&flows, &queues),
+        digest: digest(&flows, queues),
         ended: done.ended,
         reason: done.reason,
-        queue_samples: done.report.samples.iter().map(sample).collect(),
+        queue_samples: done.queue_samples.clone(),
         probes: probes(done),
         flows,
         queries: Vec::new(),
-        queues,
+        queues: queues.clone(),
         memories: Vec::new(),
         delays: Vec::new(),
         trace: None,
@@ -69,7 +95,7 @@ pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Done) -> RunTable
 }
 
 /// The flows by number, each with both of its ends.
-fn ends<'a>(plans: &[HostPlan], done: &'a Done) -> Vec<Ends<'a>> {
+fn ends<'a>(plans: &[HostPlan], done: &'a Seen) -> Vec<Ends<'a>> {
     let incoming = done.apps.iter().flat_map(|a| &a.incoming);
     let servers: BTreeMap<SocketAddrV4, &Incoming> = incoming.map(|f| (f.peer, f)).collect();
     let hosts = plans.iter().zip(&done.apps);
@@ -195,7 +221,7 @@ fn forget_what_nobody_knows(row: &mut FlowRow, ends: &Ends<'_>) {
     }
 }
 
-fn probes(done: &Done) -> Vec<ProbeRow> {
+fn probes(done: &Seen) -> Vec<ProbeRow> {
     let samples = done.apps.iter().flat_map(|a| &a.samples);
     let row = |s: &crate::apps::Sample| {
         let look = &s.look;
@@ -237,12 +263,18 @@ pub(crate) fn measured(done: &Done, mut differences: Vec<String>) -> Measured {
     let report = &done.report;
     let late = &report.fidelity.late;
     let us = |ns: u64| ns as f64 / 1e3;
-    let mut remarks = report.complaints();
+    // How late it was has figures of its own.
+    let mut remarks = Vec::new();
+    if report.fidelity.crowded > 0 {
+        remarks.push("some packets found no room at the bottleneck".to_owned());
+    }
     remarks.push(format!("the bottleneck ran with {}", report.fidelity.scheduling));
     let strays = &report.strays;
     Measured {
         differences,
-        steps: late.count(),
+        packets: late.count(),
+        behind: report.fidelity.behind,
+        tolerance_us: us(report.fidelity.tolerance.as_ns()),
         late_mean_us: us(late.mean()),
         late_p50_us: us(late.percentile(50)),
         late_p99_us: us(late.percentile(99)),

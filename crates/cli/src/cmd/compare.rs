@@ -1,4 +1,6 @@
-//! `lowtide compare`: two sets of results, seed by seed.
+//! `lowtide compare`: sets of results, seed by seed.
+
+mod columns;
 
 use std::path::{Path, PathBuf};
 
@@ -39,6 +41,9 @@ struct Side<'a> {
 
 pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
     let wanted = wanted(args)?;
+    if !args.backends.is_empty() || !args.more.is_empty() {
+        return columns::compare(args, &wanted, out);
+    }
     let a = results(&args.a, args, &[], out)?;
     let name_b = args.b.as_deref().unwrap_or(&args.a);
     let b = results(name_b, args, &args.with, out)?;

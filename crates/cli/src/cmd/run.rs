@@ -60,6 +60,14 @@ fn measured(manifest: &Manifest, out: Output) {
     out.note(&format!(
         "packets left the bottleneck {mean:.1} us late in the mean, {latest:.0} us at most"
     ));
+    let behind = runs().filter(|m| m.behind * 100 > m.packets).count();
+    if behind > 0 {
+        out.note(&format!(
+            "- in {behind} of {} runs more than one packet in a hundred was later than {:.0} us: the machine was busy",
+            runs().count(),
+            runs().map(|m| m.tolerance_us).fold(0.0, f64::max)
+        ));
+    }
     let mut said: Vec<&String> = Vec::new();
     for text in runs().flat_map(|m| m.remarks.iter().chain(&m.differences)) {
         if !said.contains(&text) {
