@@ -6,6 +6,8 @@ mod bench;
 mod compare;
 mod diff;
 #[cfg(target_os = "linux")]
+mod link;
+#[cfg(target_os = "linux")]
 mod live;
 mod plan;
 #[cfg(target_os = "linux")]
@@ -27,6 +29,8 @@ pub(crate) use backend::{BackendArg, RealArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use live::{
     KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveOwnArgs,

@@ -18,12 +18,18 @@ use crate::tables::{self, Seen};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Testbed {
     choice: Choice,
+    name: Option<&'static str>,
 }
 
 impl Testbed {
     /// Hosts have TCPs as `choice` says.
     pub const fn new(choice: Choice) -> Self {
-        Self { choice }
+        Self { choice, name: None }
+    }
+
+    /// The same under another name in the manifest: where it runs matters.
+    pub fn called(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
     }
 }
 
@@ -39,6 +45,7 @@ impl Backend for Testbed {
         };
         let except = self.choice.except.iter().map(|host| format!("{other}:{host}"));
         let controls = self.choice.controls.iter().map(|(from, to)| format!("{from}={to}"));
+        let name = self.name.unwrap_or(name);
         Entry { name: name.to_owned(), kernel: kernel(), choices: except.chain(controls).collect() }
     }
 

@@ -25,8 +25,15 @@ use crate::job::{ANSWER, Answer, BOOTED, INTERRUPT, JOB, Job, STDERR, STDOUT, ge
 const SELF: &str = "/proc/self/exe";
 /// The terminal whose other end the host holds.
 const TETHER: &str = "/dev/tty1";
+/// What the environment of a command inside has, and no other.
+const INSIDE: &str = "LOWTIDE_INSIDE_UML";
 /// Linux: the terminal does not become ours (`O_NOCTTY`).
 const NO_CONTROL: i32 = 0o400;
+
+/// Whether this process is a command inside a machine.
+pub fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
 
 /// Does the job of `folder` and switches the machine off.
 pub fn main(folder: &Path) -> ! {
@@ -126,6 +133,7 @@ fn work(job: &Job, folder: &Path) -> Result<Answer, UmlError> {
         .env_clear()
         .envs(&job.environment)
         .env("TMPDIR", temporary)
+        .env(INSIDE, "1")
         .stdin(Stdio::null())
         .stdout(out(STDOUT)?)
         .stderr(out(STDERR)?)

@@ -18,6 +18,7 @@ mod modules;
 mod place;
 
 pub use error::UmlError;
+pub use guest::is_inside;
 pub use kernel::Kernel;
 pub use machine::{Ended, Machine, Word};
 pub use modules::NETWORK;

@@ -18,7 +18,7 @@ use lowtide_units::Rate;
 
 pub(crate) const PORT: u16 = 5201;
 /// Nothing here takes as long, unless it hangs.
-const LONGEST: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_mins(10);
 
 /// Runs `test`, which fails if it hangs.
 pub(crate) fn bounded(test: impl FnOnce() + Send + 'static) {

@@ -12,6 +12,8 @@ pub(crate) enum BackendArg {
     Live,
     /// The Linux kernel's TCP, each host in a network namespace of its own.
     Kernel,
+    /// The same inside User Mode Linux, whose kernel has DCTCP (docs/uml.md).
+    Uml,
 }
 
 /// How runs on real packets are made.
@@ -20,7 +22,7 @@ pub(crate) struct RealArgs {
     /// With `live`: hosts that have the kernel's TCP instead, by name, group or pattern (`senders`, `*.0`)
     #[arg(long, value_name = "HOSTS,...", value_delimiter = ',')]
     pub(crate) kernel_hosts: Vec<String>,
-    /// With `kernel`: hosts that have lowtide's TCP instead
+    /// With `kernel` or `uml`: hosts that have lowtide's TCP instead
     #[arg(long, value_name = "HOSTS,...", value_delimiter = ',')]
     pub(crate) our_hosts: Vec<String>,
     /// Another control of the kernel in the place of one of ours: `odctcp=bpf_odctcp`

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
-use super::{ProxyArgs, proxy};
+use super::{BottleneckArgs, ProxyArgs, ThroughArgs, link, proxy};
 
 /// What `lowtide live` does.
 #[derive(Debug, Subcommand)]
@@ -17,6 +17,9 @@ pub(crate) enum LiveCommand {
     /// Serve clients until Ctrl-C
     #[command(after_long_help = SERVER_EXAMPLES)]
     Server(LiveServerArgs),
+    /// The network of a scenario in real time, between interfaces
+    #[command(after_long_help = link::EXAMPLES)]
+    Bottleneck(BottleneckArgs),
     /// Relay connections between the kernel's TCP and ours
     #[command(after_long_help = proxy::EXAMPLES)]
     Proxy(ProxyArgs),
@@ -36,6 +39,7 @@ that of the machine unless told `--netns here`. docs/live.md shows the rest.
 Examples:
   lowtide live client --peer kernel                 our TCP sends to the kernel's for 10 s
   lowtide live server --peer kernel -n 1G           the kernel's TCP sends 1 GiB to ours
+  lowtide live client --peer kernel --through --rate 100Mbit/s --mark step --k 20
   lowtide live replay run.tape";
 
 const CLIENT_EXAMPLES: &str = "\
@@ -176,6 +180,8 @@ pub(crate) struct LiveClientArgs {
     pub(crate) load: LiveLoadArgs,
     #[command(flatten)]
     pub(crate) host: LiveHostArgs,
+    #[command(flatten)]
+    pub(crate) through: ThroughArgs,
 }
 
 #[derive(Debug, Args)]
@@ -188,6 +194,8 @@ pub(crate) struct LiveServerArgs {
     pub(crate) load: LiveLoadArgs,
     #[command(flatten)]
     pub(crate) host: LiveHostArgs,
+    #[command(flatten)]
+    pub(crate) through: ThroughArgs,
 }
 
 /// Seconds as iperf3 takes them, or a span with its unit.

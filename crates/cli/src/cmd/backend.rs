@@ -16,7 +16,8 @@ pub(crate) fn backend(
     if arg != BackendArg::Live && !real.kernel_hosts.is_empty() {
         return Err(needs("--kernel-hosts", "live"));
     }
-    if arg != BackendArg::Kernel && !real.our_hosts.is_empty() {
+    let kernels = matches!(arg, BackendArg::Kernel | BackendArg::Uml);
+    if !kernels && !real.our_hosts.is_empty() {
         return Err(needs("--our-hosts", "kernel"));
     }
     if arg == BackendArg::Sim {
@@ -43,10 +44,11 @@ fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, Fa
     use lowtide_testbed::{Choice, Testbed, Whose};
     let controls = controls(real)?;
     let (all, except) = match arg {
-        BackendArg::Kernel => (Whose::Kernels, real.our_hosts.clone()),
+        BackendArg::Kernel | BackendArg::Uml => (Whose::Kernels, real.our_hosts.clone()),
         BackendArg::Sim | BackendArg::Live => (Whose::Ours, real.kernel_hosts.clone()),
     };
-    Ok(Box::new(Testbed::new(Choice { all, except, controls })))
+    let testbed = Testbed::new(Choice { all, except, controls });
+    Ok(Box::new(if arg == BackendArg::Uml { testbed.called("uml") } else { testbed }))
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -11,7 +11,7 @@ use lowtide_record::Manifest;
 use lowtide_scenario::Plan;
 use serde::Serialize;
 
-use crate::args::{RunArgs, ThreadCount};
+use crate::args::{BackendArg, RunArgs, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::scenario;
 use crate::failure::Failure;
@@ -34,6 +34,10 @@ pub(super) fn run_by(
         scenario = scenario.with_override("probes.trace", &args.trace.join(","))?;
     }
     let plan = scenario.expand()?;
+    #[cfg(target_os = "linux")]
+    if args.backend == BackendArg::Uml && !lowtide_uml::is_inside() {
+        return super::uml::again(args.out.as_deref(), out);
+    }
     let how = How {
         out: args.out.as_deref(),
         jobs: args.jobs,

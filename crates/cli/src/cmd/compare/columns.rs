@@ -77,6 +77,15 @@ fn by_backends(args: &CompareArgs, out: Output) -> Result<Vec<(String, Finished)
             BackendArg::Kernel => {
                 crate::args::RealArgs { kernel_hosts: Vec::new(), ..args.real.clone() }
             }
+            BackendArg::Uml => {
+                let a = &args.a;
+                let help = format!(
+                    "`lowtide run {a} --backend uml` says where its results are; `lowtide compare` takes \
+                     as many directories as there are"
+                );
+                let message = "another kernel has to be booted for that one first".to_owned();
+                return Err(Failure::Usage(message, Some(help)));
+            }
         };
         let backend = backend(*which, &real)?;
         let (plan, source) = accepted(&scenario, backend.as_deref(), out)?;
@@ -100,6 +109,7 @@ const fn name(of: BackendArg) -> &'static str {
         BackendArg::Sim => "sim",
         BackendArg::Live => "live",
         BackendArg::Kernel => "kernel",
+        BackendArg::Uml => "uml",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The host that the arguments describe, in its namespace.
 
 use lowtide_live::load::{Amount, Load, Way};
-use lowtide_live::{DevicePlan, Live, LiveError, Settings, Side, config, netns};
+use lowtide_live::{Device, DevicePlan, Live, LiveError, Settings, Side, config, netns};
 use lowtide_tcp::Config;
 
 use crate::args::{KernelEcnArg, LiveHostArgs, LiveLoadArgs, LiveOwnArgs, NetnsArg, PeerArg};
@@ -89,6 +89,12 @@ impl Host {
 
     pub(super) fn start(&self) -> Result<Live, Failure> {
         Live::start(&self.plan, self.settings.clone()).map_err(|e| refused(&e))
+    }
+
+    /// On a device that is there.
+    pub(super) fn start_on(&self, device: Device) -> Result<Live, Failure> {
+        let locals = self.plan.sides.iter().map(|s| s.ours).collect();
+        Live::on(device, locals, self.settings.clone()).map_err(|e| refused(&e))
     }
 }
 
