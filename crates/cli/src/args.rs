@@ -1,13 +1,22 @@
 //! What may be typed. The help texts are the documentation of the command line.
 
 mod analyze;
+mod backend;
 mod bench;
 mod compare;
 mod diff;
 #[cfg(target_os = "linux")]
+mod link;
+#[cfg(target_os = "linux")]
 mod live;
 mod plan;
+#[cfg(target_os = "linux")]
+mod proxy;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod threads;
+#[cfg(target_os = "linux")]
+mod uml;
 
 use std::path::PathBuf;
 
@@ -16,16 +25,25 @@ use clap_complete::Shell;
 use lowtide_units::{Duration, parse_duration};
 
 pub(crate) use analyze::AnalyzeArgs;
+pub(crate) use backend::{BackendArg, RealArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
 #[cfg(target_os = "linux")]
+pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
+#[cfg(target_os = "linux")]
 pub(crate) use live::{
-    KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveServerArgs,
-    NetnsArg, PeerArg,
+    KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveOwnArgs,
+    LiveServerArgs, NetnsArg, PeerArg,
 };
 pub(crate) use plan::PlanArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use proxy::ProxyArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use testbed::{PlaceArgs, TestbedCommand, TestbedRunArgs, UpArgs};
 pub(crate) use threads::ThreadCount;
+#[cfg(target_os = "linux")]
+pub(crate) use uml::UmlArgs;
 
 /// The data-centre transport workbench: one TCP, many switches, honest reports.
 #[derive(Debug, Parser)]
@@ -125,6 +143,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: LiveCommand,
     },
+    /// Testbeds of real kernels
+    #[cfg(target_os = "linux")]
+    Testbed {
+        #[command(subcommand)]
+        what: TestbedCommand,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -176,6 +200,11 @@ pub(crate) struct RunArgs {
     /// plots in the report. Without it `plot`, `pcap` and `explain` make the run again
     #[arg(long, value_name = "FLOW,...", value_delimiter = ',')]
     pub(crate) trace: Vec<String>,
+    /// Who makes the runs. Real packets run in real time, one run after the other (docs/testbed.md)
+    #[arg(long, value_enum, default_value_t = BackendArg::Sim)]
+    pub(crate) backend: BackendArg,
+    #[command(flatten)]
+    pub(crate) real: RealArgs,
 }
 
 /// Which run of a directory.

@@ -25,6 +25,9 @@ pub(crate) enum Failure {
     Short(String),
     /// Ctrl-C: status 130. What was finished is kept.
     Interrupted(String),
+    /// A command of ours in another place has failed, and has said why: its status.
+    #[cfg(target_os = "linux")]
+    Elsewhere(u8),
     /// Whoever reads stdout went away: nothing to say.
     ClosedPipe,
 }
@@ -65,6 +68,8 @@ impl Failure {
                 eprintln!("interrupted: {message}");
                 ExitCode::from(130)
             }
+            #[cfg(target_os = "linux")]
+            Self::Elsewhere(status) => ExitCode::from(status),
             Self::ClosedPipe => ExitCode::SUCCESS,
         }
     }

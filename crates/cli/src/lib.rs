@@ -50,6 +50,8 @@ pub fn main() -> ExitCode {
         Command::Packetdrill(args) => cmd::packetdrill::packetdrill(args, out),
         #[cfg(target_os = "linux")]
         Command::Live { what } => cmd::live::live(what, out),
+        #[cfg(target_os = "linux")]
+        Command::Testbed { what } => cmd::testbed::testbed(what, out),
         Command::Completions { shell } => cmd::new::completions(*shell, out),
     };
     match result {

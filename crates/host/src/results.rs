@@ -1,9 +1,9 @@
 //! From the end of a run to its rows.
 
-use lowtide_net::{ClassStats, Level, MemoryView};
+use lowtide_net::{ClassStats, Level, MemoryView, PortStats};
 use lowtide_sim::Digest;
 use lowtide_tcp::{DelayMode, EcnMode, switches};
-use lowtide_units::{Bytes, Duration, Instant};
+use lowtide_units::{Bytes, Duration, Instant, Rate};
 
 use crate::app::Progress;
 use crate::node::Node;
@@ -16,7 +16,11 @@ use crate::world::World;
 pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -> Outcome {
     let flows = (0..world.flows.len() as u32).filter_map(|i| flow_record(&mut world, i)).collect();
     let queries = world.query_rows(ended);
-    let queues = world.net.ports().map(|p| queue_record(&p)).collect();
+    let queues = world
+        .net
+        .ports()
+        .map(|p| QueueRecord::new(p.name, p.at_switch, p.rate, &p.stats))
+        .collect();
     let memories = world.net.memories().map(|m| memory_record(&m)).collect();
     let entities = core::iter::once(world.net.digest()).chain(world.nodes.iter().map(Node::digest));
     let digest = Digest::combine(entities);
@@ -132,23 +136,25 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
     })
 }
 
-fn queue_record(port: &lowtide_net::PortView<'_>) -> QueueRecord {
-    let stats = &port.stats;
-    QueueRecord {
-        name: port.name.to_string(),
-        at_switch: port.at_switch,
-        rate_bps: port.rate.as_bps(),
-        packets: stats.packets,
-        bytes: stats.bytes,
-        marks: stats.marks,
-        drops: stats.drops,
-        aqm_drops: stats.aqm_drops,
-        lost: stats.lost,
-        cut: stats.cut,
-        busy: stats.busy,
-        levels: levels(&stats.levels),
-        max_bytes: stats.max_bytes,
-        classes: stats.classes.iter().map(class_record).collect(),
+impl QueueRecord {
+    /// What an output queue has seen; `name` is that of its node and the next one.
+    pub fn new(name: &str, at_switch: bool, rate: Rate, stats: &PortStats) -> Self {
+        Self {
+            name: name.to_owned(),
+            at_switch,
+            rate_bps: rate.as_bps(),
+            packets: stats.packets,
+            bytes: stats.bytes,
+            marks: stats.marks,
+            drops: stats.drops,
+            aqm_drops: stats.aqm_drops,
+            lost: stats.lost,
+            cut: stats.cut,
+            busy: stats.busy,
+            levels: levels(&stats.levels),
+            max_bytes: stats.max_bytes,
+            classes: stats.classes.iter().map(class_record).collect(),
+        }
     }
 }
 

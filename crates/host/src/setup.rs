@@ -1,9 +1,10 @@
 //! One run, fully resolved: what [`crate::run`] is given.
 
 use lowtide_net::Blueprint;
+use lowtide_sim::Seed;
 use lowtide_tcp::Config;
 use lowtide_traffic::{Asker, Flow};
-use lowtide_units::Duration;
+use lowtide_units::{Duration, Instant};
 
 use crate::clock::ClockSpec;
 use crate::nic::NicSpec;
@@ -31,6 +32,15 @@ pub struct Disturbance {
     pub ties: bool,
     /// Which of several equal ways a flow takes (ECMP), and where spraying begins, depends on the seed.
     pub salts: bool,
+}
+
+impl Setup {
+    /// When the flow of that number begins, jitter included; `None` for one that there is not.
+    pub fn flow_start(&self, number: u32) -> Option<Instant> {
+        let flow = self.flows.get(number as usize)?;
+        let mut rng = Seed::derive(self.seed, "flow", number.into(), "start jitter").rng();
+        Some(flow.start + rng.duration_below(self.disturbance.start_jitter))
+    }
 }
 
 /// What is sampled while the run goes on. It never changes the run or its digest.

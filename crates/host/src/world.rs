@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lowtide_net::{HostId, Network, Packet};
-use lowtide_sim::{Entity, Scheduler, Seed};
+use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Info, Transmit};
 use lowtide_units::Instant;
 
@@ -125,9 +125,8 @@ impl<'a> World<'a> {
             Node::new(i, h, Arc::clone(&config), framing, setup.seed, endpoint_seed)
         };
         let nodes = setup.hosts.iter().zip(0_u32..).map(node).collect();
-        let flow = |(flow, id): (&lowtide_traffic::Flow, u64)| {
-            let mut rng = Seed::derive(setup.seed, "flow", id, "start jitter").rng();
-            let start = flow.start + rng.duration_below(disturbance.start_jitter);
+        let flow = |(flow, id): (&lowtide_traffic::Flow, u32)| {
+            let start = setup.flow_start(id).unwrap_or(flow.start);
             Progress { start, ..Progress::new(flow.group, flow.src, flow.dst, flow.size) }
         };
         let mut flows: Vec<Progress> = setup.flows.iter().zip(0..).map(flow).collect();

@@ -32,6 +32,14 @@ pub enum LabError {
         /// Why.
         error: RunError,
     },
+    /// A run on real packets failed.
+    #[error("the run {key} failed: {reason}")]
+    Backend {
+        /// Which.
+        key: Box<RunKey>,
+        /// Why.
+        reason: String,
+    },
     /// The caller asked to stop. The finished runs are kept.
     #[error(
         "{finished} of {total} runs are finished and kept in {}; \

@@ -68,14 +68,14 @@ pub struct GroupFacts {
     pub jain: Option<f64>,
     /// Smoothed round-trip times at the end of the flows, as their hosts show them.
     pub srtt_ms: Srtt,
-    /// Retransmission timeouts.
-    pub rto_count: u64,
-    /// Payload bytes sent more than once.
-    pub retx_bytes: u64,
+    /// Retransmission timeouts; `None` where a sender did not count them.
+    pub rto_count: Option<u64>,
+    /// Payload bytes sent more than once; `None` where a sender did not count them.
+    pub retx_bytes: Option<u64>,
     /// Share of the arriving payload bytes that carried CE.
     pub marked_fraction: Option<f64>,
-    /// What its senders said and heard of congestion.
-    pub signals: SignalFacts,
+    /// What its senders said and heard of congestion; `None` where an end did not count it.
+    pub signals: Option<SignalFacts>,
 }
 
 impl RunFacts {
@@ -141,8 +141,10 @@ impl GroupFacts {
             flows.iter().filter(|f| f.status == status && f.size_bytes.is_some()).count()
         };
         let first_size = flows.first().and_then(|f| f.size_bytes);
-        let received: u64 = flows.iter().map(|f| f.received_bytes).sum();
-        let marked: u64 = flows.iter().map(|f| f.marked_bytes).sum();
+        let sum =
+            |of: fn(&FlowRow) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();
+        let received = sum(|f| f.received_bytes).filter(|bytes| *bytes > 0);
+        let marked = sum(|f| f.marked_bytes);
         Self {
             name: name.to_owned(),
             flows: flows.len(),
@@ -155,9 +157,9 @@ impl GroupFacts {
             goodput_mbps: goodput_mbps(flows, warmup_ps, ended_ps),
             jain: jain(flows, warmup_ps, ended_ps),
             srtt_ms: Srtt::new(flows),
-            rto_count: flows.iter().map(|f| f.rto_count).sum(),
-            retx_bytes: flows.iter().map(|f| f.bytes_retrans).sum(),
-            marked_fraction: (received > 0).then(|| marked as f64 / received as f64),
+            rto_count: sum(|f| f.rto_count),
+            retx_bytes: sum(|f| f.bytes_retrans),
+            marked_fraction: received.zip(marked).map(|(all, marked)| marked as f64 / all as f64),
             signals: SignalFacts::new(flows),
         }
     }

@@ -5,6 +5,7 @@
 //! and a flow that did not complete never leaves a statistic in silence.
 
 pub mod advice;
+mod backend;
 pub mod bench;
 pub mod capture;
 pub mod claims;
@@ -35,6 +36,7 @@ mod summary;
 pub mod theory;
 mod times;
 
+pub use backend::{Backend, Made, Refusal};
 pub use error::LabError;
 pub use facts::{GroupFacts, RunFacts};
 pub use interval::OverSeeds;
@@ -43,7 +45,7 @@ pub use queues::{MemoryFacts, QueueClassFacts, QueueFacts, Seen};
 pub use remake::report;
 pub use results::{Envelope, Results};
 pub use schedule::Progress;
-pub use session::{Finished, Options, Task, Tasked, default_dir};
+pub use session::{Finished, Options, Task, Tasked, default_dir, default_dir_of};
 pub use session::{execute, execute_task, load, simulate};
 pub use signals::SignalFacts;
 pub use srtt::Srtt;

@@ -8,11 +8,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use lowtide_host::{EndReason, Outcome, Setup, Threads, run_on};
+use lowtide_host::{EndReason, Setup, Threads, run_on};
 use lowtide_record::{Point, RunKey};
 use lowtide_scenario::{Plan, RunSpec};
 use lowtide_units::Instant;
 
+use crate::backend::{Backend, Made};
 use crate::error::LabError;
 
 /// What happens while runs go on; told from the threads that do them.
@@ -62,9 +63,9 @@ pub(crate) fn keys(plan: &Plan) -> Vec<RunKey> {
     plan.runs.iter().enumerate().map(key).collect()
 }
 
-/// What is done with an outcome: the place in the list, the setup, the outcome and the wall time.
+/// What is done with a run: the place in the list, the setup, what was made of it and the wall time.
 pub(crate) type Finish<'a, T> =
-    dyn Fn(usize, &Setup, &Outcome, Duration) -> Result<T, LabError> + Sync + 'a;
+    dyn Fn(usize, &Setup, Made, Duration) -> Result<T, LabError> + Sync + 'a;
 
 /// How runs are done.
 pub(crate) struct Schedule<'a> {
@@ -76,6 +77,8 @@ pub(crate) struct Schedule<'a> {
     pub(crate) stop: &'a AtomicBool,
     /// Whom to tell.
     pub(crate) progress: &'a (dyn Fn(Progress<'_>) + Sync),
+    /// Who makes the runs; the simulator where it is `None`.
+    pub(crate) backend: Option<&'a dyn Backend>,
 }
 
 impl Schedule<'_> {
@@ -89,6 +92,8 @@ impl Schedule<'_> {
         finish: &Finish<'_, T>,
     ) -> Result<Vec<Option<T>>, LabError> {
         let jobs = self.jobs.clamp(1, todo.len().max(1));
+        // Real packets share the machine's processors: one run at a time.
+        let jobs = if self.backend.is_some() { 1 } else { jobs };
         let threads = Threads::up_to(self.threads.unwrap_or(self.jobs / jobs).max(1));
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(jobs)
@@ -103,8 +108,8 @@ impl Schedule<'_> {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 let Some((key, spec)) = todo.get(i) else { break };
                 let began = clock();
-                let finish = |setup: &Setup, outcome: &Outcome| {
-                    finish(i, setup, outcome, clock().saturating_sub(began))
+                let finish = |setup: &Setup, made: Made| {
+                    finish(i, setup, made, clock().saturating_sub(began))
                 };
                 let Some(result) = self.one(key, spec, threads, &finish).transpose() else { break };
                 if result.is_err() {
@@ -124,12 +129,28 @@ impl Schedule<'_> {
         key: &RunKey,
         spec: &RunSpec,
         threads: Threads,
-        finish: &dyn Fn(&Setup, &Outcome) -> Result<T, LabError>,
+        finish: &dyn Fn(&Setup, Made) -> Result<T, LabError>,
     ) -> Result<Option<T>, LabError> {
         let setup = spec.setup()?;
-        let end = Instant::ZERO + setup.end.at;
         (self.progress)(Progress::Started(key));
-        let (outcome, used) = run_on(&setup, threads, &mut |now| {
+        let made = match self.backend {
+            None => self.simulated(key, &setup, threads)?,
+            Some(backend) => self.measured(key, &setup, backend)?,
+        };
+        let Some(made) = made else { return Ok(None) };
+        let finished = finish(&setup, made)?;
+        (self.progress)(Progress::Finished(key));
+        Ok(Some(finished))
+    }
+
+    fn simulated(
+        &self,
+        key: &RunKey,
+        setup: &Setup,
+        threads: Threads,
+    ) -> Result<Option<Made>, LabError> {
+        let end = Instant::ZERO + setup.end.at;
+        let (outcome, used) = run_on(setup, threads, &mut |now| {
             (self.progress)(Progress::Running { key, now, end });
             self.stop.load(Ordering::Relaxed)
         })
@@ -139,8 +160,22 @@ impl Schedule<'_> {
         }
         let why = used.why.as_ref().map(|why| why as &dyn fmt::Display);
         (self.progress)(Progress::Threads { key, threads: used.threads, why });
-        let finished = finish(&setup, &outcome)?;
-        (self.progress)(Progress::Finished(key));
-        Ok(Some(finished))
+        Ok(Some(Made::simulated(setup, &outcome)))
+    }
+
+    fn measured(
+        &self,
+        key: &RunKey,
+        setup: &Setup,
+        backend: &dyn Backend,
+    ) -> Result<Option<Made>, LabError> {
+        let end = Instant::ZERO + setup.end.at;
+        let watch = &mut |now| {
+            (self.progress)(Progress::Running { key, now, end });
+            self.stop.load(Ordering::Relaxed)
+        };
+        backend
+            .run(setup, watch)
+            .map_err(|reason| LabError::Backend { key: Box::new(key.clone()), reason })
     }
 }

@@ -8,15 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lowtide_record::{
-    MANIFEST_SCHEMA, Manifest, ManifestRun, Point, RunDir, RunKey, RunTables, Status,
-};
+use lowtide_record::{MANIFEST_SCHEMA, Manifest, ManifestRun, Point, RunDir, RunKey, Status};
 use lowtide_scenario::{Plan, RunSpec};
 
+use crate::backend::{self, Backend, Made};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::flow;
-use crate::paths::with_ideals;
 use crate::present;
 use crate::results::Results;
 use crate::schedule::{Progress, Schedule, keys};
@@ -42,6 +40,8 @@ pub struct Options<'a> {
     pub stop: &'a AtomicBool,
     /// Whom to tell how far it is.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
+    /// Who makes the runs; `None` for the simulator.
+    pub backend: Option<&'a dyn Backend>,
 }
 
 /// A complete run directory and what it says.
@@ -63,6 +63,18 @@ pub(crate) type Present<'a> =
 pub fn default_dir(plan: &Plan) -> PathBuf {
     let short = plan.hash.get(..8).unwrap_or(&plan.hash);
     Path::new("runs").join(&plan.name).join(short)
+}
+
+/// The same for the runs of a backend: its name follows.
+pub fn default_dir_of(plan: &Plan, backend: Option<&dyn Backend>) -> PathBuf {
+    let dir = default_dir(plan);
+    let Some(backend) = backend else { return dir };
+    let (entry, mut name) = (backend.entry(), dir.file_name().unwrap_or_default().to_owned());
+    for part in std::iter::once(&entry.name).chain(&entry.choices) {
+        name.push("-");
+        name.push(flow::file_name(part));
+    }
+    dir.with_file_name(name)
 }
 
 /// Runs what of `plan` is not in the directory yet, and completes the directory.
@@ -98,6 +110,7 @@ pub enum Tasked {
 /// own, into one directory.
 pub fn execute_task(plan: &Plan, options: &Options<'_>, task: Task) -> Result<Tasked, LabError> {
     let keys = keys(plan);
+    backend::check(plan, options.backend)?;
     let planned = manifest(plan, options)?;
     let (dir, before) = RunDir::begin(&options.dir, &planned, false)?;
     let completed = |m: &Manifest| holds(m, plan, &keys);
@@ -151,17 +164,17 @@ fn run_and_keep(
     todo: &[(&RunKey, &RunSpec)],
     options: &Options<'_>,
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
-    let &Options { jobs, threads, stop, progress, .. } = options;
-    let schedule = Schedule { jobs, threads, stop, progress };
-    schedule.run(todo, options.clock, &|i, setup, outcome, wall| {
+    let &Options { jobs, threads, stop, progress, backend, .. } = options;
+    let schedule = Schedule { jobs, threads, stop, progress, backend };
+    schedule.run(todo, options.clock, &|i, _, Made { tables, measured }, wall| {
         let (key, spec) = todo[i];
-        let tables = with_ideals(RunTables::new(setup, outcome), setup);
         let run = ManifestRun {
             key: key.clone(),
             hash: spec.hash.clone(),
             digest: tables.digest().to_owned(),
             wall_seconds: wall.as_secs_f64(),
             size_classes: spec.size_classes(),
+            measured,
         };
         dir.keep(&run, &tables)?;
         let facts = RunFacts::new(key, &tables, &run.size_classes);
@@ -176,6 +189,7 @@ pub(crate) fn execute_as(
     present: &Present<'_>,
 ) -> Result<Finished, LabError> {
     let keys = keys(plan);
+    backend::check(plan, options.backend)?;
     let planned = manifest(plan, options)?;
     let (dir, before) = RunDir::begin(&options.dir, &planned, options.afresh)?;
     if let Some(complete) = before.as_ref().filter(|m| holds(m, plan, &keys)) {
@@ -271,12 +285,16 @@ pub(crate) fn again(root: &Path, present: &Present<'_>) -> Result<Finished, LabE
 pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
     let keys = keys(plan);
     let todo: Vec<(&RunKey, &RunSpec)> = keys.iter().zip(&plan.runs).collect();
-    let schedule =
-        Schedule { jobs, threads: None, stop: &AtomicBool::new(false), progress: &|_| {} };
-    let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, setup, outcome, _| {
-        let tables = with_ideals(RunTables::new(setup, outcome), setup);
+    let schedule = Schedule {
+        jobs,
+        threads: None,
+        stop: &AtomicBool::new(false),
+        progress: &|_| {},
+        backend: None,
+    };
+    let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, _, made, _| {
         let (key, spec) = todo[i];
-        Ok(RunFacts::new(key, &tables, &spec.size_classes()))
+        Ok(RunFacts::new(key, &made.tables, &spec.size_classes()))
     })?;
     Ok(Results::new(facts.into_iter().flatten().collect()))
 }
@@ -332,6 +350,7 @@ fn manifest(plan: &Plan, options: &Options<'_>) -> Result<Manifest, LabError> {
         description: description(plan),
         scenario_hash: plan.hash.clone(),
         command: options.command.to_owned(),
+        backend: options.backend.map(Backend::entry),
         digest: None,
         schemes: plan.schemes.clone(),
         points: plan.points.iter().cloned().map(Point).collect(),

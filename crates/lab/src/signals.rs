@@ -44,29 +44,31 @@ pub struct SignalFacts {
 }
 
 impl SignalFacts {
-    pub(crate) fn new(flows: &[&FlowRow]) -> Self {
-        let sum = |of: fn(&FlowRow) -> u64| flows.iter().map(|f| of(f)).sum();
+    /// `None` where an end of a flow did not count all of it.
+    pub(crate) fn new(flows: &[&FlowRow]) -> Option<Self> {
+        let sum =
+            |of: fn(&FlowRow) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();
         let first = flows.first();
         let cc = first.map(|f| &f.cc).filter(|cc| flows.iter().all(|f| f.cc == **cc));
         let mss = first.and_then(|f| f.mss_bytes);
-        Self {
+        Some(Self {
             cc: cc.cloned(),
             mss_bytes: mss.filter(|_| flows.iter().all(|f| f.mss_bytes == mss)),
             ecn_flows: flows.iter().filter(|f| f.ecn).count(),
             accecn_flows: flows.iter().filter(|f| f.ecn_mode == EcnMode::AccEcn.name()).count(),
-            data_segments: sum(|f| f.warm_data_segs_out),
-            ect_segments: sum(|f| f.warm_ect_segs_out),
-            cwr_segments: sum(|f| f.warm_cwr_segs_out),
-            arrived_segments: sum(|f| f.warm_data_segs_in),
-            marked_segments: sum(|f| f.warm_ce_segs_in),
-            acks: sum(|f| f.warm_acks_in),
-            ece_acks: sum(|f| f.warm_ece_acks_in),
-            received_bytes: sum(|f| f.received_bytes),
-            marked_bytes: sum(|f| f.marked_bytes),
-            heard_ce_bytes: sum(|f| f.heard_ce_bytes),
-            ecn_reductions: sum(|f| f.ecn_reductions),
-            fast_retransmits: sum(|f| f.fast_retransmits),
-        }
+            data_segments: sum(|f| f.warm_data_segs_out)?,
+            ect_segments: sum(|f| f.warm_ect_segs_out)?,
+            cwr_segments: sum(|f| f.warm_cwr_segs_out)?,
+            arrived_segments: sum(|f| f.warm_data_segs_in)?,
+            marked_segments: sum(|f| f.warm_ce_segs_in)?,
+            acks: sum(|f| f.warm_acks_in)?,
+            ece_acks: sum(|f| f.warm_ece_acks_in)?,
+            received_bytes: sum(|f| f.received_bytes)?,
+            marked_bytes: sum(|f| f.marked_bytes)?,
+            heard_ce_bytes: sum(|f| f.heard_ce_bytes)?,
+            ecn_reductions: sum(|f| f.ecn_reductions)?,
+            fast_retransmits: sum(|f| f.fast_retransmits)?,
+        })
     }
 
     /// These and those of another seed; the first of all is `default`.

@@ -81,8 +81,8 @@ pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
     "jain", "", Less, |g| g.jain;
     "srtt_ms.mean", "ms", More, |g| g.srtt_ms.mean;
     "srtt_ms.deviation", "ms", More, |g| g.srtt_ms.deviation;
-    "rto_count", "", More, |g| Some(g.rto_count as f64);
-    "retx_bytes", "bytes", More, |g| Some(g.retx_bytes as f64);
+    "rto_count", "", More, |g| g.rto_count.map(|n| n as f64);
+    "retx_bytes", "bytes", More, |g| g.retx_bytes.map(|n| n as f64);
     "marked_fraction", "", Either, |g| g.marked_fraction;
     "unfinished", "flows", More, |g| Some(g.unfinished as f64);
     "failed", "flows", More, |g| Some(g.failed as f64);

@@ -29,6 +29,12 @@ pub enum LiveError {
         /// Bits of the network.
         prefix: u8,
     },
+    /// A route of a relay that is not written as this crate reads it.
+    #[error(
+        "`{0}` is no route: write `kernel:ADDRESS:PORT=ADDRESS:PORT` (accepted by the kernel, carried by lowtide) or \
+         `lowtide:PORT=ADDRESS:PORT` (the reverse)"
+    )]
+    Route(String),
     /// Without the right to do so.
     #[error(
         "cannot {0}: that takes root (CAP_NET_ADMIN; CAP_SYS_ADMIN for a namespace of one's own)"

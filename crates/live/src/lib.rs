@@ -27,11 +27,13 @@ mod driver;
 mod error;
 pub mod load;
 pub mod netns;
+pub mod relay;
 mod socket;
 mod stack;
 mod tape;
 
-pub use device::{Device, DevicePlan, Side};
+pub use clock::Clock;
+pub use device::{Device, DevicePlan, Pair, Side, Tun};
 pub use error::LiveError;
 pub use socket::{Listener, Live, LiveStats, Poller, Ready, Settings, Stream, config};
 pub use stack::{ConnInfo, Readiness, StackCounters};

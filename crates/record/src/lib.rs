@@ -27,7 +27,9 @@ pub use error::RecordError;
 pub use files::{FileEntry, write_whole};
 pub use frame::{Frame, FrameColumn, FrameValues, read_frame};
 pub use key::{Point, RunKey};
-pub use manifest::{Manifest, ManifestRun, SCHEMA as MANIFEST_SCHEMA, Setting, Status};
+pub use manifest::{
+    Backend, Manifest, ManifestRun, Measured, SCHEMA as MANIFEST_SCHEMA, Setting, Status,
+};
 pub use quantile::{Quantile, Weight};
 pub use rows::{
     ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,

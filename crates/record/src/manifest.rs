@@ -32,6 +32,47 @@ pub struct ManifestRun {
     pub wall_seconds: f64,
     /// Ends of the ranges of flow sizes that the summary shows, in bytes, ascending.
     pub size_classes: Vec<u64>,
+    /// How it went on real packets; none of what was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
+}
+
+/// What made the runs in place of the simulator.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Backend {
+    /// `live` or `kernel`.
+    pub name: String,
+    /// The kernel that carried the packets: release and machine.
+    pub kernel: String,
+    /// How it was asked for, beyond its name.
+    pub choices: Vec<String>,
+}
+
+/// How well a run on real packets kept to its scenario.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Measured {
+    /// What the ends did otherwise than the scenario says, or could not be told.
+    pub differences: Vec<String>,
+    /// Packets that the bottleneck handed to hosts.
+    pub packets: u64,
+    /// Of these, packets that it handed over later than any figure can bear.
+    pub behind: u64,
+    /// From when on that is, microseconds.
+    pub tolerance_us: f64,
+    /// How late it handed them over, in the mean, microseconds.
+    pub late_mean_us: f64,
+    /// Half of them were at most so late.
+    pub late_p50_us: f64,
+    /// 99 of 100.
+    pub late_p99_us: f64,
+    /// The latest.
+    pub late_max_us: f64,
+    /// Packets that an interface refused.
+    pub refused: u64,
+    /// Packets that were no IP, or for nobody.
+    pub strays: u64,
+    /// What the bottleneck says of itself where it did not keep up.
+    pub remarks: Vec<String>,
 }
 
 /// A setting that decides the results, as the report shows it.
@@ -64,6 +105,9 @@ pub struct Manifest {
     pub scenario_hash: String,
     /// The command that makes this directory again.
     pub command: String,
+    /// What made the runs; none for the simulator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<Backend>,
     /// One digest for all runs; only when complete.
     pub digest: Option<String>,
     /// The schemes compared, in order.
@@ -93,7 +137,15 @@ pub struct Manifest {
 impl Manifest {
     /// What makes results comparable: the same tool, the same scenario.
     pub(crate) fn identity(&self) -> String {
-        format!("{} {} (lowtide {})", self.scenario, self.scenario_hash, self.version)
+        let mut by = String::new();
+        if let Some(Backend { name, kernel, choices }) = &self.backend {
+            by = format!(", {name} on Linux {kernel}");
+            for choice in choices {
+                by += ", ";
+                by += choice;
+            }
+        }
+        format!("{} {} (lowtide {}{by})", self.scenario, self.scenario_hash, self.version)
     }
 
     /// Whether both stand for the same runs.

@@ -27,7 +27,7 @@ table! {
 }
 
 table! {
-    /// One flow.
+    /// One flow. What an end did not count is null: the kernel tells less of itself than the simulator knows.
     FlowRow, "flows":
     flow: u32, "", "Number of the flow in its run.";
     group: String, "", "Traffic group.";
@@ -45,27 +45,27 @@ table! {
     ideal_ps: Option<u64>, "ps", "What fct_ps would be alone on the path, without queues and windows; null without a size.";
     delivered_bytes: u64, "bytes", "Bytes that reached the receiving application.";
     delivered_after_warmup_bytes: u64, "bytes", "Of these, bytes that came after the warm-up.";
-    bytes_retrans: u64, "bytes", "Payload bytes sent more than once.";
-    data_segs_out: u64, "segments", "Data segments sent, retransmissions included.";
-    rto_count: u64, "", "Retransmission timeouts at the sender.";
-    fast_retransmits: u64, "", "Recovery episodes begun by duplicate ACKs or SACK.";
-    ecn_reductions: u64, "", "Window reductions because of ECN.";
-    delack_timeouts: u64, "", "ACKs that the receiver's delayed-ACK timer released.";
-    delack_time_ps: u64, "ps", "How long their data had waited, all together.";
-    delack_found: u64, "", "Of these, found by the sender's rule, where its control guesses (tdctcp).";
-    delack_missed: u64, "", "Of these, not found by the rule.";
-    delack_imagined: u64, "", "ACKs that the rule took for such and that were not.";
-    delay_reductions: u64, "", "Window reductions because of queueing delay.";
-    heard_ce_bytes: u64, "bytes", "Payload bytes that the sender's decoder took for marked.";
-    warm_data_segs_out: u64, "segments", "Data segments sent after the warm-up.";
-    warm_ect_segs_out: u64, "segments", "Of these, segments with an ECN-capable codepoint.";
-    warm_cwr_segs_out: u64, "segments", "Of these, segments with CWR.";
-    warm_data_segs_in: u64, "segments", "Data segments that reached the receiver after the warm-up.";
-    warm_ce_segs_in: u64, "segments", "Of these, segments with CE.";
-    warm_acks_in: u64, "segments", "ACKs that reached the sender after the warm-up.";
-    warm_ece_acks_in: u64, "segments", "Of these, ACKs with ECE.";
-    marked_bytes: u64, "bytes", "Payload bytes that arrived with CE.";
-    received_bytes: u64, "bytes", "Payload bytes that arrived, duplicates included.";
+    bytes_retrans: Option<u64>, "bytes", "Payload bytes sent more than once.";
+    data_segs_out: Option<u64>, "segments", "Data segments sent, retransmissions included.";
+    rto_count: Option<u64>, "", "Retransmission timeouts at the sender.";
+    fast_retransmits: Option<u64>, "", "Recovery episodes begun by duplicate ACKs or SACK.";
+    ecn_reductions: Option<u64>, "", "Window reductions because of ECN.";
+    delack_timeouts: Option<u64>, "", "ACKs that the receiver's delayed-ACK timer released.";
+    delack_time_ps: Option<u64>, "ps", "How long their data had waited, all together.";
+    delack_found: Option<u64>, "", "Of these, found by the sender's rule, where its control guesses (tdctcp).";
+    delack_missed: Option<u64>, "", "Of these, not found by the rule.";
+    delack_imagined: Option<u64>, "", "ACKs that the rule took for such and that were not.";
+    delay_reductions: Option<u64>, "", "Window reductions because of queueing delay.";
+    heard_ce_bytes: Option<u64>, "bytes", "Payload bytes that the sender's decoder took for marked.";
+    warm_data_segs_out: Option<u64>, "segments", "Data segments sent after the warm-up.";
+    warm_ect_segs_out: Option<u64>, "segments", "Of these, segments with an ECN-capable codepoint.";
+    warm_cwr_segs_out: Option<u64>, "segments", "Of these, segments with CWR.";
+    warm_data_segs_in: Option<u64>, "segments", "Data segments that reached the receiver after the warm-up.";
+    warm_ce_segs_in: Option<u64>, "segments", "Of these, segments with CE.";
+    warm_acks_in: Option<u64>, "segments", "ACKs that reached the sender after the warm-up.";
+    warm_ece_acks_in: Option<u64>, "segments", "Of these, ACKs with ECE.";
+    marked_bytes: Option<u64>, "bytes", "Payload bytes that arrived with CE.";
+    received_bytes: Option<u64>, "bytes", "Payload bytes that arrived, duplicates included.";
     srtt_ns: Option<u64>, "ns", "Smoothed round-trip time at the end of the flow.";
     srtt_shown_ns: Option<u64>, "ns", "The same as the host shows it: in whole ticks of the clock that it measures with (switch rtt-granularity), one at least.";
     mss_bytes: Option<u32>, "bytes", "Payload bytes of a full segment; null for a flow that never opened.";

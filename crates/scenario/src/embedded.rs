@@ -34,6 +34,10 @@ static SCENARIOS: &[Embedded] = &[
     Embedded { name: "matrix", text: include_str!("../../../scenarios/matrix.toml") },
     Embedded { name: "own-flows", text: include_str!("../../../scenarios/own-flows.toml") },
     Embedded { name: "queue-buildup", text: include_str!("../../../scenarios/queue-buildup.toml") },
+    Embedded {
+        name: "queue-buildup-100m",
+        text: include_str!("../../../scenarios/queue-buildup-100m.toml"),
+    },
     Embedded { name: "schemes-10g", text: include_str!("../../../scenarios/schemes-10g.toml") },
     Embedded { name: "share", text: include_str!("../../../scenarios/share.toml") },
     Embedded { name: "two-flows-1g", text: include_str!("../../../scenarios/two-flows-1g.toml") },

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use super::backend::{BackendArg, RealArgs};
+
 pub(super) const EXAMPLES: &str = "\
 A and B are run directories, scenario files or names of embedded scenarios; a scenario is run as `run`
 does it, into its own directory, and not again if it is there. Runs are paired by scheme, point and
@@ -10,7 +12,8 @@ seed. docs/compare.md defines the verdicts.
 Examples:
   lowtide compare runs/queue-buildup/1111aaaa runs/queue-buildup/2222bbbb
   lowtide compare queue-buildup --with 'switch.mark.k=65 pkt'         a scenario with its changed self
-  lowtide compare before.toml after.toml --fail-above 5% --metric fct_ms.p99";
+  lowtide compare before.toml after.toml --fail-above 5% --metric fct_ms.p99
+  lowtide compare queue-buildup-100m --backends sim,live,kernel       one scenario, three columns";
 
 /// Two sets of results.
 #[derive(Debug, Args)]
@@ -18,8 +21,16 @@ pub(crate) struct CompareArgs {
     /// A run directory, a scenario file, or the name of an embedded scenario
     pub(crate) a: String,
     /// The same; with --with it may be left out, and is A with those keys changed
-    #[arg(required_unless_present = "with")]
+    #[arg(required_unless_present_any = ["with", "backends"], conflicts_with = "backends")]
     pub(crate) b: Option<String>,
+    /// More of them, each held against A
+    pub(crate) more: Vec<String>,
+    /// Run the scenario A by each of these, and hold them against the first
+    #[arg(long, value_enum, value_name = "A,B,...", value_delimiter = ',', num_args = 1,
+          conflicts_with_all = ["with", "fail_above"])]
+    pub(crate) backends: Vec<BackendArg>,
+    #[command(flatten)]
+    pub(crate) real: RealArgs,
     /// Set a key of B only
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) with: Vec<String>,

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
+use super::{BottleneckArgs, ProxyArgs, ThroughArgs, link, proxy};
+
 /// What `lowtide live` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LiveCommand {
@@ -15,6 +17,12 @@ pub(crate) enum LiveCommand {
     /// Serve clients until Ctrl-C
     #[command(after_long_help = SERVER_EXAMPLES)]
     Server(LiveServerArgs),
+    /// The network of a scenario in real time, between interfaces
+    #[command(after_long_help = link::EXAMPLES)]
+    Bottleneck(BottleneckArgs),
+    /// Relay connections between the kernel's TCP and ours
+    #[command(after_long_help = proxy::EXAMPLES)]
+    Proxy(ProxyArgs),
     /// Make every call of a tape again on a fresh endpoint, and say whether every answer is the same
     Replay {
         /// The tape, as --tape writes it
@@ -31,6 +39,7 @@ that of the machine unless told `--netns here`. docs/live.md shows the rest.
 Examples:
   lowtide live client --peer kernel                 our TCP sends to the kernel's for 10 s
   lowtide live server --peer kernel -n 1G           the kernel's TCP sends 1 GiB to ours
+  lowtide live client --peer kernel --through --rate 100Mbit/s --mark step --k 20
   lowtide live replay run.tape";
 
 const CLIENT_EXAMPLES: &str = "\
@@ -78,7 +87,7 @@ pub(crate) enum KernelEcnArg {
     Passive,
 }
 
-/// The host that lowtide's TCP is.
+/// The host that lowtide's TCP is, and who is at the other end.
 #[derive(Debug, Args)]
 pub(crate) struct LiveHostArgs {
     /// Who is at the other end
@@ -87,6 +96,19 @@ pub(crate) struct LiveHostArgs {
     /// Port of the server
     #[arg(short, long, default_value_t = 5201, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
+    /// The kernel's congestion control, in a new namespace
+    #[arg(long, value_name = "NAME", default_value = "reno")]
+    pub(crate) kernel_cc: String,
+    /// Whether the kernel asks for ECN (on), takes it (on, passive), or neither, in a new namespace
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) kernel_ecn: KernelEcnArg,
+    #[command(flatten)]
+    pub(crate) own: LiveOwnArgs,
+}
+
+/// The host that lowtide's TCP is.
+#[derive(Debug, Args)]
+pub(crate) struct LiveOwnArgs {
     /// The device; it is made, and gone with the command
     #[arg(long, value_name = "tun:NAME", default_value = "tun:lt0")]
     pub(crate) device: String,
@@ -104,12 +126,6 @@ pub(crate) struct LiveHostArgs {
     /// machine's
     #[arg(long, value_enum)]
     pub(crate) netns: Option<NetnsArg>,
-    /// The kernel's congestion control, in a new namespace
-    #[arg(long, value_name = "NAME", default_value = "reno")]
-    pub(crate) kernel_cc: String,
-    /// Whether the kernel asks for ECN (on), takes it (on, passive), or neither, in a new namespace
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) kernel_ecn: KernelEcnArg,
     /// The profile of our TCP (`lowtide list profiles`)
     #[arg(long, default_value = "linux")]
     pub(crate) profile: String,
@@ -164,6 +180,8 @@ pub(crate) struct LiveClientArgs {
     pub(crate) load: LiveLoadArgs,
     #[command(flatten)]
     pub(crate) host: LiveHostArgs,
+    #[command(flatten)]
+    pub(crate) through: ThroughArgs,
 }
 
 #[derive(Debug, Args)]
@@ -176,10 +194,12 @@ pub(crate) struct LiveServerArgs {
     pub(crate) load: LiveLoadArgs,
     #[command(flatten)]
     pub(crate) host: LiveHostArgs,
+    #[command(flatten)]
+    pub(crate) through: ThroughArgs,
 }
 
 /// Seconds as iperf3 takes them, or a span with its unit.
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let plain = text.parse::<f64>().ok().filter(|s| (0.0..=1e6).contains(s));
     match plain {
         Some(s) => Ok(Duration::from_us((s * 1e6) as u64)),
@@ -188,7 +208,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Bytes as iperf3 takes them (`K`, `M` and `G` are powers of 1024), or with a unit (`3 MB`).
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let wrong = || "expected bytes: a number, with K, M or G, or a unit as in `3 MB`".to_owned();
     let (digits, shift) = match text.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']) {
         Some(digits) => {

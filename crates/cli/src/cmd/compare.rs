@@ -1,4 +1,6 @@
-//! `lowtide compare`: two sets of results, seed by seed.
+//! `lowtide compare`: sets of results, seed by seed.
+
+mod columns;
 
 use std::path::{Path, PathBuf};
 
@@ -39,6 +41,9 @@ struct Side<'a> {
 
 pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
     let wanted = wanted(args)?;
+    if !args.backends.is_empty() || !args.more.is_empty() {
+        return columns::compare(args, &wanted, out);
+    }
     let a = results(&args.a, args, &[], out)?;
     let name_b = args.b.as_deref().unwrap_or(&args.a);
     let b = results(name_b, args, &args.with, out)?;
@@ -115,7 +120,13 @@ fn results(
         scenario = scenario.seeds(seeds)?;
     }
     let plan = scenario.expand()?;
-    let how = How { out: None, jobs: args.jobs, threads: ThreadCount::Auto, afresh: false };
+    let how = How {
+        out: None,
+        jobs: args.jobs,
+        threads: ThreadCount::Auto,
+        afresh: false,
+        backend: None,
+    };
     out.note(&format!("{name}: {}", how.dir(&plan).display()));
     how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))
 }

@@ -30,6 +30,7 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), Failure> {
         jobs: args.jobs,
         threads: ThreadCount::Auto,
         afresh: args.afresh,
+        backend: None,
     };
     let finished = match &args.share {
         Some(names) => by_share(args, names, scenario, &how, out)?,

@@ -1,6 +1,7 @@
 //! One file per command (small ones that print a text share `new`).
 
 pub(crate) mod analyze;
+mod backend;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compare;
@@ -18,6 +19,10 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod table;
+#[cfg(target_os = "linux")]
+pub(crate) mod testbed;
+#[cfg(target_os = "linux")]
+mod uml;
 
 use lowtide_scenario::Scenario;
 

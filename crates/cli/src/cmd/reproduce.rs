@@ -83,7 +83,13 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
 }
 
 fn how<'a>(args: &ReproduceArgs, dir: &'a Path) -> How<'a> {
-    How { out: Some(dir), jobs: args.jobs, threads: ThreadCount::Auto, afresh: args.afresh }
+    How {
+        out: Some(dir),
+        jobs: args.jobs,
+        threads: ThreadCount::Auto,
+        afresh: args.afresh,
+        backend: None,
+    }
 }
 
 fn job(row: Row, mode: Mode, vary: bool, root: &Path) -> Result<Job, Failure> {

@@ -5,28 +5,45 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lowtide_lab::{Finished, LabError, Options, SummaryRow, Task, Tasked};
-use lowtide_lab::{default_dir, execute, execute_task};
+use lowtide_lab::{Backend, Finished, LabError, Options, SummaryRow, Task, Tasked};
+use lowtide_lab::{default_dir_of, execute, execute_task};
+use lowtide_record::Manifest;
 use lowtide_scenario::Plan;
 use serde::Serialize;
 
-use crate::args::{RunArgs, ThreadCount};
+use crate::args::{BackendArg, RunArgs, ThreadCount};
+use crate::cmd::backend::backend;
 use crate::cmd::scenario;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Bar;
 
 pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
+    let backend = backend(args.backend, &args.real)?;
+    run_by(args, backend.as_deref(), out)
+}
+
+/// The same by this backend.
+pub(super) fn run_by(
+    args: &RunArgs,
+    backend: Option<&dyn Backend>,
+    out: Output,
+) -> Result<(), Failure> {
     let mut scenario = scenario(&args.scenario)?;
     if !args.trace.is_empty() {
         scenario = scenario.with_override("probes.trace", &args.trace.join(","))?;
     }
     let plan = scenario.expand()?;
+    #[cfg(target_os = "linux")]
+    if args.backend == BackendArg::Uml && !lowtide_uml::is_inside() {
+        return super::uml::again(args.out.as_deref(), out);
+    }
     let how = How {
         out: args.out.as_deref(),
         jobs: args.jobs,
         threads: args.threads,
         afresh: args.afresh,
+        backend,
     };
     let finished = match args.index.zip(args.of) {
         None => how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?,
@@ -38,8 +55,44 @@ pub(crate) fn run(args: &RunArgs, out: Output) -> Result<(), Failure> {
         },
     };
     show(&plan, &finished, out)?;
+    if !out.json {
+        measured(&finished.manifest, out);
+    }
     whole(&finished)
 }
+
+/// What is to be known of runs on real packets, each remark once.
+fn measured(manifest: &Manifest, out: Output) {
+    let runs = || manifest.runs.iter().filter_map(|r| r.measured.as_ref());
+    let Some(latest) = runs().map(|m| m.late_max_us).max_by(f64::total_cmp) else { return };
+    let mean = runs().map(|m| m.late_mean_us).sum::<f64>() / runs().count() as f64;
+    out.note(&format!(
+        "packets left the bottleneck {mean:.1} us late in the mean, {latest:.0} us at most"
+    ));
+    let behind = runs().filter(|m| m.behind * 100 > m.packets).count();
+    if behind > 0 {
+        out.note(&format!(
+            "- in {behind} of {} runs more than one packet in a hundred was later than {:.0} us: the machine was busy",
+            runs().count(),
+            runs().map(|m| m.tolerance_us).fold(0.0, f64::max)
+        ));
+    }
+    let mut said: Vec<&String> = Vec::new();
+    for text in runs().flat_map(|m| m.remarks.iter().chain(&m.differences)) {
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    for text in said.iter().take(MOST_REMARKS) {
+        out.note(&format!("- {text}"));
+    }
+    if let Some(more @ 1..) = said.len().checked_sub(MOST_REMARKS) {
+        out.note(&format!("and {more} more in manifest.json"));
+    }
+}
+
+/// Remarks that are shown at the end of a run.
+const MOST_REMARKS: usize = 12;
 
 #[derive(Serialize)]
 struct Waiting {
@@ -74,12 +127,14 @@ pub(crate) struct How<'a> {
     pub(crate) jobs: Option<u32>,
     pub(crate) threads: ThreadCount,
     pub(crate) afresh: bool,
+    /// Who makes them; `None` for the simulator.
+    pub(crate) backend: Option<&'a dyn Backend>,
 }
 
 impl How<'_> {
     /// Where the results are written.
     pub(crate) fn dir(&self, plan: &Plan) -> PathBuf {
-        self.out.map_or_else(|| default_dir(plan), Path::to_path_buf)
+        self.out.map_or_else(|| default_dir_of(plan, self.backend), Path::to_path_buf)
     }
 
     /// One task of a job array.
@@ -129,6 +184,7 @@ impl How<'_> {
             clock: &|| start.elapsed(),
             stop: &STOP,
             progress: &|p| bar.take(p),
+            backend: self.backend,
         });
         bar.clear();
         if let (Some(why), ThreadCount::UpTo(_)) = (bar.fewer(), self.threads) {

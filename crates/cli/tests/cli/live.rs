@@ -12,17 +12,17 @@ use lowtide_live::load::{Digest, Pattern, Request, Verdict};
 use lowtide_live::netns;
 use serde_json::Value;
 
-fn lowtide(args: &[&str]) -> Output {
+pub(crate) fn lowtide(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
     command.args(args).output().expect("the command starts")
 }
 
-fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Without namespaces of our own and TUN there is nothing to see.
-fn is_able() -> bool {
+pub(crate) fn is_able() -> bool {
     let probe = lowtide(&["live", "client", "--peer", "kernel", "-n", "1"]);
     let why = stderr(&probe);
     let able = probe.status.success();
@@ -46,6 +46,9 @@ fn what_cannot_be_is_refused_with_what_could() {
         (&["client", "--peer", "kernel", "-s", "cc"], "SWITCH=VALUE"),
         (&["client", "--peer", "kernel", "-C", "x"], "cubic"),
         (&["client", "--peer", "kernel", "-n", "0"], "expected bytes"),
+        (&["proxy"], "ROUTE"),
+        (&["proxy", "80=10.0.0.1:80"], "kernel:ADDRESS:PORT=ADDRESS:PORT"),
+        (&["proxy", "lowtide:80=10.0.0.1:80", "--netns", "new"], "ip netns add"),
         (&["replay", "no-such-file"], "cannot read no-such-file"),
     ] {
         let output = lowtide(&[&["live"], args].concat());
@@ -205,6 +208,43 @@ fn a_host_that_was_killed_can_come_back_at_once() {
         transfer(&TcpStream::connect(to).unwrap(), 300_000);
         second.kill().unwrap();
         second.wait().unwrap();
+    });
+    test.join().unwrap();
+}
+
+/// A service of the kernel behind our TCP: SIGTERM ends the relay in good order, and it says what it did.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
+fn a_relay_carries_connections_and_ends_when_it_is_told_to() {
+    if !is_able() {
+        return;
+    }
+    let test = std::thread::spawn(|| {
+        netns::enter_new().unwrap();
+        let mut relay = Command::new(env!("CARGO_BIN_EXE_lowtide"))
+            .args(["live", "proxy", "lowtide:80=10.77.0.3:81", "--scheme", "odctcp", "-J"])
+            .args(["--netns", "here", "--connect", "0.2"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        let mut line = String::new();
+        let mut said = BufReader::new(relay.stderr.take().expect("a pipe"));
+        said.read_line(&mut line).expect("text");
+        assert!(line.contains("relaying 1 route;"), "{line}");
+        // Nobody is at the target: the relay accepts, cannot go on, and says so by a reset.
+        let mut client = TcpStream::connect("10.77.0.2:80").unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let error = client.read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+        let pid = relay.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        let output = relay.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["schema"], "lowtide.live-proxy/1");
+        assert_eq!(result["routes"], serde_json::json!(["lowtide:80=10.77.0.3:81"]));
+        assert_eq!((&result["accepted"], &result["timed_out"]), (&1.into(), &1.into()), "{result}");
     });
     test.join().unwrap();
 }

@@ -6,6 +6,7 @@
 //! difference is the difference over the mean of A, its interval that of the difference over the same
 //! mean. What has no partner is listed, never dropped in silence.
 
+mod columns;
 mod pair;
 mod rows;
 
@@ -17,6 +18,7 @@ use crate::results::Results;
 use crate::subject::Subject;
 use crate::summary::{self, group_metrics};
 
+pub use columns::{Cause, Columns, Line, columns};
 use pair::{Pairs, pairs};
 
 /// Stands for every metric.

@@ -74,6 +74,9 @@ pub(crate) fn specification(
 ) -> Result<RunSpec, LabError> {
     let point = manifest.points.iter().position(|p| *p == run.key.point).unwrap_or_default();
     let again = |reason: &str| not_again(manifest, run, reason);
+    if manifest.backend.is_some() {
+        return Err(again("real packets do not come twice; a capture taken in the run shows them"));
+    }
     let texts: Vec<String> =
         names(&run.key.scheme, point).iter().filter_map(|name| dir.read(name).ok()).collect();
     if texts.is_empty() {

@@ -182,7 +182,9 @@ impl Class {
     fn new(group: &str, runs: &[&RunFacts], windows: &Windows) -> Self {
         let groups: Vec<&GroupFacts> = runs.iter().filter_map(|r| r.group(group)).collect();
         let of = |read: fn(&GroupFacts) -> Option<f64>| mean(groups.iter().map(|g| read(g)));
-        let signals = groups.iter().fold(SignalFacts::default(), |sum, g| sum.and(&g.signals));
+        // The simulator, which makes these runs, counts everything.
+        let all = groups.iter().filter_map(|g| g.signals.as_ref());
+        let signals = all.fold(SignalFacts::default(), SignalFacts::and);
         let mut samples: Vec<u64> = runs
             .iter()
             .filter_map(|r| windows.get(&(r.key.run, group.to_owned())))
@@ -192,14 +194,14 @@ impl Class {
         samples.sort_unstable();
         let median = samples.get(samples.len() / 2);
         let mss = signals.mss_bytes.filter(|mss| *mss > 0);
-        let again: u64 = groups.iter().map(|g| g.retx_bytes).sum();
+        let again: u64 = groups.iter().filter_map(|g| g.retx_bytes).sum();
         Self {
             goodput_mbps: of(|g| g.goodput_mbps),
             goodput_share: None,
             of_fair: None,
             jain: of(|g| g.jain),
             retransmitted: ratio(again, signals.received_bytes + again),
-            rto_count: groups.iter().map(|g| g.rto_count).sum(),
+            rto_count: groups.iter().filter_map(|g| g.rto_count).sum(),
             window_segments: median.zip(mss).map(|(w, mss)| *w as f64 / f64::from(mss)),
             ect: ratio(signals.ect_segments, signals.data_segments),
             marked: ratio(signals.marked_segments, signals.arrived_segments),

@@ -7,7 +7,7 @@ mod queues;
 
 use std::fmt::Write as _;
 
-use lowtide_record::{Point, Setting};
+use lowtide_record::{Manifest, Point, Setting};
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, context};
 use serde::Serialize;
@@ -75,8 +75,28 @@ pub(crate) fn render(source: Source<'_>, figures: &[Drawn]) -> Result<String, La
         tables => Serde(tables(source)),
         deciding => Serde(deciding),
         rest => Serde(rest),
+        differences => Serde(differences(m)),
+        tolerance => tolerance(m),
     };
     fill(include_str!("report.html"), &page)
+}
+
+/// What real packets did otherwise than the scenario says, each once.
+fn differences(manifest: &Manifest) -> Vec<&str> {
+    let all = manifest.runs.iter().filter_map(|r| r.measured.as_ref());
+    let mut said: Vec<&str> = Vec::new();
+    for text in all.flat_map(|m| m.remarks.iter().chain(&m.differences)) {
+        if !said.contains(&text.as_str()) {
+            said.push(text);
+        }
+    }
+    said
+}
+
+/// From when on a packet is late, microseconds.
+fn tolerance(manifest: &Manifest) -> u64 {
+    let all = manifest.runs.iter().filter_map(|r| r.measured.as_ref());
+    all.map(|m| m.tolerance_us as u64).max().unwrap_or(0)
 }
 
 /// The settings that decide results most, and the rest.

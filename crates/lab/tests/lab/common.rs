@@ -21,6 +21,7 @@ pub(crate) fn options(dir: &Path) -> Options<'_> {
         clock: &|| Duration::ZERO,
         stop: &NEVER,
         progress: &|_| {},
+        backend: None,
     }
 }
 

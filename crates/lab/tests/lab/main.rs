@@ -4,6 +4,7 @@ mod advice;
 mod analyze;
 mod captures;
 mod claims;
+mod columns;
 mod common;
 mod diff;
 mod fabric;

@@ -3,12 +3,14 @@
 //! Contract: whole IP packets, one per call, nothing kept. Nothing blocks: a driver waits with `poll` on
 //! the descriptor. A TUN interface exists as long as its [`Device`], and with it its addresses and routes.
 
+mod pair;
 mod plan;
 mod routes;
 mod tun;
 
+pub use pair::Pair;
 pub use plan::{DevicePlan, Side};
-pub(crate) use tun::Tun;
+pub use tun::Tun;
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -20,6 +22,8 @@ use crate::error::LiveError;
 pub enum Device {
     /// A TUN interface: the kernel's stack is at its other end.
     Tun(Tun),
+    /// One end of a line in memory: another device of this process is at its other end.
+    Pair(Pair),
 }
 
 impl Device {
@@ -31,6 +35,16 @@ impl Device {
         Tun::open(plan).map(Self::Tun)
     }
 
+    /// Two devices joined by a line in memory: what one sends the other receives. Nothing of the system's network
+    /// is between them, and no right is needed.
+    ///
+    /// # Errors
+    /// No descriptors left.
+    pub fn pair() -> Result<(Self, Self), LiveError> {
+        let (a, b) = Pair::both()?;
+        Ok((Self::Pair(a), Self::Pair(b)))
+    }
+
     /// The next packet that waits, its length in bytes; `None` when there is none.
     ///
     /// # Errors
@@ -38,6 +52,7 @@ impl Device {
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self {
             Self::Tun(tun) => tun.recv(buffer),
+            Self::Pair(pair) => pair.recv(buffer),
         }
     }
 
@@ -48,6 +63,7 @@ impl Device {
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         match self {
             Self::Tun(tun) => tun.send(packet),
+            Self::Pair(pair) => pair.send(packet),
         }
     }
 
@@ -55,6 +71,7 @@ impl Device {
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tun(tun) => tun.as_fd(),
+            Self::Pair(pair) => pair.as_fd(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Waiting for many streams and listeners at once.
 
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +26,19 @@ impl Poller {
     /// A poller that watches nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same with a descriptor to wait on beside others ([`Self::descriptor`]).
+    ///
+    /// # Errors
+    /// There is no descriptor left.
+    pub fn with_descriptor() -> io::Result<Self> {
+        Ok(Self { watch: Arc::new(Watch::with_descriptor()?) })
+    }
+
+    /// Readable while [`Self::wait`] would not wait; only with [`Self::with_descriptor`].
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.watch.descriptor()
     }
 
     /// Watches a stream, in place of whoever watched it. It counts as one with news.

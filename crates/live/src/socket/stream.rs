@@ -123,6 +123,12 @@ impl Stream {
         self.call(|stack, now| stack.set_nodelay(now, self.key, on))
     }
 
+    /// The error with which the connection has ended, if it has and not well. Unlike a read it does not wait until
+    /// what came before is read.
+    pub fn error(&self) -> Option<io::Error> {
+        self.shared.lock().stack.error(self.key)
+    }
+
     /// What calls would do now.
     pub fn readiness(&self) -> Readiness {
         self.shared.lock().stack.readiness(self.shared.clock.now(), self.key)

@@ -22,7 +22,7 @@ fn would_block() -> io::Error {
 
 impl Stack {
     /// The error that everything ends with, once the device is gone.
-    fn check(&self) -> io::Result<()> {
+    pub(crate) fn check(&self) -> io::Result<()> {
         match &self.fault {
             None => Ok(()),
             Some(why) => Err(io::Error::new(io::ErrorKind::NetworkDown, why.to_string())),
@@ -266,6 +266,14 @@ impl Stack {
     /// Bytes that were written and are not acknowledged.
     pub(crate) fn unacknowledged(&mut self, key: Key) -> u64 {
         self.get(key).map_or(0, |c| c.send.len() as u64)
+    }
+
+    /// Why a connection is over, where that is an error.
+    pub(crate) fn error(&mut self, key: Key) -> Option<io::Error> {
+        match self.conn(key) {
+            Ok(conn) => conn.error(),
+            Err(gone) => Some(gone),
+        }
     }
 
     /// Our end and the peer's.

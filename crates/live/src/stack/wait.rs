@@ -1,7 +1,10 @@
 //! How an application that waits is woken.
 
 use std::collections::BTreeSet;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
 
 /// Where threads wait for a connection or a listener, and who else wants to know.
 #[derive(Clone, Debug, Default)]
@@ -25,15 +28,34 @@ impl Wait {
 pub(crate) struct Watch {
     changed: Mutex<BTreeSet<u64>>,
     some: Condvar,
+    /// Readable while a token waits, for whoever waits for descriptors as well.
+    descriptor: Option<EventFd>,
 }
 
 impl Watch {
+    /// With a descriptor that is readable while a token waits.
+    pub(crate) fn with_descriptor() -> std::io::Result<Self> {
+        let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
+        Ok(Self { descriptor: Some(EventFd::from_flags(flags)?), ..Self::default() })
+    }
+
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.descriptor.as_ref().map(AsFd::as_fd)
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn note(&self, token: u64) {
-        self.lock().insert(token);
+        let mut changed = self.lock();
+        let first = changed.is_empty();
+        changed.insert(token);
+        // Under the lock: what is taken and what is readable never differ.
+        if let Some(descriptor) = self.descriptor.as_ref().filter(|_| first) {
+            let _ = descriptor.write(1);
+        }
+        drop(changed);
         self.some.notify_all();
     }
 
@@ -48,6 +70,9 @@ impl Watch {
                 waited.unwrap_or_else(PoisonError::into_inner).0
             }
         };
+        if let Some(descriptor) = self.descriptor.as_ref().filter(|_| !guard.is_empty()) {
+            let _ = descriptor.read();
+        }
         std::mem::take(&mut *guard)
     }
 }

@@ -2,11 +2,10 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::process::Command;
 
 use lowtide_live::{Live, LiveError, Settings};
 
-use crate::world::{PORT, World, in_namespace, kernel_at, plan, settings};
+use crate::world::{PORT, World, in_namespace, ip, kernel_at, plan, settings};
 
 fn start(name: &str, sides: &[&str]) -> LiveError {
     Live::start(&plan(name, sides), Settings::default()).unwrap_err()
@@ -42,20 +41,6 @@ fn without_an_address_of_its_family_there_is_no_way() {
         assert_eq!(error.kind(), ErrorKind::AddrNotAvailable);
         assert!(error.to_string().contains("no IPv6 address"), "{error}");
     });
-}
-
-/// Runs `ip`; false, and says so, where there is none.
-fn ip(args: &[&str]) -> bool {
-    match Command::new("ip").args(args).status() {
-        Ok(status) => {
-            assert!(status.success(), "ip {args:?}");
-            true
-        }
-        Err(why) => {
-            eprintln!("skipped: no `ip`: {why}");
-            false
-        }
-    }
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use lowtide_live::load::{Load, LoadReport, Pipe, ServePlan, StreamReport, Way, run, serve};
+use lowtide_live::load::{Load, LoadReport, Pipe, StreamReport, Way, transfer};
 use lowtide_live::{DevicePlan, Live, Settings, Side, config, netns};
 use lowtide_tcp::Config;
 
@@ -88,7 +88,7 @@ impl World {
         let listener = TcpListener::bind((kernel_at(v6), PORT)).unwrap();
         let to = SocketAddr::new(kernel_at(v6), PORT);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(self.live.connect(to, config)?)) };
-        both(&listener, &open, load)
+        transfer(&listener, &open, load).unwrap()
     }
 
     /// The kernel connects to us.
@@ -101,28 +101,8 @@ impl World {
         let listener = self.live.listen(PORT, config).unwrap();
         let to = SocketAddr::new(ours_at(v6), PORT);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(TcpStream::connect(to)?)) };
-        both(&listener, &open, load)
+        transfer(&listener, &open, load).unwrap()
     }
-}
-
-pub(crate) fn both(
-    listener: &dyn lowtide_live::load::Accept,
-    open: &(dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync),
-    load: &Load,
-) -> (LoadReport, Vec<StreamReport>) {
-    let stop = AtomicBool::new(false);
-    let served = std::sync::Mutex::new(Vec::new());
-    let report = std::thread::scope(|scope| {
-        let server = scope.spawn(|| {
-            let plan = ServePlan { connections: Some(load.parallel), stop: &stop, began: &|_| {} };
-            serve(listener, plan, &|report| served.lock().unwrap().push(report))
-        });
-        let report = run(load, open, &AtomicBool::new(false), &mut |_| {});
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        server.join().unwrap().unwrap();
-        report
-    });
-    (report, served.into_inner().unwrap())
 }
 
 /// So many bytes over one connection.
@@ -142,4 +122,18 @@ pub(crate) fn assert_good(what: &str, (report, served): &(LoadReport, Vec<Stream
     assert!(report.is_good(), "{what}: {:#?}\n{served:#?}", report.streams);
     assert_eq!(report.bytes(), n, "{what}");
     assert!(served.iter().all(|s| s.error.is_none()), "{what}: {served:#?}");
+}
+
+/// Runs `ip`; false, and says so, where there is none.
+pub(crate) fn ip(args: &[&str]) -> bool {
+    match Command::new("ip").args(args).status() {
+        Ok(status) => {
+            assert!(status.success(), "ip {args:?}");
+            true
+        }
+        Err(why) => {
+            eprintln!("skipped: no `ip`: {why}");
+            false
+        }
+    }
 }

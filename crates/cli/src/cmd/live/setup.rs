@@ -1,10 +1,10 @@
 //! The host that the arguments describe, in its namespace.
 
 use lowtide_live::load::{Amount, Load, Way};
-use lowtide_live::{DevicePlan, Live, LiveError, Settings, Side, config, netns};
+use lowtide_live::{Device, DevicePlan, Live, LiveError, Settings, Side, config, netns};
 use lowtide_tcp::Config;
 
-use crate::args::{KernelEcnArg, LiveHostArgs, LiveLoadArgs, NetnsArg, PeerArg};
+use crate::args::{KernelEcnArg, LiveHostArgs, LiveLoadArgs, LiveOwnArgs, NetnsArg, PeerArg};
 use crate::failure::Failure;
 
 /// A host that can be started.
@@ -19,13 +19,14 @@ pub(super) struct Host {
 }
 
 /// What was typed cannot be done, or the machine does not let us.
-fn refused(error: &LiveError) -> Failure {
+pub(super) fn refused(error: &LiveError) -> Failure {
     let typed = matches!(
         error,
         LiveError::DeviceName(_)
             | LiveError::DeviceKind(_)
             | LiveError::Address(_)
             | LiveError::Pair { .. }
+            | LiveError::Route(_)
             | LiveError::OwnNamespace
     );
     if typed { Failure::Usage(error.to_string(), None) } else { Failure::Run(error.to_string()) }
@@ -34,6 +35,18 @@ fn refused(error: &LiveError) -> Failure {
 impl Host {
     /// Reads the arguments, and moves this thread into the namespace that they want.
     pub(super) fn make(args: &LiveHostArgs) -> Result<Self, Failure> {
+        let host = Self::read(&args.own)?;
+        Ok(Self { kernel: enter(args)?, ..host })
+    }
+
+    /// The same in the namespace in which this thread is, whoever is at the other end.
+    pub(super) fn make_here(args: &LiveOwnArgs) -> Result<Self, Failure> {
+        let host = Self::read(args)?;
+        stay(args.netns)?;
+        Ok(host)
+    }
+
+    fn read(args: &LiveOwnArgs) -> Result<Self, Failure> {
         let mut sides = Vec::new();
         for text in &args.addresses {
             let mut side = Side::parse(text).map_err(|e| refused(&e))?;
@@ -66,33 +79,49 @@ impl Host {
         let scheme = args.scheme.as_ref().map(|s| format!("/{s}"));
         let switches: Vec<String> = set.iter().map(|(k, v)| format!("+{k}={v}")).collect();
         let asked = format!("{}{}{}", args.profile, scheme.unwrap_or_default(), switches.join(""));
-        let kernel = enter(args)?;
         let settings = Settings {
             half_open: args.half_open as usize,
             tape: args.tape.clone(),
             ..Settings::default()
         };
-        Ok(Self { plan, config, asked, kernel, settings })
+        Ok(Self { plan, config, asked, kernel: None, settings })
     }
 
     pub(super) fn start(&self) -> Result<Live, Failure> {
         Live::start(&self.plan, self.settings.clone()).map_err(|e| refused(&e))
     }
+
+    /// On a device that is there.
+    pub(super) fn start_on(&self, device: Device) -> Result<Live, Failure> {
+        let locals = self.plan.sides.iter().map(|s| s.ours).collect();
+        Live::on(device, locals, self.settings.clone()).map_err(|e| refused(&e))
+    }
+}
+
+/// Whether this thread may be where it is.
+fn stay(netns: Option<NetnsArg>) -> Result<(), Failure> {
+    match netns {
+        Some(NetnsArg::New) => {
+            let help =
+                "use a namespace of `ip netns add`; a client or a server may have `--peer kernel`"
+                    .to_owned();
+            let message = "nobody can reach a namespace that only this command is in".to_owned();
+            Err(Failure::Usage(message, Some(help)))
+        }
+        None if netns::is_the_machines() => Err(refused(&LiveError::OwnNamespace)),
+        Some(NetnsArg::Here) | None => Ok(()),
+    }
 }
 
 /// What the kernel's TCP is set to, where the namespace is new.
 fn enter(args: &LiveHostArgs) -> Result<Option<[String; 2]>, Failure> {
-    let new = match (args.netns, args.peer) {
-        (Some(NetnsArg::New), PeerArg::Any) => {
-            let help = "add `--peer kernel`, or use a namespace of `ip netns add`".to_owned();
-            let message = "nobody can reach a namespace that only this command is in".to_owned();
-            return Err(Failure::Usage(message, Some(help)));
-        }
+    let new = match (args.own.netns, args.peer) {
         (Some(NetnsArg::New) | None, PeerArg::Kernel) => true,
-        (None, PeerArg::Any) if netns::is_the_machines() => {
-            return Err(refused(&LiveError::OwnNamespace));
+        (Some(NetnsArg::Here), PeerArg::Kernel) => false,
+        (netns, PeerArg::Any) => {
+            stay(netns)?;
+            false
         }
-        (Some(NetnsArg::Here), _) | (None, PeerArg::Any) => false,
     };
     if !new {
         return Ok(None);

@@ -100,8 +100,8 @@ impl ShareClass {
             fct_ms_p50: first(|g| g.fct_ms.p50, &short),
             fct_ms_p99: first(|g| g.fct_ms.p99, &short),
             unfinished: all().map(|g| g.unfinished).sum(),
-            rto_count: all().map(|g| g.rto_count).sum(),
-            retx_bytes: all().map(|g| g.retx_bytes).sum(),
+            rto_count: all().filter_map(|g| g.rto_count).sum(),
+            retx_bytes: all().filter_map(|g| g.retx_bytes).sum(),
         })
     }
 }

@@ -166,6 +166,7 @@ pub(crate) fn manifest() -> Manifest {
         description: None,
         scenario_hash: "0123456789abcdef".into(),
         command: "lowtide run small".into(),
+        backend: None,
         digest: None,
         schemes: vec!["sack".into(), "dctcp".into()],
         points: vec![keys()[0].point.clone()],
@@ -187,5 +188,12 @@ pub(crate) fn runs() -> Vec<ManifestRun> {
 
 pub(crate) fn run(key: RunKey) -> ManifestRun {
     let digest = lowtide_record::digest_text(key.seed);
-    ManifestRun { key, hash: "00aa".into(), digest, wall_seconds: 0.5, size_classes: vec![10_000] }
+    ManifestRun {
+        key,
+        hash: "00aa".into(),
+        digest,
+        wall_seconds: 0.5,
+        size_classes: vec![10_000],
+        measured: None,
+    }
 }

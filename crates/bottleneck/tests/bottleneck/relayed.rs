@@ -1,0 +1,81 @@
+//! One-sided DCTCP for a host that cannot change its kernel: the kernel's client, the relay, the network, the kernel's
+//! server with standard ECN.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lowtide_bottleneck::{PortReport, Settings};
+use lowtide_live::relay::{Entry, Relay, RelayPlan, RelayStats, Route};
+use lowtide_live::{config, netns};
+
+use crate::world::{PORT, Whose, World, address, bounded, has_kernel, network};
+
+const BYTES: usize = 3_000_000;
+/// The line has 20 Mbit/s, so that any machine fills it.
+const BUFFER: u64 = 60;
+const K: u64 = 10;
+
+/// The bytes go by way of a relay whose connections have `scheme`; the queue in front of the line.
+fn queue_of(scheme: &str, more: &[(&str, &str)]) -> (PortReport, RelayStats) {
+    let world = World::new(
+        [Whose::Ours, Whose::Kernel],
+        &network("20 Mbit/s", 200, BUFFER, K),
+        &Settings::default(),
+    );
+    world.ends[1].set("tcp_ecn", "1");
+    let server = world.ends[1].server();
+    let front: SocketAddr = "127.0.0.1:8001".parse().unwrap();
+    let route =
+        Route { entry: Entry::Kernel(front), target: SocketAddr::new(address(1, false), PORT) };
+    let plan = RelayPlan::new(vec![route], config("linux", Some(scheme), more).unwrap());
+    let relay = Relay::open(world.ends[0].live(), plan).unwrap();
+    let stop = AtomicBool::new(false);
+    let data: Vec<u8> = (0..BYTES).map(|i| (i * 7 + i / 255) as u8).collect();
+    let stats = std::thread::scope(|scope| {
+        let relayed = scope.spawn(|| relay.run(&stop));
+        let sent = scope.spawn(|| {
+            let mut client = TcpStream::connect(front).unwrap();
+            client.write_all(&data).unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+            client.read_to_end(&mut Vec::new()).unwrap();
+        });
+        let (mut stream, _) = server.accept().unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+        let mut got = Vec::new();
+        stream.read_to_end(&mut got).unwrap();
+        assert!(got == data, "{scheme}: {} bytes", got.len());
+        drop(stream);
+        sent.join().unwrap();
+        stop.store(true, Ordering::Relaxed);
+        relayed.join().unwrap().unwrap()
+    });
+    let (report, _) = world.end();
+    (report.port("switch0->b").unwrap().clone(), stats)
+}
+
+#[test]
+fn a_relay_gives_one_sided_dctcp_to_a_host_that_has_none() {
+    if !has_kernel() {
+        return;
+    }
+    bounded(|| {
+        netns::enter_new().unwrap();
+        match Command::new("ip").args(["link", "set", "lo", "up"]).status() {
+            Ok(status) => assert!(status.success()),
+            Err(why) => return eprintln!("skipped: no `ip`: {why}"),
+        }
+        // A kernel that is not DCTCP refuses ECN to a SYN with ECT.
+        let (short, stats) = queue_of("odctcp-sender", &[("ect", "data")]);
+        assert_eq!((stats.closed, stats.forth), (1, BYTES as u64));
+        let (long, _) = queue_of("sack", &[]);
+        assert!(short.stats.marks > 0 && long.stats.marks == 0, "{short:?}");
+        assert_eq!(short.stats.drops, 0, "{short:?}");
+        assert!(long.stats.drops > 0, "{long:?}");
+        let mean = [&short, &long].map(PortReport::queue_mean);
+        assert!(mean[0] < mean[1], "{mean:?}");
+        eprintln!("queue {:.1} packets in the mean, {:.1} without it", mean[0], mean[1]);
+    });
+}

@@ -1,0 +1,57 @@
+//! The backend that was asked for.
+
+use lowtide_lab::Backend;
+
+use crate::args::{BackendArg, RealArgs};
+use crate::failure::Failure;
+
+/// `None` for the simulator.
+pub(crate) fn backend(
+    arg: BackendArg,
+    real: &RealArgs,
+) -> Result<Option<Box<dyn Backend>>, Failure> {
+    let needs = |what: &str, backend: &str| {
+        Failure::Usage(format!("`{what}` goes with `--backend {backend}`"), None)
+    };
+    if arg != BackendArg::Live && !real.kernel_hosts.is_empty() {
+        return Err(needs("--kernel-hosts", "live"));
+    }
+    let kernels = matches!(arg, BackendArg::Kernel | BackendArg::Uml);
+    if !kernels && !real.our_hosts.is_empty() {
+        return Err(needs("--our-hosts", "kernel"));
+    }
+    if arg == BackendArg::Sim {
+        return match real.kernel_cc.first() {
+            Some(_) => Err(needs("--kernel-cc", "kernel")),
+            None => Ok(None),
+        };
+    }
+    real_packets(arg, real).map(Some)
+}
+
+/// Controls of ours, and what takes their place in the kernel.
+#[cfg(target_os = "linux")]
+pub(super) fn controls(real: &RealArgs) -> Result<Vec<(String, String)>, Failure> {
+    let one = |text: &String| {
+        let (ours, kernels) = super::split(text, "--kernel-cc", "OURS=KERNEL")?;
+        Ok((ours.to_owned(), kernels.to_owned()))
+    };
+    real.kernel_cc.iter().map(one).collect()
+}
+
+#[cfg(target_os = "linux")]
+fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, Failure> {
+    use lowtide_testbed::{Choice, Testbed, Whose};
+    let controls = controls(real)?;
+    let (all, except) = match arg {
+        BackendArg::Kernel | BackendArg::Uml => (Whose::Kernels, real.our_hosts.clone()),
+        BackendArg::Sim | BackendArg::Live => (Whose::Ours, real.kernel_hosts.clone()),
+    };
+    let testbed = Testbed::new(Choice { all, except, controls });
+    Ok(Box::new(if arg == BackendArg::Uml { testbed.called("uml") } else { testbed }))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn real_packets(_: BackendArg, _: &RealArgs) -> Result<Box<dyn Backend>, Failure> {
+    Err(Failure::Usage("real packets need Linux".to_owned(), None))
+}

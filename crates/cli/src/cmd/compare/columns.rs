@@ -1,0 +1,197 @@
+//! More than two sets of results, or one scenario by several backends: a column for each.
+
+use std::path::PathBuf;
+
+use lowtide_lab::compare::{Columns, Compared, Line, Verdict, Wanted, columns};
+use lowtide_lab::{Backend, Finished, Refusal, execute};
+use lowtide_scenario::{Plan, Scenario};
+use serde::Serialize;
+
+use super::{digits, results};
+use crate::args::{BackendArg, CompareArgs, ThreadCount};
+use crate::cmd::backend::backend;
+use crate::cmd::run::How;
+use crate::cmd::set;
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    schema: &'static str,
+    version: &'static str,
+    columns: Vec<Column<'a>>,
+    same_within: f64,
+    #[serde(flatten)]
+    found: &'a Columns,
+}
+
+#[derive(Serialize)]
+struct Column<'a> {
+    name: &'a str,
+    dir: PathBuf,
+    scenario_hash: &'a str,
+}
+
+pub(super) fn compare(args: &CompareArgs, wanted: &Wanted, out: Output) -> Result<(), Failure> {
+    let all = if args.backends.is_empty() {
+        let names = std::iter::once(&args.a).chain(&args.b).chain(&args.more);
+        let one = |name: &String| Ok((name.clone(), results(name, args, &[], out)?));
+        names.map(one).collect::<Result<Vec<_>, Failure>>()?
+    } else {
+        by_backends(args, out)?
+    };
+    let sides: Vec<&Finished> = all.iter().map(|(_, finished)| finished).collect();
+    let found = columns(&sides, wanted)?;
+    if out.json {
+        let column = |(name, f): &'_ (String, Finished)| (name.clone(), f.dir.clone());
+        let named: Vec<_> = all.iter().map(column).collect();
+        let columns = named.iter().zip(&all).map(|((name, dir), (_, f))| Column {
+            name,
+            dir: dir.clone(),
+            scenario_hash: &f.manifest.scenario_hash,
+        });
+        return out.json(&Answer {
+            schema: "lowtide.columns/1",
+            version: env!("CARGO_PKG_VERSION"),
+            columns: columns.collect(),
+            same_within: args.same,
+            found: &found,
+        });
+    }
+    show(&all, &found, out)
+}
+
+/// The scenario by each of the backends. What schemes one of them refuses are left out there, and said.
+fn by_backends(args: &CompareArgs, out: Output) -> Result<Vec<(String, Finished)>, Failure> {
+    let mut scenario = set(Scenario::load(&args.a)?, &args.set)?;
+    if let Some(seeds) = args.seeds {
+        scenario = scenario.seeds(seeds)?;
+    }
+    let mut all = Vec::new();
+    for which in &args.backends {
+        let real = match which {
+            BackendArg::Sim => crate::args::RealArgs::default(),
+            BackendArg::Live => {
+                crate::args::RealArgs { our_hosts: Vec::new(), ..args.real.clone() }
+            }
+            BackendArg::Kernel => {
+                crate::args::RealArgs { kernel_hosts: Vec::new(), ..args.real.clone() }
+            }
+            BackendArg::Uml => {
+                let a = &args.a;
+                let help = format!(
+                    "`lowtide run {a} --backend uml` says where its results are; `lowtide compare` takes \
+                     as many directories as there are"
+                );
+                let message = "another kernel has to be booted for that one first".to_owned();
+                return Err(Failure::Usage(message, Some(help)));
+            }
+        };
+        let backend = backend(*which, &real)?;
+        let (plan, source) = accepted(&scenario, backend.as_deref(), out)?;
+        let how = How {
+            out: None,
+            jobs: args.jobs,
+            threads: ThreadCount::Auto,
+            afresh: false,
+            backend: backend.as_deref(),
+        };
+        let name = name(*which);
+        out.note(&format!("{name}: {}", how.dir(&plan).display()));
+        let finished = how.go(&plan, source.text(), out, &|options| execute(&plan, options))?;
+        all.push((name.to_owned(), finished));
+    }
+    Ok(all)
+}
+
+const fn name(of: BackendArg) -> &'static str {
+    match of {
+        BackendArg::Sim => "sim",
+        BackendArg::Live => "live",
+        BackendArg::Kernel => "kernel",
+        BackendArg::Uml => "uml",
+    }
+}
+
+/// The runs of `scenario` that `backend` takes, without the schemes that it refuses.
+fn accepted(
+    scenario: &Scenario,
+    backend: Option<&dyn Backend>,
+    out: Output,
+) -> Result<(Plan, Scenario), Failure> {
+    let plan = scenario.clone().expand()?;
+    let Some(backend) = backend else { return Ok((plan, scenario.clone())) };
+    let mut refused: Vec<(String, Refusal)> = Vec::new();
+    for run in &plan.runs {
+        if refused.iter().all(|(scheme, _)| *scheme != run.scheme)
+            && let Err(refusal) = backend.check(&run.setup()?)
+        {
+            refused.push((run.scheme.clone(), refusal));
+        }
+    }
+    let Some((_, first)) = refused.first() else { return Ok((plan, scenario.clone())) };
+    let left: Vec<String> = plan
+        .schemes
+        .iter()
+        .filter(|s| refused.iter().all(|(scheme, _)| scheme != *s))
+        .map(|s| format!("{s:?}"))
+        .collect();
+    if left.is_empty() {
+        return Err(Failure::Usage(first.message.clone(), first.help.clone()));
+    }
+    for (scheme, Refusal { message, .. }) in &refused {
+        out.note(&format!("{}: without `{scheme}`: {message}", backend.entry().name));
+    }
+    let fewer =
+        scenario.clone().with_override("compare.schemes", &format!("[{}]", left.join(",")))?;
+    Ok((fewer.clone().expand()?, fewer))
+}
+
+fn show(all: &[(String, Finished)], found: &Columns, out: Output) -> Result<(), Failure> {
+    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+    for (name, finished) in all {
+        out.text(&format!("{name}: {}", finished.dir.display()))?;
+    }
+    let mut head = vec!["scheme", "point", "of", "metric"];
+    head.extend(&names);
+    let rows: Vec<Vec<String>> = found.lines.iter().map(row).collect();
+    let right: Vec<usize> = (4..head.len()).collect();
+    out.table(&head, &right, &rows)?;
+    out.text(&format!(
+        "Behind each value its difference from `{}` in per cent, with the half of its 95 % interval; `*` where that \
+         leaves out zero.",
+        names.first().copied().unwrap_or_default()
+    ))?;
+    for cause in &found.causes {
+        let column = names.get(cause.column).copied().unwrap_or_default();
+        out.text(&format!("{column}, {}: {}", cause.scheme, cause.text))?;
+    }
+    Ok(())
+}
+
+fn row(line: &Line) -> Vec<String> {
+    let about = &line.about;
+    let of = about.group.as_ref().or(about.queue.as_ref()).or(about.memory.as_ref());
+    let mut cells = vec![
+        about.scheme.clone(),
+        if about.point.is_empty() { "–".to_owned() } else { about.point.to_string() },
+        of.map_or("the run", String::as_str).to_owned(),
+        about.metric.to_owned(),
+        line.first.map_or_else(|| "–".to_owned(), digits),
+    ];
+    cells.extend(line.others.iter().map(|o| o.as_ref().map_or_else(|| "–".to_owned(), other)));
+    cells
+}
+
+fn other(row: &Compared) -> String {
+    let Some(value) = row.b else { return "–".to_owned() };
+    let star = if matches!(row.verdict, Verdict::Higher | Verdict::Lower) { "*" } else { "" };
+    let by = match (row.relative, row.relative_ci95) {
+        (Some(r), Some([low, high])) => {
+            format!(" ({:+.1} ± {:.1} %){star}", r * 100.0, (high - low) * 50.0)
+        }
+        (Some(r), None) => format!(" ({:+.1} %){star}", r * 100.0),
+        (None, _) => star.to_owned(),
+    };
+    format!("{}{by}", digits(value))
+}

@@ -1,0 +1,134 @@
+//! `lowtide live proxy`: connections between the kernel's TCP and ours.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use lowtide_live::relay::{Relay, RelayPlan, RelayStats};
+use lowtide_units::Duration;
+use serde::Serialize;
+
+use super::setup::{Host, refused};
+use super::{end, failed};
+use crate::args::ProxyArgs;
+use crate::cmd::run::{STOP, watch_for_interrupt};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// How often it is looked whether an interval is over.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
+
+fn std(d: Duration) -> std::time::Duration {
+    std::time::Duration::from_micros(d.as_us())
+}
+
+#[derive(Serialize)]
+struct Relayed {
+    schema: &'static str,
+    version: &'static str,
+    transport: String,
+    routes: Vec<String>,
+    accepted: u64,
+    connected: u64,
+    closed: u64,
+    unreachable: u64,
+    timed_out: u64,
+    reset: u64,
+    idle: u64,
+    ended: u64,
+    at_limit: u64,
+    not_accepted: u64,
+    bytes_to_targets: u64,
+    bytes_from_targets: u64,
+    most_open: usize,
+    most_waiting_bytes: usize,
+    driver_cpu_seconds: f64,
+}
+
+fn line(stats: &RelayStats) -> String {
+    let RelayStats { open, accepted, closed, reset, unreachable, timed_out, idle, .. } = stats;
+    let mb = |n: u64| n as f64 / 1e6;
+    format!(
+        "{open} open, {accepted} accepted, {closed} closed, {reset} reset, {unreachable} unreachable, {timed_out} \
+         timed out, {idle} idle; {:.1} MB to targets, {:.1} MB from them",
+        mb(stats.forth),
+        mb(stats.back)
+    )
+}
+
+pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), Failure> {
+    let out = Output { json: out.json || args.own.as_json, ..out };
+    let host = Host::make_here(&args.own)?;
+    watch_for_interrupt()?;
+    let live = host.start()?;
+    let plan = RelayPlan {
+        most: args.most as usize,
+        buffer: usize::try_from(args.buffer).unwrap_or(usize::MAX),
+        connect: std(args.connect),
+        idle: args.idle.map(std),
+        drain: std(args.drain),
+        ..RelayPlan::new(args.routes.clone(), host.config.clone())
+    };
+    let relay = Relay::open(&live, plan).map_err(|e| refused(&e))?;
+    let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
+    out.note(&format!(
+        "relaying {} route{}; ours is {}; Ctrl-C ends",
+        args.routes.len(),
+        if args.routes.len() == 1 { "" } else { "s" },
+        ours.join(" and ")
+    ));
+    let seen = relay.watch();
+    let over = AtomicBool::new(false);
+    let relayed = std::thread::scope(|scope| {
+        if args.interval > Duration::ZERO && !out.json {
+            scope.spawn(|| show(&seen, std(args.interval), &over));
+        }
+        let relayed = relay.run(&STOP);
+        over.store(true, Ordering::Relaxed);
+        relayed
+    });
+    let stats = relayed.map_err(failed("the relay"))?;
+    let driver = end(live)?;
+    if !out.json {
+        return out.text(&line(&stats));
+    }
+    out.json(&Relayed {
+        schema: "lowtide.live-proxy/1",
+        version: env!("CARGO_PKG_VERSION"),
+        transport: host.asked,
+        routes: args.routes.iter().map(ToString::to_string).collect(),
+        accepted: stats.accepted,
+        connected: stats.connected,
+        closed: stats.closed,
+        unreachable: stats.unreachable,
+        timed_out: stats.timed_out,
+        reset: stats.reset,
+        idle: stats.idle,
+        ended: stats.ended,
+        at_limit: stats.at_limit,
+        not_accepted: stats.not_accepted,
+        bytes_to_targets: stats.forth,
+        bytes_from_targets: stats.back,
+        most_open: stats.most_open,
+        most_waiting_bytes: stats.most_waiting,
+        driver_cpu_seconds: driver.cpu.as_secs_f64(),
+    })
+}
+
+/// A line in each interval in which something has changed.
+fn show(seen: &Mutex<RelayStats>, interval: std::time::Duration, over: &AtomicBool) {
+    let (mut before, mut waited) = (RelayStats::default(), std::time::Duration::ZERO);
+    while !over.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK);
+        waited += LOOK;
+        if waited < interval {
+            continue;
+        }
+        waited = std::time::Duration::ZERO;
+        let now = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if now != before && Output::line(&format!("{}\n", line(&now))).is_err() {
+            // Nobody reads it any more.
+            STOP.store(true, Ordering::Relaxed);
+        }
+        before = now;
+    }
+}

@@ -1,0 +1,94 @@
+//! `lowtide testbed uml`: a command of ours inside User Mode Linux.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lowtide_uml::{Kernel, Machine, NETWORK, UmlError, Word};
+
+use super::run::{STOP, watch_for_interrupt};
+use crate::args::UmlArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+
+fn failed(error: &UmlError) -> Failure {
+    match error {
+        UmlError::Text(_) => Failure::Usage(error.to_string(), None),
+        _ => Failure::Run(error.to_string()),
+    }
+}
+
+fn here() -> Result<PathBuf, Failure> {
+    std::env::current_dir()
+        .map_err(|e| Failure::Run(format!("cannot find the current folder: {e}")))
+}
+
+pub(super) fn uml(args: &UmlArgs, out: Output) -> Result<(), Failure> {
+    let wanted = Wanted {
+        kernel: args.kernel.as_deref(),
+        memory_mib: u32::try_from(args.memory.as_u64() >> 20).unwrap_or(u32::MAX),
+        modules: &args.module,
+        writable: &args.write,
+        limit: Duration::from_micros(args.limit.as_us()),
+    };
+    boot(&wanted, &args.args, out)
+}
+
+/// The command that was typed, once more, inside; its results may go to `results`.
+pub(super) fn again(results: Option<&Path>, out: Output) -> Result<(), Failure> {
+    let mut writable = Vec::new();
+    if let Some(parent) = results.and_then(Path::parent).filter(|p| !p.as_os_str().is_empty()) {
+        std::fs::create_dir_all(parent)
+            .map_err(|e| Failure::Run(format!("cannot make {}: {e}", parent.display())))?;
+        writable.push(parent.to_owned());
+    }
+    let wanted = Wanted {
+        kernel: None,
+        memory_mib: MEMORY_MIB,
+        modules: &[],
+        writable: &writable,
+        limit: LONGEST,
+    };
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    boot(&wanted, &typed, out)
+}
+
+/// For runs of a scenario: memory, and time.
+const MEMORY_MIB: u32 = 1024;
+const LONGEST: Duration = Duration::from_hours(24);
+
+/// The machine that is wanted.
+struct Wanted<'a> {
+    kernel: Option<&'a Path>,
+    memory_mib: u32,
+    modules: &'a [String],
+    writable: &'a [PathBuf],
+    limit: Duration,
+}
+
+fn boot(wanted: &Wanted<'_>, args: &[String], out: Output) -> Result<(), Failure> {
+    let kernel = wanted.kernel.map_or_else(Kernel::find, Kernel::at).map_err(|e| failed(&e))?;
+    let program = std::env::current_exe()
+        .map_err(|e| Failure::Run(format!("cannot find this program: {e}")))?;
+    let here = here()?;
+    // A root that can be written would be all of the host.
+    let current = (here != Path::new("/")).then_some(here);
+    let networking = NETWORK.iter().map(|n| (*n).to_owned());
+    let machine = Machine {
+        memory_mib: wanted.memory_mib,
+        modules: networking.chain(wanted.modules.iter().cloned()).collect(),
+        writable: current.into_iter().chain(wanted.writable.iter().cloned()).collect(),
+        limit: wanted.limit,
+        program,
+        guest: ["testbed", "uml-guest"].map(str::to_owned).to_vec(),
+        kernel,
+    };
+    watch_for_interrupt()?;
+    let version = machine.kernel.version.clone();
+    let ended = machine.run(args, &STOP, &mut |Word::Booted(after)| {
+        out.note(&format!("Linux {version} is up after {:.1} s", after.as_secs_f64()));
+    });
+    match ended.map_err(|e| failed(&e))?.status {
+        0 => Ok(()),
+        status => Err(Failure::Elsewhere(status)),
+    }
+}

@@ -1,0 +1,285 @@
+//! `lowtide run --backend`, `compare` over backends and `lowtide testbed` as a user sees them. What needs root says
+//! so and does nothing without it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// Two senders and a receiver, 200 kB each, at 40 Mbit/s.
+const SMALL: &str = r#"
+schema = 1
+title = "Small"
+[run]
+duration = "30 s"
+end = "done"
+[topology]
+kind = "star"
+link-rate = "40 Mbit/s"
+link-delay = "100 us"
+[switch]
+buffer = "200 pkt"
+[switch.mark]
+kind = "step"
+k = "10 pkt"
+[transport]
+profile = "linux"
+[hosts.senders]
+count = 2
+[hosts.receivers]
+count = 1
+[traffic.bulk]
+kind = "transfers"
+from = "senders"
+to = "receivers"
+count = 2
+size = "200 kB"
+[compare]
+schemes = ["ecn", "odctcp"]
+"#;
+
+fn command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
+    command.args(args).current_dir(folder);
+    command
+}
+
+fn lowtide(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().expect("the command starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", stderr(output));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("small.toml"), SMALL).expect("a file");
+    folder
+}
+
+fn may() -> bool {
+    let may = lowtide_live::netns::Namespace::new().is_ok() && Path::new("/dev/net/tun").exists();
+    if !may {
+        eprintln!("skipped: namespaces and TUN interfaces need root and /dev/net/tun");
+    }
+    may
+}
+
+#[test]
+fn a_run_on_real_packets_fills_the_directory_of_a_simulation() {
+    let folder = folder();
+    let at = folder.path();
+    let ran = json(&lowtide(at, &["run", "small.toml", "--backend", "live", "-o", "r", "--json"]));
+    assert_eq!(ran["runs"].as_array().map(Vec::len), Some(2));
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(at.join("r/manifest.json")).unwrap()).unwrap();
+    assert_eq!(manifest["backend"]["name"], "live");
+    assert!(manifest["runs"][0]["measured"]["packets"].as_u64() > Some(300));
+    // Nothing is measured again, unless that is said.
+    let again =
+        json(&lowtide(at, &["run", "small.toml", "--backend", "live", "-o", "r", "--json"]));
+    assert_eq!(again["digest"], ran["digest"]);
+    let other = lowtide(at, &["run", "small.toml", "-o", "r"]);
+    assert!(stderr(&other).contains("live on Linux"), "{}", stderr(&other));
+    let report = lowtide(at, &["report", "r"]);
+    assert!(report.status.success(), "{}", stderr(&report));
+    let page = fs::read_to_string(at.join("r/report.html")).unwrap();
+    assert!(page.contains("Real packets") && page.contains("live on Linux"), "it says so");
+    let table = lowtide(at, &["table", "r", "flows", "--csv"]);
+    assert_eq!(String::from_utf8_lossy(&table.stdout).lines().count(), 5);
+    let plot = lowtide(at, &["plot", "r", "--flow", "0"]);
+    assert!(stderr(&plot).contains("real packets do not come twice"), "{}", stderr(&plot));
+}
+
+#[test]
+fn one_scenario_by_several_backends_is_set_side_by_side() {
+    let folder = folder();
+    let args = ["compare", "small.toml", "--backends", "sim,live", "--json", "--seeds", "2"];
+    let found = json(&lowtide(folder.path(), &args));
+    let names: Vec<_> = found["columns"].as_array().unwrap().iter().map(|c| &c["name"]).collect();
+    assert_eq!(names, ["sim", "live"]);
+    let lines = found["lines"].as_array().unwrap();
+    let fct = lines.iter().find(|l| l["metric"] == "fct_ms.mean" && l["scheme"] == "odctcp");
+    let fct = fct.expect("its transfer times are compared");
+    assert!(fct["first"].is_f64() && fct["others"][0]["b"].is_f64(), "{fct:#}");
+    let text = lowtide(
+        folder.path(),
+        &["compare", "small.toml", "--backends", "sim,live", "--seeds", "2"],
+    );
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.contains("fct_ms.mean") && text.contains("difference from `sim`"), "{text}");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let folder = folder();
+    for (args, why) in [
+        (&["run", "small.toml", "--kernel-hosts", "senders"] as &[&str], "--backend live"),
+        (&["run", "small.toml", "--backend", "live", "--our-hosts", "x"], "--backend kernel"),
+        (&["run", "small.toml", "--backend", "live", "--kernel-hosts", "x"], "is called `x`"),
+        (&["run", "small.toml", "--kernel-cc", "a=b"], "--backend kernel"),
+        (
+            &["run", "queue-buildup", "--backend", "live", "-s", "topology.link-rate=10 Gbit/s"],
+            "2 Gbit/s",
+        ),
+        (&["testbed", "run", "small.toml", "--backend", "live"], "all hosts have the kernel's"),
+    ] {
+        let output = lowtide(folder.path(), args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(why), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn without_root_the_kernel_backend_says_what_it_takes() {
+    if !may() {
+        return;
+    }
+    let folder = folder();
+    let (at, nobody) = (folder.path(), 65_534);
+    let mut run = command(
+        at,
+        &["run", "small.toml", "--backend", "kernel", "-s", "compare.schemes=[\"ecn\"]"],
+    );
+    let output =
+        match run.uid(nobody).gid(nobody).current_dir("/").arg("-o").arg("/nonexistent/r").output()
+        {
+            Ok(output) => output,
+            Err(why) => {
+                eprintln!("skipped: nobody else may run this program: {why}");
+                return;
+            }
+        };
+    // The scenario is in a folder of root's: the embedded one does as well.
+    let why = stderr(&output);
+    assert!(!output.status.success(), "{why}");
+    let mut run = command(at, &["run", "queue-buildup-100m", "--backend", "kernel"]);
+    run.args(["-s", "compare.schemes=[\"ecn\"]", "-o", "/nonexistent/r"]).current_dir("/");
+    let why = stderr(&run.uid(nobody).gid(nobody).output().expect("it has just run"));
+    assert!(why.contains("that takes root") && why.contains("--backend live"), "{why}");
+}
+
+/// A testbed in the background.
+struct Up(Child);
+
+impl Up {
+    fn make(folder: &Path) -> (Self, Value) {
+        let mut child =
+            command(folder, &["testbed", "up", "small.toml", "--below", "bed", "--json"])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .expect("the command starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut text = String::new();
+        for line in lines.by_ref() {
+            let line = line.expect("a line");
+            text.push_str(&line);
+            if line == "}" {
+                break;
+            }
+        }
+        let mut up = Self(child);
+        let said = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{}", up.stderr()));
+        (up, said)
+    }
+
+    fn stderr(&mut self) -> String {
+        let mut text = String::new();
+        let _ = self.0.kill();
+        if let Some(mut pipe) = self.0.stderr.take() {
+            let _ = pipe.read_to_string(&mut text);
+        }
+        text
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The names that are there.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder.join("bed/netns")).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+const NAMES: [&str; 3] = ["lowtide-receivers.0", "lowtide-senders.0", "lowtide-senders.1"];
+
+#[test]
+fn a_testbed_comes_is_used_and_goes() {
+    if !may() {
+        return;
+    }
+    let folder = folder();
+    let at = folder.path();
+    let ecn = ["-s", "compare.schemes=[\"ecn\"]"];
+    let none = lowtide(at, &["testbed", "run", "small.toml", "--below", "bed", ecn[0], ecn[1]]);
+    assert!(stderr(&none).contains("no testbed is up"), "{}", stderr(&none));
+    let (mut up, said) = Up::make(at);
+    assert_eq!(names(at), NAMES);
+    assert_eq!(said["hosts"][2]["address"], "10.66.0.3");
+    let second = lowtide(at, &["testbed", "up", "small.toml", "--below", "bed"]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(stderr(&second).contains("a testbed is up already"), "{}", stderr(&second));
+    let ran = lowtide(
+        at,
+        &["testbed", "run", "small.toml", "--below", "bed", "-o", "r", ecn[0], ecn[1], "--json"],
+    );
+    let ran = json(&ran);
+    assert_eq!(ran["runs"][0]["groups"][0]["failed"], 0);
+    assert!(ran["runs"][0]["groups"][0]["fct_ms"]["mean"].is_f64(), "{ran:#}");
+    let other = ["-s", "topology.link-rate=20 Mbit/s"];
+    let other = lowtide(
+        at,
+        &["testbed", "run", "small.toml", "--below", "bed", ecn[0], ecn[1], other[0], other[1]],
+    );
+    assert!(stderr(&other).contains("another one"), "{}", stderr(&other));
+    let down = json(&lowtide(at, &["testbed", "down", "--below", "bed", "--json"]));
+    assert_eq!(down["ended"], said["pid"]);
+    assert!(names(at).is_empty() && up.0.wait().expect("it ends").success());
+    let down = json(&lowtide(at, &["testbed", "down", "--below", "bed", "--json"]));
+    assert_eq!((down["ended"].as_u64(), down["removed"].as_array().map(Vec::len)), (None, Some(0)));
+}
+
+#[test]
+fn what_a_killed_testbed_leaves_behind_is_found_and_nothing_else_is_touched() {
+    if !may() {
+        return;
+    }
+    let folder = folder();
+    let at = folder.path();
+    let (mut up, _) = Up::make(at);
+    up.0.kill().expect("it is there");
+    up.0.wait().expect("it ends");
+    assert_eq!(names(at), NAMES, "nobody has taken them away");
+    // A place of that name that is somebody else's by now, and one that never was ours.
+    fs::write(at.join("bed/netns/lowtide-mine"), "x").unwrap();
+    let (up, said) = Up::make(at);
+    assert_eq!(said["removed"].as_array().map(Vec::len), Some(3), "{said:#}");
+    drop(up);
+    let down = json(&lowtide(at, &["testbed", "down", "--below", "bed", "--json"]));
+    assert_eq!(down["removed"].as_array().map(Vec::len), Some(3), "{down:#}");
+    assert_eq!(names(at), ["lowtide-mine"]);
+    fs::remove_file(at.join("bed/netns/lowtide-mine")).unwrap();
+    fs::write(at.join("bed/netns/lowtide-senders.1"), "x").unwrap();
+    let taken = lowtide(at, &["testbed", "up", "small.toml", "--below", "bed"]);
+    assert_eq!(taken.status.code(), Some(2));
+    assert!(stderr(&taken).contains("did not make"), "{}", stderr(&taken));
+    assert_eq!(names(at), ["lowtide-senders.1"]);
+}

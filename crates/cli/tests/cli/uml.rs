@@ -1,0 +1,138 @@
+//! `lowtide testbed uml`: a machine is booted for each test, in some seconds.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
+    command.args(["testbed", "uml", "--limit", "60s"]).args(args);
+    command
+}
+
+fn uml(args: &[&str]) -> Output {
+    command(args).output().expect("the command starts")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Without a kernel there is nothing to see.
+fn is_able() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let able = std::env::split_paths(&path).any(|p| p.join("linux.uml").is_file());
+    if !able {
+        eprintln!("skipped: there is no linux.uml (Debian's package user-mode-linux)");
+    }
+    able
+}
+
+#[test]
+fn without_a_kernel_it_says_where_to_get_one() {
+    let output = command(&["--", "list"]).env("PATH", "/nowhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("apt-get install"), "{}", stderr(&output));
+    let output = uml(&["--kernel", "/bin/true", "--", "list"]);
+    assert!(stderr(&output).contains("modules"), "{}", stderr(&output));
+    for args in [&["list"] as &[&str], &["--memory", "1 MB", "--", "list"], &[]] {
+        assert_eq!(uml(args).status.code(), Some(2), "{args:?}");
+    }
+    // Nobody takes the place of the first process by mistake.
+    let guest = ["testbed", "uml-guest", "/tmp"];
+    let output = Command::new(env!("CARGO_BIN_EXE_lowtide")).args(guest).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// Our DCTCP and that of Linux understand each other in both directions; the SYN with ECT, which a kernel that
+/// is not DCTCP refuses, included.
+#[test]
+fn the_kernels_dctcp_is_there() {
+    if !is_able() {
+        return;
+    }
+    for role in ["client", "server"] {
+        let mut args = vec!["--", "live", role, "--peer", "kernel", "-n", "500K", "-i", "0", "-J"];
+        args.extend(["--kernel-cc", "dctcp", "--kernel-ecn", "on", "--scheme", "dctcp"]);
+        let output = uml(&args);
+        assert!(output.status.success(), "{role}: {}", stderr(&output));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["kernel"], serde_json::json!(["dctcp", "1"]));
+        assert_eq!((&result["bytes"], &result["checksums_agree"]), (&512_000.into(), &true.into()));
+        let ours = if role == "client" { &result["streams"] } else { &result["served"] };
+        assert_eq!(ours[0]["transport"]["ecn"], "Classic", "{ours}");
+        assert_eq!(ours[0]["transport"]["cc"], "dctcp", "{ours}");
+    }
+}
+
+#[test]
+fn files_output_and_status_are_those_of_the_command() {
+    if !is_able() {
+        return;
+    }
+    let folder: PathBuf =
+        std::env::temp_dir().join(format!("lowtide-uml-test-{}", std::process::id()));
+    let (inside, outside) = (folder.join("inside"), folder.join("outside"));
+    fs::create_dir_all(&inside).unwrap();
+    fs::create_dir_all(&outside).unwrap();
+    let run = |out: &str| {
+        let args = ["--", "run", "first-light", "--seeds", "1", "--json", "-o", out];
+        command(&args).current_dir(&inside).output().unwrap()
+    };
+    let good = run("results");
+    assert!(good.status.success(), "{}", stderr(&good));
+    let result: Value = serde_json::from_slice(&good.stdout).unwrap();
+    assert!(result["digest"].is_string());
+    assert!(inside.join("results/report.html").is_file());
+    // Only where it may.
+    let bad = run("../outside/results");
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(stderr(&bad).contains("Read-only"), "{}", stderr(&bad));
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Processes of the machine whose folder is `folder`.
+fn alive(folder: &str) -> usize {
+    let lines = fs::read_dir("/proc").unwrap().flatten();
+    let lines = lines.filter_map(|e| fs::read(e.path().join("cmdline")).ok());
+    lines.filter(|l| String::from_utf8_lossy(l).contains(folder)).count()
+}
+
+/// Killed in the middle nothing is left but a folder, which the next one removes.
+#[test]
+fn a_machine_ends_with_whoever_booted_it() {
+    if !is_able() {
+        return;
+    }
+    let parent = std::env::temp_dir().join(format!("lowtide-uml-kill-{}", std::process::id()));
+    fs::create_dir_all(&parent).unwrap();
+    let mut child = command(&["--", "live", "client", "--peer", "kernel", "-t", "60", "-i", "0.1"])
+        .env("TMPDIR", &parent)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    assert!(line.contains("Mbit/s"), "it is in the middle of it: {line}");
+    let text = parent.to_str().unwrap();
+    assert!(alive(text) > 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for _ in 0..1_000 {
+        if alive(text) == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(alive(text), 0, "the machine has ended");
+    assert_eq!(fs::read_dir(&parent).unwrap().count(), 1, "its folder is left");
+    let mut next = command(&["--", "list", "cc"]);
+    assert!(next.env("TMPDIR", &parent).output().unwrap().status.success());
+    assert_eq!(fs::read_dir(&parent).unwrap().count(), 0, "and that of its next is not");
+    fs::remove_dir(parent).unwrap();
+}

@@ -1,0 +1,82 @@
+//! Who makes the runs of a plan: the simulator, or something that moves real packets.
+//!
+//! Contract: whoever makes a run leaves the same tables. What it cannot know is null in them. Where and how it
+//! was made is in the manifest, so that results of one backend are never taken for those of another.
+
+use lowtide_host::{Outcome, Setup};
+use lowtide_record::{Backend as Entry, Measured, RunTables};
+use lowtide_scenario::Plan;
+use lowtide_units::Instant;
+
+use crate::error::LabError;
+use crate::paths::with_ideals;
+
+/// Runs a setup on real packets.
+pub trait Backend: Sync {
+    /// What the manifest says of it.
+    fn entry(&self) -> Entry;
+
+    /// Whether this run can be made here at all, asked before any run begins.
+    ///
+    /// # Errors
+    /// What is in the way, and what to do about it.
+    fn check(&self, setup: &Setup) -> Result<(), Refusal>;
+
+    /// Makes a run, in real time. `watch` is told of the time of the run now and then, and says when to stop;
+    /// what was stopped leaves nothing.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn run(
+        &self,
+        setup: &Setup,
+        watch: &mut dyn FnMut(Instant) -> bool,
+    ) -> Result<Option<Made>, String>;
+}
+
+/// Why a backend does not take a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// What is in the way.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// What was made of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Made {
+    /// All its rows.
+    pub tables: RunTables,
+    /// How it went, on real packets.
+    pub measured: Option<Measured>,
+}
+
+impl Made {
+    pub(crate) fn simulated(setup: &Setup, outcome: &Outcome) -> Self {
+        Self { tables: with_ideals(RunTables::new(setup, outcome), setup), measured: None }
+    }
+
+    /// What real packets made of `setup`.
+    pub fn measured(setup: &Setup, tables: RunTables, measured: Measured) -> Self {
+        Self { tables: with_ideals(tables, setup), measured: Some(measured) }
+    }
+}
+
+/// Whether every run of `plan` can be made by `backend`; seeds of one case are alike.
+pub(crate) fn check(plan: &Plan, backend: Option<&dyn Backend>) -> Result<(), LabError> {
+    let Some(backend) = backend else { return Ok(()) };
+    let mut before = None;
+    for run in &plan.runs {
+        let case = (&run.scheme, &run.point);
+        if before.replace(case) == Some(case) {
+            continue;
+        }
+        let Refusal { message, help } = match backend.check(&run.setup()?) {
+            Ok(()) => continue,
+            Err(refusal) => refusal,
+        };
+        return Err(LabError::Question { message, help });
+    }
+    Ok(())
+}

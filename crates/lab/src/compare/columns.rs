@@ -1,0 +1,173 @@
+//! More than two sets of results side by side: each against the first, and what may explain the differences.
+//!
+//! Contract: the differences are those of [`super::compare`]. A cause is a figure of the manifests or of the runs
+//! that differs as well, never a guess without one; where none is found, none is named.
+
+use lowtide_record::Measured;
+use serde::Serialize;
+
+use super::{Compared, Verdict, Wanted, compare};
+use crate::error::LabError;
+use crate::facts::{GroupFacts, RunFacts};
+use crate::session::Finished;
+use crate::subject::Subject;
+
+/// One metric in every set of results.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Line {
+    /// What it is about.
+    #[serde(flatten)]
+    pub about: Subject,
+    /// Its mean in the first set.
+    pub first: Option<f64>,
+    /// The others against it, in their order; `None` where one does not have it.
+    pub others: Vec<Option<Compared>>,
+}
+
+/// What may explain differences of a set of results from the first one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Cause {
+    /// Which set, from 1: 0 is the one that all are held against.
+    pub column: usize,
+    /// The scheme.
+    pub scheme: String,
+    /// What was found, with its figures.
+    pub text: String,
+}
+
+/// Sets of results side by side.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Columns {
+    /// Every metric.
+    pub lines: Vec<Line>,
+    /// What may explain the differences.
+    pub causes: Vec<Cause>,
+}
+
+/// The first of `all` beside each of the others.
+///
+/// # Errors
+/// As [`compare`].
+pub fn columns(all: &[&Finished], wanted: &Wanted) -> Result<Columns, LabError> {
+    let Some((first, others)) = all.split_first() else {
+        return Ok(Columns { lines: Vec::new(), causes: Vec::new() });
+    };
+    let mut lines: Vec<Line> = Vec::new();
+    let mut causes = Vec::new();
+    for (i, other) in others.iter().enumerate() {
+        let found = compare(&first.results, &other.results, wanted)?;
+        let mut schemes: Vec<String> = Vec::new();
+        for row in found.rows {
+            let differs = matches!(row.verdict, Verdict::Higher | Verdict::Lower);
+            if differs && !schemes.contains(&row.about.scheme) {
+                schemes.push(row.about.scheme.clone());
+            }
+            let at = lines.iter().position(|l| l.about == row.about).unwrap_or_else(|| {
+                let about = row.about.clone();
+                lines.push(Line { about, first: row.a, others: vec![None; others.len()] });
+                lines.len() - 1
+            });
+            lines[at].first = lines[at].first.or(row.a);
+            lines[at].others[i] = Some(row);
+        }
+        for scheme in schemes {
+            let texts = explain(first, other, &scheme);
+            let cause = |text| Cause { column: i + 1, scheme: scheme.clone(), text };
+            causes.extend(texts.into_iter().map(cause));
+        }
+    }
+    Ok(Columns { lines, causes })
+}
+
+/// Of so many packets one may be late before it counts.
+const LATE_SHARE: f64 = 0.01;
+/// A line that is busy for so much less was not filled.
+const IDLE: f64 = 0.02;
+
+fn explain(first: &Finished, other: &Finished, scheme: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    late(other, scheme, &mut out);
+    let runs = [first, other].map(|f| {
+        f.results.runs.iter().filter(|r| r.key.scheme == scheme).collect::<Vec<&RunFacts>>()
+    });
+    line(&runs, &mut out);
+    counts(&runs, &mut out);
+    let mut said: Vec<&String> = Vec::new();
+    for text in measured(other, scheme).flat_map(|m| &m.differences) {
+        if !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    out.extend(said.into_iter().cloned());
+    out
+}
+
+fn measured<'a>(of: &'a Finished, scheme: &str) -> impl Iterator<Item = &'a Measured> {
+    let runs = of.manifest.runs.iter().filter(move |r| r.key.scheme == scheme);
+    runs.filter_map(|r| r.measured.as_ref()).collect::<Vec<_>>().into_iter()
+}
+
+/// The bottleneck did not keep time.
+fn late(other: &Finished, scheme: &str, out: &mut Vec<String>) {
+    let runs: Vec<&Measured> = measured(other, scheme).collect();
+    let share = |m: &&&Measured| m.behind as f64 > LATE_SHARE * m.packets as f64;
+    let behind = runs.iter().filter(share).count();
+    let worst = runs.iter().map(|m| m.late_max_us).max_by(f64::total_cmp);
+    if let Some(worst) = worst.filter(|_| behind > 0) {
+        let p99 = runs.iter().map(|m| m.late_p99_us).max_by(f64::total_cmp).unwrap_or_default();
+        out.push(format!(
+            "the bottleneck fell behind in {behind} of {} runs: packets left up to {worst:.0} us late, p99 up to \
+             {p99:.0} us",
+            runs.len()
+        ));
+    }
+    let refused: u64 = runs.iter().map(|m| m.refused).sum();
+    if refused > 0 {
+        out.push(format!("interfaces did not take {refused} packets, which are lost"));
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (n, sum) = values.fold((0_u32, 0.0), |(n, sum), v| (n + 1, sum + v));
+    (n > 0).then(|| sum / f64::from(n))
+}
+
+/// The busiest line was less busy.
+fn line(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
+    let busiest = |runs: &[&RunFacts]| {
+        let of =
+            |r: &&RunFacts| r.queues.iter().filter_map(|q| q.utilisation).max_by(f64::total_cmp);
+        mean(runs.iter().filter_map(of))
+    };
+    if let (Some(a), Some(b)) = (busiest(&runs[0]), busiest(&runs[1]))
+        && b < a - IDLE
+    {
+        out.push(format!(
+            "the busiest line was sending {:.1} % of the time, against {:.1} %: the hosts did not fill it",
+            b * 100.0,
+            a * 100.0
+        ));
+    }
+}
+
+/// What happens to flows more often, or less, in one than in the other.
+fn counts(runs: &[Vec<&RunFacts>; 2], out: &mut Vec<String>) {
+    type Read = fn(&RunFacts) -> Option<f64>;
+    fn over(run: &RunFacts, of: fn(&GroupFacts) -> Option<u64>) -> Option<f64> {
+        run.groups.iter().map(of).sum::<Option<u64>>().map(|n| n as f64)
+    }
+    let all: [(&str, Read); 3] = [
+        ("retransmission timeouts", |r| over(r, |g| g.rto_count)),
+        ("bytes sent more than once", |r| over(r, |g| g.retx_bytes)),
+        ("packets dropped at switches", |r| {
+            Some(r.queues.iter().map(|q| q.drops).sum::<u64>() as f64)
+        }),
+    ];
+    for (what, read) in all {
+        let of = |runs: &[&RunFacts]| mean(runs.iter().filter_map(|r| read(r)));
+        let (Some(a), Some(b)) = (of(&runs[0]), of(&runs[1])) else { continue };
+        if (a - b).abs() > 0.5 && (a - b).abs() > 0.2 * a.max(b) {
+            out.push(format!("{what}: {b:.1} in a run, against {a:.1}"));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! More than two sets of results, and what may explain how they differ.
+
+use lowtide_lab::compare::{Verdict, Wanted, columns};
+use lowtide_record::Measured;
+use lowtide_scenario::{Plan, Scenario};
+
+use crate::common::run;
+
+/// Three seeds of two long flows with this threshold.
+fn plan(k: &str) -> Plan {
+    let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");
+    let set = [
+        ("traffic.long.size", "400 kB"),
+        ("traffic.short.start", "2 ms"),
+        ("run.seeds", "3"),
+        ("compare.schemes", "[\"ecn\"]"),
+        ("traffic.short.size", "10 kB"),
+        ("disturbance.start-jitter", "1 ms"),
+        ("switch.mark.k", k),
+    ];
+    let scenario = set.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
+    scenario.expand().expect("a right scenario")
+}
+
+#[test]
+fn each_is_held_against_the_first_and_a_cause_has_its_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |k: &str, name: &str| run(&plan(k), &folder.path().join(name));
+    let (first, same, mut other) = (of("20 pkt", "a"), of("20 pkt", "b"), of("200 pkt", "c"));
+    for run in &mut other.manifest.runs {
+        run.measured = Some(Measured {
+            packets: 1000,
+            behind: 11,
+            late_p99_us: 300.0,
+            late_max_us: 4000.0,
+            refused: 2,
+            differences: vec!["`delack-timer` is 1 ms in the scenario".to_owned()],
+            ..Measured::default()
+        });
+    }
+    let found = columns(&[&first, &same, &other], &Wanted::default()).unwrap();
+    let line = found.lines.iter().find(|l| l.about.metric == "mean_packets").unwrap();
+    let verdicts: Vec<Verdict> = line.others.iter().map(|o| o.as_ref().unwrap().verdict).collect();
+    assert_eq!(verdicts, [Verdict::Same, Verdict::Higher]);
+    assert!(line.others[1].as_ref().unwrap().b > line.first);
+    let texts: Vec<&str> = found.causes.iter().map(|c| c.text.as_str()).collect();
+    assert!(found.causes.iter().all(|c| (c.column, c.scheme.as_str()) == (2, "ecn")), "{texts:?}");
+    for part in [
+        "fell behind in 3 of 3 runs",
+        "up to 4000 us late",
+        "did not take 6 packets",
+        "`delack-timer`",
+    ] {
+        assert!(texts.iter().any(|t| t.contains(part)), "{part}: {texts:?}");
+    }
+}

@@ -1,0 +1,410 @@
+//! The relay: the kernel's clients and servers at both ends, lowtide's TCP on one side of it.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lowtide_live::relay::{Relay, RelayPlan, RelayStats};
+use socket2::SockRef;
+
+use crate::world::{World, in_namespace, ip, settings};
+
+/// The kernel's server, for lowtide at 10.77.0.1.
+const SERVER: &str = "0.0.0.0:7000";
+/// Where nobody is.
+const NOBODY: [&str; 2] = ["kernel:127.0.0.1:8002=10.77.0.1:7009", "lowtide:8002=127.0.0.1:7009"];
+const SILENCE: [&str; 2] = ["kernel:127.0.0.1:8003=10.77.0.9:1", "lowtide:8003=10.77.0.9:1"];
+/// The same service by both ways: kernel, relay, lowtide, kernel; and kernel, lowtide, relay, kernel.
+const SERVICE: [&str; 2] = ["kernel:127.0.0.1:8001=10.77.0.1:7000", "lowtide:8001=127.0.0.1:7000"];
+/// How long a test waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where clients find the port of a route.
+fn fronts(port: u16) -> [SocketAddr; 2] {
+    [SocketAddr::from(([127, 0, 0, 1], port)), SocketAddr::from(([10, 77, 0, 2], port))]
+}
+
+struct Bench<'a> {
+    world: &'a World,
+    server: &'a TcpListener,
+    seen: Arc<Mutex<RelayStats>>,
+    stop: &'a AtomicBool,
+}
+
+impl Bench<'_> {
+    fn connect(&self, to: SocketAddr) -> TcpStream {
+        let stream = TcpStream::connect(to).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    fn accept(&self) -> TcpStream {
+        let (stream, _) = self.server.accept().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// A client and its server, by way of `front`.
+    fn both(&self, front: SocketAddr) -> (TcpStream, TcpStream) {
+        let client = self.connect(front);
+        (client, self.accept())
+    }
+
+    /// Waits until the relay's figures are so.
+    fn until(&self, what: &str, so: impl Fn(&RelayStats) -> bool) -> RelayStats {
+        for _ in 0..1500 {
+            let seen = *self.seen.lock().unwrap();
+            if so(&seen) {
+                return seen;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("{what}: {:?}", self.seen.lock().unwrap());
+    }
+}
+
+/// Runs `test` beside a relay with `routes`, and gives what the relay says at its end.
+fn relayed(
+    routes: &[&str],
+    change: impl FnOnce(&mut RelayPlan) + Send + 'static,
+    test: impl FnOnce(&Bench<'_>) + Send + 'static,
+    end: impl FnOnce(std::io::Result<RelayStats>) + Send + 'static,
+) {
+    let routes: Vec<_> = routes.iter().map(|r| r.parse().unwrap()).collect();
+    in_namespace(move || {
+        if !ip(&["link", "set", "lo", "up"]) {
+            return;
+        }
+        let world = World::new();
+        let server = TcpListener::bind(SERVER).unwrap();
+        let mut plan = RelayPlan::new(routes, settings(&[]));
+        change(&mut plan);
+        let relay = Relay::open(&world.live, plan).unwrap();
+        let stop = AtomicBool::new(false);
+        let bench = Bench { world: &world, server: &server, seen: relay.watch(), stop: &stop };
+        let result = std::thread::scope(|scope| {
+            let running = scope.spawn(|| relay.run(&stop));
+            // A test that fails must not wait for the relay.
+            let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&bench)));
+            stop.store(true, Ordering::Relaxed);
+            let result = running.join().unwrap();
+            if let Err(panic) = failed {
+                std::panic::resume_unwind(panic);
+            }
+            result
+        });
+        end(result);
+    });
+}
+
+fn text(seed: u8, n: usize) -> Vec<u8> {
+    (0..n).map(|i| (i as u64 * 31 + i as u64 / 251 + u64::from(seed)) as u8).collect()
+}
+
+fn all(mut from: &TcpStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    from.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// Reads until there is an error, which there must be.
+fn error(mut from: &TcpStream) -> ErrorKind {
+    let mut place = [0; 65_536];
+    loop {
+        match from.read(&mut place) {
+            Ok(0) => panic!("the end, and no error"),
+            Ok(_) => {}
+            Err(e) => return e.kind(),
+        }
+    }
+}
+
+/// RST, whatever was read.
+fn reset(stream: TcpStream) {
+    SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(stream);
+}
+
+/// The end of either direction is handed on, and the other direction goes on.
+#[test]
+fn bytes_and_the_ends_of_both_directions_are_carried() {
+    relayed(
+        &SERVICE,
+        |_| {},
+        |bench| {
+            for front in fronts(8001) {
+                for client_first in [true, false] {
+                    let (client, server) = bench.both(front);
+                    let (first, second) =
+                        if client_first { (client, server) } else { (server, client) };
+                    let (there, back) = (text(1, 1_500_000), text(2, 700_000));
+                    std::thread::scope(|scope| {
+                        scope.spawn(|| {
+                            (&first).write_all(&there).unwrap();
+                            first.shutdown(Shutdown::Write).unwrap();
+                        });
+                        assert!(all(&second) == there, "{front}");
+                    });
+                    std::thread::scope(|scope| {
+                        scope.spawn(|| {
+                            (&second).write_all(&back).unwrap();
+                            second.shutdown(Shutdown::Write).unwrap();
+                        });
+                        assert!(all(&first) == back, "{front}");
+                    });
+                }
+            }
+            bench.until("all closed", |s| s.closed == 4);
+        },
+        |stats| {
+            let stats = stats.unwrap();
+            assert_eq!((stats.accepted, stats.connected, stats.over()), (4, 4, 4));
+            assert_eq!((stats.forth, stats.back), (4_400_000, 4_400_000));
+            assert_eq!((stats.open, stats.waiting), (0, 0));
+        },
+    );
+}
+
+#[test]
+fn a_target_that_refuses_or_says_nothing_resets_whoever_came() {
+    relayed(
+        &[NOBODY, SILENCE].concat(),
+        |plan| plan.connect = Duration::from_millis(200),
+        |bench| {
+            for front in [fronts(8002), fronts(8003)].concat() {
+                assert_eq!(error(&bench.connect(front)), ErrorKind::ConnectionReset, "{front}");
+            }
+            bench.until("all over", |s| s.over() == 4);
+        },
+        |stats| {
+            let stats = stats.unwrap();
+            assert_eq!((stats.unreachable, stats.timed_out, stats.connected), (2, 2, 0));
+        },
+    );
+}
+
+/// Also where a direction is stuck, so that nothing is read from the side that resets.
+#[test]
+fn a_reset_of_one_side_resets_the_other() {
+    relayed(
+        &SERVICE,
+        |_| {},
+        |bench| {
+            let mut done = 0;
+            for front in fronts(8001) {
+                for client_resets in [true, false] {
+                    for stuck in [false, true] {
+                        let (client, server) = bench.both(front);
+                        let (resets, hears) =
+                            if client_resets { (client, server) } else { (server, client) };
+                        if stuck {
+                            fill(&resets);
+                        }
+                        reset(resets);
+                        assert_eq!(error(&hears), ErrorKind::ConnectionReset, "{front} {stuck}");
+                        done += 1;
+                        bench.until("it is over", |s| s.reset == done && s.open == 0);
+                    }
+                }
+            }
+        },
+        |stats| assert_eq!(stats.unwrap().over(), 8),
+    );
+}
+
+/// Writes until nothing is taken any more, and says how much was.
+fn fill(mut to: &TcpStream) -> usize {
+    to.set_nonblocking(true).unwrap();
+    let piece = text(3, 65_536);
+    let (mut total, mut refused) = (0, 0);
+    while refused < 25 {
+        match to.write(&piece[total % 65_536..]) {
+            Ok(n) => (total, refused) = (total + n, 0),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                refused += 1;
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(e) => panic!("{e}"),
+        }
+    }
+    to.set_nonblocking(false).unwrap();
+    total
+}
+
+/// Who does not read holds back who sends, and what waits in between has a limit.
+#[test]
+fn memory_is_bounded_whoever_reads_slowly() {
+    const BUFFER: usize = 16 << 10;
+    relayed(
+        &SERVICE,
+        |plan| {
+            plan.buffer = BUFFER;
+            plan.config = settings(&[("send-buffer", "256 KiB"), ("receive-buffer", "256 KiB")]);
+        },
+        |bench| {
+            for front in fronts(8001) {
+                for client_sends in [true, false] {
+                    let (client, server) = bench.both(front);
+                    let (from, to) = if client_sends { (client, server) } else { (server, client) };
+                    let n = fill(&from);
+                    let seen = bench.until("it waits", |s| s.waiting > 0);
+                    assert!(seen.waiting <= BUFFER, "{seen:?}");
+                    // What the endpoint keeps are its buffers, in memory that doubles as it grows.
+                    let ours = bench.world.live.stats().packets.buffer_memory;
+                    assert!(ours <= 1 << 20, "{ours}");
+                    from.shutdown(Shutdown::Write).unwrap();
+                    let got = all(&to);
+                    assert_eq!(got.len(), n);
+                    let piece = text(3, 65_536);
+                    assert!(got.chunks(65_536).all(|c| *c == piece[..c.len()]), "{front}");
+                }
+            }
+        },
+        |stats| assert!(stats.unwrap().most_waiting <= 2 * BUFFER),
+    );
+}
+
+#[test]
+fn those_beyond_the_limit_wait_and_then_come_in() {
+    relayed(
+        &SERVICE,
+        |plan| plan.most = 2,
+        |bench| {
+            for front in fronts(8001) {
+                let (first, at_first) = bench.both(front);
+                let (second, at_second) = bench.both(front);
+                // The third is connected as far as its own TCP knows; nobody serves it yet.
+                let mut third = bench.connect(front);
+                third.write_all(b"me").unwrap();
+                bench.server.set_nonblocking(true).unwrap();
+                std::thread::sleep(Duration::from_millis(200));
+                assert_eq!(bench.server.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+                bench.server.set_nonblocking(false).unwrap();
+                drop((first, at_first));
+                let at_third = bench.accept();
+                third.shutdown(Shutdown::Write).unwrap();
+                assert_eq!(all(&at_third), b"me");
+                drop((second, at_second, third, at_third));
+                bench.until("all over", |s| s.open == 0);
+            }
+        },
+        |stats| {
+            let stats = stats.unwrap();
+            assert_eq!((stats.accepted, stats.closed, stats.most_open), (6, 6, 2));
+            assert!(stats.at_limit >= 2, "{stats:?}");
+        },
+    );
+}
+
+#[test]
+fn many_at_a_time() {
+    const EACH: usize = 150;
+    relayed(
+        &SERVICE,
+        |_| {},
+        |bench| {
+            let data = text(4, 30_000);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    // All are open before the first is served.
+                    let open: Vec<_> = (0..2 * EACH).map(|_| bench.accept()).collect();
+                    for stream in &open {
+                        let bytes = all(stream);
+                        let mut stream = stream;
+                        stream.write_all(&bytes).unwrap();
+                    }
+                });
+                for front in fronts(8001) {
+                    for _ in 0..EACH {
+                        let data = &data;
+                        scope.spawn(move || {
+                            let mut stream = bench.connect(front);
+                            stream.write_all(data).unwrap();
+                            stream.shutdown(Shutdown::Write).unwrap();
+                            assert!(all(&stream) == *data);
+                        });
+                    }
+                }
+            });
+            bench.until("all over", |s| s.open == 0);
+        },
+        |stats| {
+            let stats = stats.unwrap();
+            assert_eq!((stats.closed, stats.most_open), (2 * EACH as u64, 2 * EACH));
+        },
+    );
+}
+
+#[test]
+fn idle_connections_are_reset_and_busy_ones_are_not() {
+    relayed(
+        &SERVICE,
+        |plan| plan.idle = Some(Duration::from_secs(1)),
+        |bench| {
+            for front in fronts(8001) {
+                let (idle, at_idle) = bench.both(front);
+                let (mut busy, mut at_busy) = bench.both(front);
+                for _ in 0..40 {
+                    busy.write_all(&[1]).unwrap();
+                    at_busy.read_exact(&mut [0]).unwrap();
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                assert_eq!(error(&idle), ErrorKind::ConnectionReset);
+                assert_eq!(error(&at_idle), ErrorKind::ConnectionReset);
+            }
+        },
+        |stats| assert_eq!(stats.unwrap().idle, 2),
+    );
+}
+
+/// What is open when the relay ends may go on for a while, and is reset then.
+#[test]
+fn the_end_lets_connections_end() {
+    relayed(
+        &SERVICE,
+        |plan| plan.drain = Duration::from_secs(1),
+        |bench| {
+            let (mut client, mut server) = bench.both(fronts(8001)[0]);
+            let (stays, _server) = bench.both(fronts(8001)[1]);
+            bench.stop.store(true, Ordering::Relaxed);
+            let mut refused = false;
+            for _ in 0..200 {
+                std::thread::sleep(Duration::from_millis(20));
+                refused = TcpStream::connect(fronts(8001)[0]).is_err();
+                if refused {
+                    break;
+                }
+            }
+            assert!(refused, "nobody comes in any more");
+            client.write_all(b"last words").unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+            server.write_all(&all(&server)).unwrap();
+            drop(server);
+            assert_eq!(all(&client), b"last words");
+            assert_eq!(error(&stays), ErrorKind::ConnectionReset);
+        },
+        |stats| {
+            let stats = stats.unwrap();
+            assert_eq!((stats.closed, stats.ended, stats.open), (1, 1, 0));
+        },
+    );
+}
+
+#[test]
+fn without_its_device_it_ends_with_an_error() {
+    relayed(
+        &SERVICE,
+        |_| {},
+        |bench| {
+            let (client, _server) = bench.both(fronts(8001)[0]);
+            assert!(ip(&["link", "delete", "lt0"]));
+            // The connection ends, or the relay with it.
+            assert_eq!(error(&client), ErrorKind::ConnectionReset);
+        },
+        |stats| assert_eq!(stats.unwrap_err().kind(), ErrorKind::NetworkDown),
+    );
+}

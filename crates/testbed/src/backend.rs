@@ -1,0 +1,108 @@
+//! The testbed in place of the simulator.
+
+use lowtide_host::Setup;
+use lowtide_lab::{Backend, Made, Refusal};
+use lowtide_live::LiveError;
+use lowtide_live::netns::Namespace;
+use lowtide_record::Backend as Entry;
+use lowtide_units::Instant;
+
+use crate::choice::{Choice, Whose};
+use crate::kernel::ends::KernelEnd;
+use crate::named::gone;
+use crate::plan::{self, Stack};
+use crate::run::run;
+use crate::tables::{self, Seen};
+
+/// Runs on real packets, in namespaces without a name: nothing can be left behind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Testbed {
+    choice: Choice,
+    name: Option<&'static str>,
+}
+
+impl Testbed {
+    /// Hosts have TCPs as `choice` says.
+    pub const fn new(choice: Choice) -> Self {
+        Self { choice, name: None }
+    }
+
+    /// The same under another name in the manifest: where it runs matters.
+    pub fn called(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
+    }
+}
+
+impl Backend for Testbed {
+    fn entry(&self) -> Entry {
+        let name = match self.choice.all {
+            Whose::Kernels => "kernel",
+            Whose::Ours => "live",
+        };
+        let other = match self.choice.all {
+            Whose::Kernels => "ours",
+            Whose::Ours => "kernel",
+        };
+        let except = self.choice.except.iter().map(|host| format!("{other}:{host}"));
+        let controls = self.choice.controls.iter().map(|(from, to)| format!("{from}={to}"));
+        let name = self.name.unwrap_or(name);
+        Entry { name: name.to_owned(), kernel: kernel(), choices: except.chain(controls).collect() }
+    }
+
+    fn check(&self, setup: &Setup) -> Result<(), Refusal> {
+        if let Some(stray) = self.choice.stray(&setup.network.hosts) {
+            return Err(Refusal {
+                message: format!("no host and no group of hosts is called `{stray}`"),
+                help: Some(format!("there are {}", setup.host_groups.join(", "))),
+            });
+        }
+        let plans = plan::hosts(setup, &self.choice)?;
+        let kernels = plans.iter().filter_map(|p| match &p.stack {
+            Stack::Kernel(end) => Some(end),
+            Stack::Ours(_) => None,
+        });
+        let kernels: Vec<&KernelEnd> = kernels.collect();
+        if kernels.is_empty() {
+            return Ok(());
+        }
+        let namespace = right_to_namespaces()?;
+        let tried = namespace.run(|| kernels.iter().try_for_each(|end| end.check()));
+        tried.unwrap_or_else(|error| Err(Refusal { message: error.to_string(), help: None }))
+    }
+
+    fn run(
+        &self,
+        setup: &Setup,
+        watch: &mut dyn FnMut(Instant) -> bool,
+    ) -> Result<Option<Made>, String> {
+        let plans = plan::hosts(setup, &self.choice).map_err(|r| r.message)?;
+        let done = run(setup, &plans, watch).map_err(|e| e.to_string())?;
+        let Some(done) = done else { return Ok(None) };
+        if let Some((host, why)) = gone(&done.report) {
+            return Err(format!("the interface of host `{host}` is gone: {why}"));
+        }
+        let measured = tables::measured(&done, plan::differences(setup));
+        let tables = tables::tables(setup, &plans, &Seen::of(done));
+        Ok(Some(Made::measured(setup, tables, measured)))
+    }
+}
+
+/// Release and machine of the kernel.
+pub(crate) fn kernel() -> String {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}"));
+    let text = |name| read(name).unwrap_or_default().trim().to_owned();
+    format!("{} {}", text("osrelease"), std::env::consts::ARCH)
+}
+
+/// A namespace, if this process may make them and interfaces in them.
+fn right_to_namespaces() -> Result<Namespace, Refusal> {
+    let namespace = Namespace::new().map_err(|error| Refusal {
+        message: error.to_string(),
+        help: Some("`--backend live` with lowtide's TCP on all hosts needs no rights".to_owned()),
+    })?;
+    if std::path::Path::new("/dev/net/tun").exists() {
+        return Ok(namespace);
+    }
+    let message = LiveError::NoTun.to_string();
+    Err(Refusal { message, help: None })
+}

@@ -1,0 +1,65 @@
+//! What the hosts of one run share while it goes on.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddrV4;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use lowtide_live::Clock;
+use lowtide_units::Instant;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Course {
+    /// The time of the run.
+    clock: Clock,
+    stop: AtomicBool,
+    /// Flows with a size that are delivered or have failed.
+    over: AtomicUsize,
+    /// Which flow a client's address belongs to.
+    opened: Mutex<BTreeMap<SocketAddrV4, u32>>,
+    /// Bytes of each flow, by number.
+    sizes: Vec<Option<u64>>,
+}
+
+impl Course {
+    /// The time of the run begins now.
+    pub(crate) fn begin(sizes: Vec<Option<u64>>) -> Self {
+        let (stop, over) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Self { clock: Clock::start(), stop, over, opened: Mutex::default(), sizes }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// One more flow with a size is over.
+    pub(crate) fn one_is_over(&self) {
+        self.over.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Every flow with a size is over.
+    pub(crate) fn is_done(&self) -> bool {
+        let sized = self.sizes.iter().flatten().count();
+        self.over.load(Ordering::Acquire) >= sized && sized > 0
+    }
+
+    /// A client at `from` opens the connection of `flow`.
+    pub(crate) fn note_opened(&self, from: SocketAddrV4, flow: u32) {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(from, flow);
+    }
+
+    /// The flow of a client, and its size.
+    pub(crate) fn flow_from(&self, from: SocketAddrV4) -> Option<(u32, Option<u64>)> {
+        let flow = *self.opened.lock().unwrap_or_else(PoisonError::into_inner).get(&from)?;
+        Some((flow, self.sizes.get(flow as usize).copied().flatten()))
+    }
+}

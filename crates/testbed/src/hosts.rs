@@ -1,0 +1,196 @@
+//! The threads of the hosts: each makes what it needs, waits for the start, runs its applications, and tells.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+
+use lowtide_bottleneck::Port;
+use lowtide_live::{Device, DevicePlan, Live, LiveError, Settings, Side, netns};
+use lowtide_net::HostId;
+use lowtide_sim::Seed;
+use thread_priority::{
+    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
+
+use crate::apps::{Apps, PORT};
+use crate::course::Course;
+use crate::error::BedError;
+use crate::kernel::ends::KernelEnd;
+use crate::kernel::sockets::KernelSockets;
+use crate::ours::OurSockets;
+use crate::plan::{HostPlan, PREFIX, Stack};
+use crate::sockets::Sockets;
+
+/// The interface of a host.
+pub(crate) const INTERFACE: &str = "eth0";
+
+/// Where a kernel host is.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// In a namespace of its own, which goes with its thread; its interface goes to the bottleneck.
+    New,
+    /// In one that is there, with its interface.
+    There(netns::Namespace),
+}
+
+/// A host that runs.
+pub(crate) struct Host {
+    name: String,
+    /// Its end of the line to the bottleneck, unless somebody else has it.
+    port: Option<Port>,
+    differences: Vec<String>,
+    begin: Sender<Arc<Course>>,
+    /// Says so when it has looked at every connection for the last time.
+    looked: Receiver<Ready>,
+    thread: JoinHandle<Result<Apps, BedError>>,
+}
+
+/// What a host says when it is ready.
+struct Ready {
+    device: Option<Device>,
+    differences: Vec<String>,
+}
+
+impl Host {
+    /// Starts the thread of a host and waits until it listens.
+    pub(crate) fn start(
+        plan: &HostPlan,
+        place: Place,
+        apps: Apps,
+        seed: u64,
+    ) -> Result<Self, BedError> {
+        let (say, hear) = channel();
+        let (begin, wait) = channel();
+        let own = plan.clone();
+        let thread = std::thread::Builder::new()
+            .name(format!("host {}", plan.name))
+            .spawn(move || work(&own, place, apps, seed, say, &wait))
+            .map_err(|error| socket(plan, "start its thread", error))?;
+        let Ok(Ready { device, differences }) = hear.recv() else {
+            // It has said why, or panicked.
+            let ended = thread.join().unwrap_or_else(|_| Err(BedError::Ended(plan.name.clone())));
+            return Err(ended.err().unwrap_or_else(|| BedError::Ended(plan.name.clone())));
+        };
+        let networks = vec![(IpAddr::V4(plan.address), 32)];
+        let port = device.map(|device| Port { host: HostId(plan.number), device, networks });
+        Ok(Self { name: plan.name.clone(), port, differences, begin, looked: hear, thread })
+    }
+
+    /// Its end of the line; once.
+    pub(crate) fn take_port(&mut self) -> Option<Port> {
+        self.port.take()
+    }
+
+    /// What its TCP does otherwise than the scenario says.
+    pub(crate) fn differences(&self) -> &[String] {
+        &self.differences
+    }
+
+    /// Its applications begin.
+    pub(crate) fn begin(&self, course: &Arc<Course>) {
+        // A thread that has ended is found when it is joined.
+        let _ = self.begin.send(Arc::clone(course));
+    }
+
+    /// Whether its applications have ended, which they do not before they are told.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.looked.try_recv(), Err(TryRecvError::Disconnected))
+    }
+
+    /// Waits until it has looked at every connection for the last time: before all hosts have, none may close any.
+    pub(crate) fn wait_until_looked(&self) {
+        // Nothing is said any more, but that nothing will be.
+        let _ = self.looked.recv();
+    }
+
+    /// What its applications saw.
+    pub(crate) fn join(self) -> Result<Apps, BedError> {
+        drop(self.begin);
+        self.thread.join().unwrap_or(Err(BedError::Ended(self.name)))
+    }
+}
+
+fn socket(plan: &HostPlan, what: &'static str, error: io::Error) -> BedError {
+    BedError::Socket { host: plan.name.clone(), what, error }
+}
+
+fn work(
+    plan: &HostPlan,
+    place: Place,
+    mut apps: Apps,
+    seed: u64,
+    say: Sender<Ready>,
+    wait: &Receiver<Arc<Course>>,
+) -> Result<Apps, BedError> {
+    let failed = |error| BedError::Host { host: plan.name.clone(), error };
+    let scheduling = go_first();
+    let (mut sockets, ready): (Box<dyn Sockets>, Ready) = match (&plan.stack, place) {
+        (Stack::Ours(config), _) => {
+            let (ours, device) = Device::pair().map_err(failed)?;
+            let id = u64::from(plan.number);
+            let seed = Some(Seed::derive(seed, "host", id, "live endpoint").rng().next_u64());
+            let settings = Settings { seed, ..Settings::default() };
+            let live = Live::on(ours, vec![plan.address.into()], settings).map_err(failed)?;
+            let sockets = OurSockets::listen(live, PORT, config)
+                .map_err(|error| socket(plan, "listen", error))?;
+            (Box::new(sockets), Ready { device: Some(device), differences: Vec::new() })
+        }
+        (Stack::Kernel(end), Place::New) => {
+            netns::enter_new().map_err(failed)?;
+            let device = Device::open(&interface(plan).map_err(failed)?).map_err(failed)?;
+            kernel(plan, end, Some(device))?
+        }
+        (Stack::Kernel(end), Place::There(namespace)) => {
+            namespace.enter().map_err(failed)?;
+            kernel(plan, end, None)?
+        }
+    };
+    let mut ready = ready;
+    ready.differences.extend(scheduling);
+    // Whoever waits for it is gone only if another host failed.
+    if say.send(ready).is_err() {
+        return Err(BedError::Ended(plan.name.clone()));
+    }
+    let Ok(course) = wait.recv() else { return Ok(apps) };
+    let ran = apps.run(&mut *sockets, &course);
+    drop(say);
+    // Until all hosts have looked.
+    let _ = wait.recv();
+    ran.map_err(|error| socket(plan, "its applications", error))?;
+    Ok(apps)
+}
+
+/// The priority of hosts' threads: after the bottleneck's, before all others.
+const PRIORITY: u8 = 40;
+
+/// Puts this thread, and those that it starts, before those of other programs: a host that waits for a processor looks
+/// like one whose line is slow. What is wrong where that is refused.
+fn go_first() -> Option<String> {
+    let value = ThreadPriorityValue::try_from(PRIORITY).ok()?;
+    let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+    let wish = ThreadPriority::Crossplatform(value);
+    let set = set_thread_priority_and_policy(thread_native_id(), wish, policy);
+    set.err().map(|why| format!("hosts run at normal priority: SCHED_FIFO was refused ({why})"))
+}
+
+fn kernel(
+    plan: &HostPlan,
+    end: &KernelEnd,
+    device: Option<Device>,
+) -> Result<(Box<dyn Sockets>, Ready), BedError> {
+    let differences = end.apply();
+    let sockets = KernelSockets::listen(plan.address, PORT, end)
+        .map_err(|error| socket(plan, "listen", error))?;
+    Ok((Box::new(sockets), Ready { device, differences }))
+}
+
+/// The interface of a kernel host: it has the host's address, and everybody is behind it.
+pub(crate) fn interface(plan: &HostPlan) -> Result<DevicePlan, LiveError> {
+    let [a, b, ..] = plan.address.octets();
+    let side = Side::parse(&format!("{a}.{b}.255.254/{PREFIX}"))?;
+    let side = side.with_kernels(plan.address.into())?;
+    DevicePlan::parse(&format!("tun:{INTERFACE}"), plan.mtu, vec![side])
+}

@@ -1,0 +1,236 @@
+//! What the kernel tells of its TCP sockets: `sock_diag(7)`, one question for all sockets of a namespace.
+//!
+//! The layouts are those of `linux/inet_diag.h` and `linux/tcp.h`, in the byte order of the machine but for ports
+//! and addresses. Fields that an older kernel lacks are `None`: each new one stands at the end.
+
+use std::io::{self, Read};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::time::Duration;
+
+use lowtide_units::Duration as Span;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::look::Look;
+
+/// `AF_NETLINK`, and its family for questions about sockets.
+const NETLINK: i32 = 16;
+const SOCK_DIAG: i32 = 4;
+/// `SOCK_DIAG_BY_FAMILY`, `NLMSG_ERROR`, `NLMSG_DONE`.
+const BY_FAMILY: u16 = 20;
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+/// `NLM_F_REQUEST | NLM_F_ROOT | NLM_F_MATCH`.
+const DUMP: u16 = 0x301;
+/// Attributes: `INET_DIAG_INFO`, `INET_DIAG_CONG`, `INET_DIAG_DCTCPINFO`; the last is asked for as
+/// `INET_DIAG_VEGASINFO`.
+const INFO: u16 = 2;
+const VEGAS: u16 = 3;
+const CONG: u16 = 4;
+const DCTCP: u16 = 9;
+/// Bytes of `struct nlmsghdr` and `struct inet_diag_msg`.
+const HEADER: usize = 16;
+const MESSAGE: usize = 72;
+/// `TCP_LISTEN` is no connection.
+const LISTEN: u32 = 1 << 10;
+/// How long the kernel may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Of `tcpi_options`: ECN was agreed.
+const OPTION_ECN: u8 = 8;
+/// `TCP_INFINITE_SSTHRESH`.
+const INFINITE: u32 = 0x7fff_ffff;
+
+/// One socket: both of its ends, and what it shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Socketed {
+    pub(crate) local: SocketAddrV4,
+    pub(crate) peer: SocketAddrV4,
+    pub(crate) look: Look,
+}
+
+/// All connected IPv4 TCP sockets of the namespace that this thread is in.
+///
+/// # Errors
+/// The kernel does not answer such questions.
+pub(crate) fn sockets() -> io::Result<Vec<Socketed>> {
+    let mut socket =
+        Socket::new(Domain::from(NETLINK), Type::DGRAM, Some(Protocol::from(SOCK_DIAG)))?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.send(&question())?;
+    let mut all = Vec::new();
+    let mut place = vec![0; 1 << 16];
+    loop {
+        let len = socket.read(&mut place)?;
+        let mut rest = place.get(..len).unwrap_or(&[]);
+        while let Some((kind, body, next)) = message(rest) {
+            match kind {
+                DONE => return Ok(all),
+                ERROR => return Err(io::Error::other("the kernel refused to list its sockets")),
+                BY_FAMILY => all.extend(socketed(body)),
+                _ => {}
+            }
+            rest = next;
+        }
+        if len == 0 {
+            return Ok(all);
+        }
+    }
+}
+
+fn question() -> Vec<u8> {
+    const LEN: usize = HEADER + 56;
+    let mut out = Vec::with_capacity(LEN);
+    out.extend_from_slice(&(LEN as u32).to_ne_bytes());
+    out.extend_from_slice(&BY_FAMILY.to_ne_bytes());
+    out.extend_from_slice(&DUMP.to_ne_bytes());
+    out.extend_from_slice(&[0; 8]);
+    let wanted = [INFO, VEGAS, CONG].iter().fold(0, |bits, a| bits | 1 << (a - 1));
+    // Family AF_INET, protocol IPPROTO_TCP.
+    out.extend_from_slice(&[2, 6, wanted, 0]);
+    out.extend_from_slice(&(!LISTEN).to_ne_bytes());
+    out.resize(LEN, 0);
+    out
+}
+
+/// The first of `bytes`: its kind, its body, and what follows.
+fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let len = u32_at(bytes, 0)? as usize;
+    let kind = u16_at(bytes, 4)?;
+    let body = bytes.get(HEADER..len)?;
+    Some((kind, body, bytes.get(len.next_multiple_of(4)..).unwrap_or(&[])))
+}
+
+fn socketed(body: &[u8]) -> Option<Socketed> {
+    let end = |port: usize, address: usize| {
+        let port = u16::from_be_bytes(bytes_at(body, port)?);
+        Some(SocketAddrV4::new(Ipv4Addr::from_octets(bytes_at(body, address)?), port))
+    };
+    let (local, peer) = (end(4, 8)?, end(6, 24)?);
+    let unacknowledged = u32_at(body, 60)?;
+    let mut look = Look { unacknowledged: Some(u64::from(unacknowledged)), ..Look::default() };
+    let mut rest = body.get(MESSAGE..)?;
+    while let (Some(len), Some(kind)) = (u16_at(rest, 0), u16_at(rest, 2)) {
+        let Some(value) = rest.get(4..usize::from(len)) else { break };
+        match kind {
+            INFO => read_info(value, &mut look),
+            CONG => {
+                let name = value.split(|b| *b == 0).next().unwrap_or(&[]);
+                look.cc = String::from_utf8_lossy(name).into_owned();
+            }
+            // Enabled, the state of the echo, alpha in 1/1024.
+            DCTCP if u16_at(value, 0) == Some(1) => {
+                look.alpha_q20 = u32_at(value, 4).map(|alpha| u64::from(alpha) << 10);
+            }
+            _ => {}
+        }
+        rest = rest.get(usize::from(len).next_multiple_of(4)..).unwrap_or(&[]);
+    }
+    Some(Socketed { local, peer, look })
+}
+
+/// `struct tcp_info`; times in it are microseconds.
+fn read_info(info: &[u8], look: &mut Look) {
+    let us = |at| u32_at(info, at).map(|v| Span::from_us(u64::from(v)));
+    let wide = |at| u64_at(info, at);
+    let count = |at| u32_at(info, at).map(u64::from);
+    let mss = u32_at(info, 16).unwrap_or(0);
+    look.mss = (mss > 0).then_some(mss);
+    look.rto = us(8);
+    look.srtt = us(68).filter(|srtt| *srtt > Span::ZERO);
+    look.cwnd = count(80).map(|segments| segments * u64::from(mss));
+    let ssthresh = u32_at(info, 76).filter(|segments| *segments < INFINITE);
+    look.ssthresh = ssthresh.map(|segments| u64::from(segments) * u64::from(mss));
+    let packets = |at| u32_at(info, at).map_or(0, u64::from);
+    // As `tcp_packets_in_flight`: out, less those that are held or lost, and those sent again.
+    let in_flight = (packets(24) + packets(36)).saturating_sub(packets(28) + packets(32));
+    look.in_flight = Some(in_flight * u64::from(mss));
+    look.acked = wide(120);
+    look.received = wide(128);
+    look.segments_in = count(140);
+    look.data_segments_out = count(156);
+    look.retransmitted_bytes = wide(208);
+    look.timeouts = u16_at(info, 240).map(u64::from);
+    look.marked_segments_heard = count(196);
+    look.ecn = info.get(5).map(|options| options & OPTION_ECN != 0);
+}
+
+fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes_at(bytes, at).map(u16::from_ne_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes_at(bytes, at).map(u32::from_ne_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes_at(bytes, at).map(u64::from_ne_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut out = ((value.len() + 4) as u16).to_ne_bytes().to_vec();
+        out.extend_from_slice(&kind.to_ne_bytes());
+        out.extend_from_slice(value);
+        out.resize(out.len().next_multiple_of(4), 0);
+        out
+    }
+
+    fn body(info: &[u8]) -> Vec<u8> {
+        let mut out = vec![0; MESSAGE];
+        out[4..8].copy_from_slice(&[0x13, 0x89, 0x9c, 0x40]);
+        out[8..12].copy_from_slice(&[10, 66, 0, 1]);
+        out[24..28].copy_from_slice(&[10, 66, 0, 2]);
+        out[60..64].copy_from_slice(&4344_u32.to_ne_bytes());
+        out.extend(attribute(CONG, b"reno\0"));
+        out.extend(attribute(INFO, info));
+        let mut dctcp = vec![1, 0, 0, 0];
+        dctcp[..2].copy_from_slice(&1_u16.to_ne_bytes());
+        dctcp.extend_from_slice(&512_u32.to_ne_bytes());
+        out.extend(attribute(DCTCP, &dctcp));
+        out
+    }
+
+    #[test]
+    fn a_socket_is_read_as_the_kernel_writes_it() {
+        let mut info = vec![0; 248];
+        let mut put =
+            |at: usize, value: u32| info[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        put(8, 204_000);
+        put(16, 1448);
+        put(24, 12);
+        put(28, 2);
+        put(68, 1500);
+        put(76, INFINITE);
+        put(80, 20);
+        put(240, 3);
+        info[5] = OPTION_ECN;
+        let found = socketed(&body(&info)).unwrap();
+        assert_eq!(found.local.to_string(), "10.66.0.1:5001");
+        assert_eq!(found.peer.to_string(), "10.66.0.2:40000");
+        let look = &found.look;
+        assert_eq!(
+            (look.cc.as_str(), look.ecn, look.alpha_q20),
+            ("reno", Some(true), Some(1 << 19))
+        );
+        assert_eq!((look.cwnd, look.ssthresh, look.in_flight), (Some(28_960), None, Some(14_480)));
+        assert_eq!((look.srtt, look.timeouts), (Some(Span::from_us(1500)), Some(3)));
+        assert_eq!(look.unacknowledged, Some(4344));
+    }
+
+    #[test]
+    fn an_older_kernel_tells_less_and_garbage_nothing() {
+        let found = socketed(&body(&[0; 104])).unwrap();
+        assert_eq!((found.look.timeouts, found.look.acked), (None, None));
+        assert!(socketed(&[0; 20]).is_none());
+        assert!(message(&[255; 12]).is_none());
+        let mut short = vec![0; MESSAGE];
+        short.extend_from_slice(&[200, 0, 2, 0, 1]);
+        assert!(socketed(&short).is_some_and(|s| s.look.cwnd.is_none()));
+    }
+}

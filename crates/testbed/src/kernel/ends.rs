@@ -1,0 +1,267 @@
+//! From a host's configuration to what the kernel can be told, and what it does otherwise.
+//!
+//! Contract: the control is set for each socket, everything else by `net.ipv4.*` of the host's namespace,
+//! whatever the machine's defaults are. The profile `linux` says what the kernel does where nothing can be set;
+//! where the scenario asks for something else, that is a difference which the manifest lists.
+
+use std::fs;
+
+use lowtide_lab::Refusal;
+use lowtide_live::netns;
+use lowtide_tcp::{Config, EcnWish, RecoveryRule, profile, switches};
+
+/// The controls that this kernel has, one for all namespaces.
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// A host's TCP, as the kernel has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct KernelEnd {
+    /// Name of the control, set with `TCP_CONGESTION`.
+    pub(crate) cc: String,
+    /// `TCP_NODELAY`.
+    pub(crate) nodelay: bool,
+    sysctls: Vec<Sysctl>,
+    /// What cannot be told.
+    differences: Vec<String>,
+}
+
+/// Where the scenario's control has another name in the kernel: `odctcp=bpf_odctcp`.
+pub(crate) type Renamed = (String, String);
+
+/// Switches that are set in the kernel under another name, that it has no part in, or that cannot matter between
+/// two hosts of one testbed.
+const ELSEWHERE: [&str; 15] = [
+    "cc",
+    "feedback",
+    "ack",
+    "ecn",
+    "ect",
+    "cwr",
+    "nagle",
+    "send-buffer",
+    "receive-buffer",
+    "delay-option",
+    "delay-echo",
+    "tso-segments",
+    "tso-defer",
+    "keep-alive",
+    "time-wait",
+];
+
+impl KernelEnd {
+    /// What the kernel can be told of `config`.
+    pub(crate) fn of(config: &Config, renamed: &[Renamed]) -> Result<Self, Refusal> {
+        let cc = control(config, renamed)?;
+        let (sysctls, reference) = settings(config);
+        let mut differences = Vec::new();
+        for switch in switches::SWITCHES {
+            if ELSEWHERE.contains(&switch.name) || switch.name.starts_with("delay-") {
+                continue;
+            }
+            let of = |config| switches::get_text(config, switch.name).unwrap_or_default();
+            let (wanted, done) = (of(config), of(&reference));
+            if wanted != done {
+                differences.push(format!(
+                    "`{}` is {wanted} in the scenario; the kernel has {done} ({})",
+                    switch.name,
+                    source(switch.name)
+                ));
+            }
+        }
+        Ok(Self { cc, nodelay: !config.nagle, sysctls, differences })
+    }
+
+    /// Whether this kernel knows the ECN that is asked for, tried in the namespace of this thread.
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
+        let ecn = self.sysctls.iter().find(|(name, _)| *name == "tcp_ecn");
+        let Some((_, value)) = ecn else { return Ok(()) };
+        netns::set_sysctl("ipv4.tcp_ecn", value).map_err(|error| {
+            let accurate = matches!(value.as_str(), "3" | "4");
+            let what =
+                if accurate { "this kernel knows no Accurate ECN" } else { "ECN cannot be set" };
+            refusal(
+                format!("{what} (net.ipv4.tcp_ecn = {value}: {error})"),
+                "`--backend live` has it",
+            )
+        })
+    }
+
+    /// Tells the kernel, in the namespace of this thread; what it does otherwise.
+    pub(crate) fn apply(&self) -> Vec<String> {
+        let mut differences = self.differences.clone();
+        for (name, value) in &self.sysctls {
+            if let Err(error) = netns::set_sysctl(&format!("ipv4.{name}"), value) {
+                differences.push(format!("net.ipv4.{name} is not {value}: {error}"));
+            }
+        }
+        differences
+    }
+}
+
+/// Where the profile has it from.
+fn source(switch: &str) -> &'static str {
+    let linux = profile::find_profile("linux");
+    let of = |settings: &[profile::Assignment]| {
+        settings.iter().find(|s| s.switch == switch).map(|s| s.source)
+    };
+    linux.and_then(|p| of(p.settings)).unwrap_or("as RFCs say")
+}
+
+/// The name of the control in the kernel.
+fn control(config: &Config, renamed: &[Renamed]) -> Result<String, Refusal> {
+    let one_sided = config.feedback == "one-sided" || config.ack == "odctcp";
+    let asked = if config.cc == "dctcp" && one_sided { "odctcp" } else { config.cc };
+    let own = renamed.iter().find(|(from, _)| from == asked).map(|(_, to)| to.as_str());
+    let dctcps_echo = matches!(config.ack, "dctcp" | "odctcp" | "tdctcp");
+    let name = match (own, asked) {
+        (Some(name), _) => name,
+        (None, "newreno" | "cubic") if dctcps_echo => {
+            return Err(refusal(
+                format!(
+                    "the kernel has no receiver that acknowledges by `{}` beside `{asked}`",
+                    config.ack
+                ),
+                "give those hosts lowtide's TCP: `--backend live`",
+            ));
+        }
+        (None, "newreno") => "reno",
+        (None, "cubic") => "cubic",
+        (None, "dctcp") if config.feedback == "dctcp" && config.ack == "dctcp" => "dctcp",
+        (None, other) => {
+            return Err(refusal(
+                format!("the kernel has no control that is `{other}` of lowtide's"),
+                &format!(
+                    "a loaded BPF control takes its place with `--kernel-cc {other}=NAME`; or `--backend live`"
+                ),
+            ));
+        }
+    };
+    let available = fs::read_to_string(AVAILABLE).unwrap_or_default();
+    if available.split_whitespace().any(|n| n == name) {
+        return Ok(name.to_owned());
+    }
+    let more = if name == "dctcp" {
+        "User Mode Linux has it (docs/uml.md), or a module `tcp_dctcp`"
+    } else {
+        "load it, or choose another with `--kernel-cc FROM=NAME`"
+    };
+    let message = format!(
+        "this kernel has no control `{name}`, only {}",
+        available.trim().replace(' ', ", ")
+    );
+    Err(refusal(message, more))
+}
+
+fn refusal(message: String, help: &str) -> Refusal {
+    Refusal { message, help: Some(help.to_owned()) }
+}
+
+const fn flag(on: bool) -> &'static str {
+    if on { "1" } else { "0" }
+}
+
+/// `net.ipv4.<name>` and its value.
+type Sysctl = (&'static str, String);
+
+/// What is set, and what the kernel then does in words of switches.
+fn settings(config: &Config) -> (Vec<Sysctl>, Config) {
+    let linux = profile::find_profile("linux").and_then(|p| p.config().ok());
+    let mut then = linux.unwrap_or_default();
+    let ecn = match config.ecn {
+        EcnWish::Off => "0",
+        EcnWish::Rfc3168 => "1",
+        EcnWish::Passive => "2",
+        // From some release on: 3 asks for AccECN, 4 accepts it and asks for none.
+        EcnWish::AccEcn => "3",
+        EcnWish::AccEcnPassive => "4",
+    };
+    let ms = |d: lowtide_units::Duration| d.as_ms().max(1).to_string();
+    // What the kernel counts is memory: a packet of 1500 B takes up to twice that where it is received.
+    let (send, receive) = (config.send_buffer.as_u64(), config.receive_buffer.as_u64() * 2);
+    let of_buffer = |bytes: u64| format!("4096 {bytes} {bytes}");
+    let mut set = vec![
+        ("tcp_ecn", ecn.to_owned()),
+        ("tcp_ecn_fallback", flag(config.ecn_fallback).to_owned()),
+        ("tcp_timestamps", flag(config.timestamps).to_owned()),
+        ("tcp_sack", flag(config.sack).to_owned()),
+        ("tcp_dsack", flag(config.dsack).to_owned()),
+        ("tcp_window_scaling", flag(config.window_scaling).to_owned()),
+        ("tcp_slow_start_after_idle", flag(config.idle_restart).to_owned()),
+        ("tcp_early_retrans", if config.tail_loss_probe { "3" } else { "0" }.to_owned()),
+        ("tcp_syn_retries", config.syn_retries.min(127).to_string()),
+        ("tcp_retries2", config.retries.min(255).to_string()),
+        ("tcp_wmem", of_buffer(send.max(4096))),
+        ("tcp_rmem", of_buffer(receive.max(4096))),
+        ("tcp_moderate_rcvbuf", "0".to_owned()),
+        // A flow starts as the scenario says and not as the one before it has left off.
+        ("tcp_no_metrics_save", "1".to_owned()),
+        // Applications of the simulator fill segments as far as Nagle's rule wants.
+        ("tcp_autocorking", "0".to_owned()),
+        ("tcp_rto_min_us", config.rto_min.as_us().max(1).to_string()),
+        (
+            "tcp_rto_max_ms",
+            ms(config.rto_max).parse::<u64>().unwrap_or(0).clamp(1_000, 120_000).to_string(),
+        ),
+    ];
+    then.rto_min = config.rto_min;
+    then.rto_max = config.rto_max.max(lowtide_units::Duration::from_secs(1));
+    then.rto_max = then.rto_max.min(lowtide_units::Duration::from_secs(120));
+    if let Some(rack) = match config.recovery {
+        RecoveryRule::Rack => Some("1"),
+        // RACK stays on without SACK.
+        RecoveryRule::Sack => Some("0"),
+        RecoveryRule::NewReno => None,
+    } {
+        set.push(("tcp_recovery", rack.to_owned()));
+        then.recovery = config.recovery;
+    }
+    then.idle_restart = config.idle_restart;
+    then.tail_loss_probe = config.tail_loss_probe;
+    then.ecn_fallback = config.ecn_fallback;
+    then.timestamps = config.timestamps;
+    then.sack = config.sack;
+    then.dsack = config.dsack;
+    then.window_scaling = config.window_scaling;
+    then.syn_retries = config.syn_retries;
+    then.retries = config.retries;
+    then.mtu = config.mtu;
+    then.cc = config.cc;
+    then.params.clone_from(&config.params);
+    (set, then)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(scheme: &str, set: &[(&str, &str)]) -> Config {
+        lowtide_live::config("linux", Some(scheme), set).unwrap()
+    }
+
+    #[test]
+    fn controls_have_their_kernel_names() {
+        assert_eq!(control(&of("sack", &[]), &[]).unwrap(), "reno");
+        let own = [("odctcp".to_owned(), "reno".to_owned())];
+        assert_eq!(control(&of("odctcp", &[]), &own).unwrap(), "reno");
+        let refused = control(&of("odctcp", &[]), &[]).unwrap_err();
+        assert!(refused.help.unwrap().contains("--kernel-cc odctcp="), "{}", refused.message);
+        let refused = control(&of("odctcp-receiver", &[]), &[]).unwrap_err();
+        assert!(refused.message.contains("no receiver"), "{}", refused.message);
+        let none = [("newreno".to_owned(), "nothing-like-it".to_owned())];
+        let refused = control(&of("sack", &[]), &none).unwrap_err();
+        assert!(refused.message.contains("no control `nothing-like-it`"), "{}", refused.message);
+    }
+
+    #[test]
+    fn what_can_be_set_is_no_difference_and_the_rest_is() {
+        let end =
+            KernelEnd::of(&of("sack", &[("rto-min", "10 ms"), ("sack", "true")]), &[]).unwrap();
+        assert!(end.sysctls.contains(&("tcp_rto_min_us", "10000".to_owned())));
+        assert!(end.sysctls.contains(&("tcp_ecn", "0".to_owned())));
+        assert!(!end.differences.iter().any(|d| d.contains("rto-min")), "{:?}", end.differences);
+        let end = KernelEnd::of(&of("ecn", &[("delack-timer", "1 ms")]), &[]).unwrap();
+        assert!(end.sysctls.contains(&("tcp_ecn", "1".to_owned())));
+        let delack = end.differences.iter().find(|d| d.contains("`delack-timer` is 1 ms")).unwrap();
+        assert!(delack.contains("40 ms"), "{delack}");
+    }
+}

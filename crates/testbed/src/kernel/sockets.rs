@@ -1,0 +1,171 @@
+//! Sockets of the kernel, in the namespace of this thread.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::time::TimeSpec;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::diag;
+use super::ends::KernelEnd;
+use crate::look::Look;
+use crate::sockets::{Conn, Got, News, Sockets, piece, unless_blocked};
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 4096;
+/// The listener's token; connections have their number.
+const LISTENER: u64 = u64::MAX;
+/// News of one call.
+const AT_ONCE: usize = 64;
+
+/// Linux connections of one host.
+pub(crate) struct KernelSockets {
+    epoll: Epoll,
+    listener: Socket,
+    address: Ipv4Addr,
+    cc: String,
+    nodelay: bool,
+    conns: Vec<Socket>,
+    place: Vec<u8>,
+}
+
+impl KernelSockets {
+    /// A host at `address` that listens on `port`.
+    pub(crate) fn listen(address: Ipv4Addr, port: u16, end: &KernelEnd) -> io::Result<Self> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let listener = Self::socket(&end.cc, end.nodelay)?;
+        listener.set_reuse_address(true)?;
+        listener.bind(&SocketAddr::from((address, port)).into())?;
+        listener.listen(BACKLOG)?;
+        epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, LISTENER))?;
+        let (cc, nodelay) = (end.cc.clone(), end.nodelay);
+        Ok(Self {
+            epoll,
+            listener,
+            address,
+            cc,
+            nodelay,
+            conns: Vec::new(),
+            place: vec![0; 1 << 18],
+        })
+    }
+
+    fn socket(cc: &str, nodelay: bool) -> io::Result<Socket> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_nonblocking(true)?;
+        socket.set_tcp_nodelay(nodelay)?;
+        socket.set_tcp_congestion(cc.as_bytes())?;
+        Ok(socket)
+    }
+
+    fn keep(&mut self, socket: Socket) -> io::Result<Conn> {
+        let conn = self.conns.len();
+        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLET;
+        self.epoll.add(&socket, EpollEvent::new(flags, conn as u64))?;
+        self.conns.push(socket);
+        Ok(conn)
+    }
+
+    fn get(&self, conn: Conn) -> io::Result<&Socket> {
+        self.conns.get(conn).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    fn accept(&mut self, news: &mut Vec<News>) -> io::Result<()> {
+        while let Some((socket, peer)) = unless_blocked(self.listener.accept())? {
+            socket.set_nonblocking(true)?;
+            socket.set_tcp_nodelay(self.nodelay)?;
+            let conn = self.keep(socket)?;
+            if let Some(peer) = peer.as_socket_ipv4() {
+                news.push(News::Accepted(conn, peer));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for KernelSockets {
+    /// Ends every connection at once: one that went on by itself would keep its namespace.
+    fn drop(&mut self) {
+        for socket in &self.conns {
+            let _ = socket.set_linger(Some(Duration::ZERO));
+        }
+    }
+}
+
+impl Sockets for KernelSockets {
+    fn open(&mut self, to: SocketAddrV4) -> io::Result<(Conn, u16)> {
+        let socket = Self::socket(&self.cc, self.nodelay)?;
+        // Bound first, so that the port is known before the peer can know it.
+        socket.bind(&SocketAddr::from((self.address, 0)).into())?;
+        let port = socket.local_addr()?.as_socket_ipv4().map_or(0, |a| a.port());
+        match socket.connect(&SocketAddr::V4(to).into()) {
+            Err(e) if e.raw_os_error() != Some(nix::errno::Errno::EINPROGRESS as i32) => Err(e),
+            _ => Ok((self.keep(socket)?, port)),
+        }
+    }
+
+    fn is_open(&mut self, conn: Conn) -> io::Result<bool> {
+        let socket = self.get(conn)?;
+        match socket.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(socket.peer_addr().is_ok()),
+        }
+    }
+
+    fn write(&mut self, conn: Conn, most: u64) -> io::Result<u64> {
+        let mut socket = self.get(conn)?;
+        Ok(unless_blocked(socket.write(piece(most)))?.unwrap_or(0) as u64)
+    }
+
+    fn finish(&mut self, conn: Conn) -> io::Result<()> {
+        self.get(conn)?.shutdown(Shutdown::Write)
+    }
+
+    fn read(&mut self, conn: Conn) -> io::Result<Got> {
+        let Self { conns, place, .. } = self;
+        let mut socket = conns.get(conn).ok_or(io::ErrorKind::NotConnected)?;
+        Ok(match unless_blocked(socket.read(place))? {
+            None => Got::Nothing,
+            Some(0) => Got::End,
+            Some(n) => Got::Bytes(n as u64),
+        })
+    }
+
+    fn wait(&mut self, timeout: Duration, news: &mut Vec<News>) -> io::Result<()> {
+        // `epoll_wait` counts milliseconds, and flows begin between them.
+        let mut fds = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
+        let _ = ppoll(&mut fds, Some(TimeSpec::from(timeout)), None);
+        let mut events = [EpollEvent::empty(); AT_ONCE];
+        let found = match self.epoll.wait(&mut events, EpollTimeout::ZERO) {
+            Err(nix::errno::Errno::EINTR) => 0,
+            found => found?,
+        };
+        for event in &events[..found] {
+            match event.data() {
+                LISTENER => self.accept(news)?,
+                conn => news.push(News::Changed(conn as Conn)),
+            }
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, conns: &[Conn]) -> io::Result<Vec<Option<Look>>> {
+        if conns.is_empty() {
+            return Ok(Vec::new());
+        }
+        let all: BTreeMap<_, _> =
+            diag::sockets()?.into_iter().map(|s| ((s.local, s.peer), s.look)).collect();
+        let look = |conn: &Conn| {
+            let socket = self.conns.get(*conn)?;
+            let local = socket.local_addr().ok()?.as_socket_ipv4()?;
+            let peer = socket.peer_addr().ok()?.as_socket_ipv4()?;
+            all.get(&(local, peer)).cloned()
+        };
+        Ok(conns.iter().map(look).collect())
+    }
+}

@@ -1,0 +1,93 @@
+//! One look at one end of a connection, whoever's TCP it is.
+
+use lowtide_live::ConnInfo;
+use lowtide_tcp::EcnMode;
+use lowtide_units::Duration;
+
+/// What an end shows of itself; `None` is what it does not tell.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Look {
+    /// The congestion control that acts.
+    pub(crate) cc: String,
+    /// ECN was agreed.
+    pub(crate) ecn: Option<bool>,
+    /// How, where the end tells.
+    pub(crate) ecn_mode: Option<EcnMode>,
+    pub(crate) delay_option: bool,
+    pub(crate) mss: Option<u32>,
+    pub(crate) cwnd: Option<u64>,
+    pub(crate) ssthresh: Option<u64>,
+    pub(crate) srtt: Option<Duration>,
+    pub(crate) srtt_shown: Option<Duration>,
+    pub(crate) rto: Option<Duration>,
+    pub(crate) in_flight: Option<u64>,
+    pub(crate) alpha_q20: Option<u64>,
+    pub(crate) queueing_delay: Option<Duration>,
+    /// Payload bytes acknowledged by the peer.
+    pub(crate) acked: Option<u64>,
+    /// Payload bytes written and not acknowledged.
+    pub(crate) unacknowledged: Option<u64>,
+    /// Payload bytes received in order.
+    pub(crate) received: Option<u64>,
+    pub(crate) segments_in: Option<u64>,
+    pub(crate) data_segments_out: Option<u64>,
+    pub(crate) retransmitted_bytes: Option<u64>,
+    pub(crate) timeouts: Option<u64>,
+    pub(crate) fast_retransmits: Option<u64>,
+    pub(crate) ecn_reductions: Option<u64>,
+    pub(crate) delay_reductions: Option<u64>,
+    pub(crate) heard_ce_bytes: Option<u64>,
+    /// Segments that the peer reported as marked, as far as its feedback can say.
+    pub(crate) marked_segments_heard: Option<u64>,
+    pub(crate) delack_timeouts: Option<u64>,
+    pub(crate) delack_time: Option<Duration>,
+    pub(crate) delack_found: Option<u64>,
+    pub(crate) delack_missed: Option<u64>,
+    pub(crate) delack_imagined: Option<u64>,
+    /// Of all payload bytes that came, those with CE.
+    pub(crate) marked_bytes: Option<u64>,
+    /// All payload bytes that came, duplicates included.
+    pub(crate) received_bytes: Option<u64>,
+}
+
+impl Look {
+    /// At a connection of lowtide's.
+    pub(crate) fn ours(info: &ConnInfo) -> Self {
+        let tcp = &info.tcp;
+        let counters = &tcp.counters;
+        Self {
+            cc: tcp.cc.to_owned(),
+            ecn: Some(tcp.ecn != EcnMode::Off),
+            ecn_mode: Some(tcp.ecn),
+            delay_option: tcp.delay == lowtide_tcp::DelayMode::On,
+            mss: Some(tcp.mss),
+            cwnd: Some(tcp.snd_cwnd),
+            ssthresh: tcp.snd_ssthresh,
+            srtt: tcp.srtt,
+            srtt_shown: tcp.srtt_shown,
+            rto: Some(tcp.rto),
+            in_flight: Some(tcp.in_flight),
+            alpha_q20: info.alpha_q20,
+            queueing_delay: tcp.queueing_delay,
+            acked: Some(tcp.bytes_acked),
+            unacknowledged: None,
+            received: Some(tcp.bytes_received),
+            segments_in: None,
+            data_segments_out: Some(counters.data_segs_out),
+            retransmitted_bytes: Some(counters.bytes_retrans),
+            timeouts: Some(counters.rto_count),
+            fast_retransmits: Some(counters.fast_retransmits),
+            ecn_reductions: Some(counters.ecn_reductions),
+            delay_reductions: Some(counters.delay_reductions),
+            heard_ce_bytes: Some(counters.delivered_ce),
+            marked_segments_heard: Some(counters.delivered_ce_segs),
+            delack_timeouts: Some(u64::from(tcp.delack_timeouts)),
+            delack_time: Some(tcp.delack_time),
+            delack_found: Some(u64::from(tcp.delack.found)),
+            delack_missed: Some(u64::from(tcp.delack.missed)),
+            delack_imagined: Some(u64::from(tcp.delack.imagined)),
+            marked_bytes: Some(tcp.marked_bytes),
+            received_bytes: Some(tcp.received_bytes),
+        }
+    }
+}

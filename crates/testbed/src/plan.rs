@@ -1,0 +1,180 @@
+//! From a resolved run to hosts with addresses: who is where, with whose TCP.
+
+use std::net::Ipv4Addr;
+
+use lowtide_host::{HostSetup, Setup};
+use lowtide_lab::Refusal;
+use lowtide_net::NodeId;
+use lowtide_tcp::Config;
+use lowtide_units::Rate;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::choice::{Choice, Whose};
+use crate::kernel::ends::KernelEnd;
+
+/// The network of the hosts' addresses, 10.66.0.0/16.
+const NETWORK: [u8; 2] = [10, 66];
+/// Its bits.
+pub(crate) const PREFIX: u8 = 16;
+/// Hosts in one part of it.
+const PART: u32 = 250;
+/// The most hosts: each has a thread or more, and a namespace with a TCP of its own.
+pub(crate) const MOST_HOSTS: usize = 64;
+/// Lines beyond this carry more than one thread can forward.
+const MOST_RATE: Rate = Rate::from_gbps(2);
+/// Beyond this what is measured hangs on the machine.
+const TRUSTED_BPS: u64 = 400_000_000;
+
+/// The address of a host.
+pub(crate) fn address(host: u32) -> Ipv4Addr {
+    let [a, b] = NETWORK;
+    Ipv4Addr::new(a, b, (host / PART) as u8, (host % PART + 1) as u8)
+}
+
+/// The TCP of a host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Stack {
+    /// The kernel's.
+    Kernel(KernelEnd),
+    /// Lowtide's.
+    Ours(Box<Config>),
+}
+
+/// One host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct HostPlan {
+    pub(crate) number: u32,
+    pub(crate) name: String,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) mtu: u16,
+    pub(crate) stack: Stack,
+}
+
+fn refusal(message: String, help: &str) -> Refusal {
+    Refusal { message, help: Some(help.to_owned()) }
+}
+
+/// The hosts of `setup`.
+///
+/// # Errors
+/// What real packets cannot do, or not here.
+pub(crate) fn hosts(setup: &Setup, choice: &Choice) -> Result<Vec<HostPlan>, Refusal> {
+    possible(setup)?;
+    descriptors(setup)?;
+    let hosts = setup.hosts.iter().zip(&setup.network.hosts).zip(0_u32..);
+    hosts.map(|((host, name), number)| one(number, name, host, choice)).collect()
+}
+
+fn one(number: u32, name: &str, host: &HostSetup, choice: &Choice) -> Result<HostPlan, Refusal> {
+    let stack = match choice.whose(name) {
+        Whose::Kernels => Stack::Kernel(KernelEnd::of(&host.config, &choice.controls).map_err(
+            |Refusal { message, help }| Refusal {
+                message: format!("host `{name}`: {message}"),
+                help,
+            },
+        )?),
+        Whose::Ours => Stack::Ours(Box::new(host.config.clone())),
+    };
+    let mtu = u16::try_from(host.config.mtu).map_err(|_| {
+        refusal(
+            format!("host `{name}` has an MTU of {} bytes", host.config.mtu),
+            "65535 is the most",
+        )
+    })?;
+    Ok(HostPlan { number, name: name.to_owned(), address: address(number), mtu, stack })
+}
+
+fn possible(setup: &Setup) -> Result<(), Refusal> {
+    let count = setup.hosts.len();
+    if count > MOST_HOSTS {
+        return Err(refusal(
+            format!("{count} hosts are more than the {MOST_HOSTS} that a testbed has room for"),
+            "each would have a namespace and threads of its own; simulate it, or make it smaller",
+        ));
+    }
+    if !setup.askers.is_empty() {
+        return Err(refusal(
+            "queries are not asked over real packets yet".to_owned(),
+            "flows are (`transfers`, `poisson` and other kinds); simulate this one",
+        ));
+    }
+    if !setup.packet_classes.is_empty() {
+        return Err(refusal(
+            "classes at switches are not carried by real packets yet".to_owned(),
+            "leave `[switch.class]` out, or simulate it",
+        ));
+    }
+    if !setup.probes.trace.is_empty() {
+        return Err(refusal(
+            "a flow on real packets cannot be traced".to_owned(),
+            "take a capture in the run, and read it with `lowtide analyze`",
+        ));
+    }
+    match fastest(setup) {
+        Some((name, rate)) if rate > MOST_RATE => Err(refusal(
+            format!("the line {name} has {rate}, and real packets come to some 2 Gbit/s here"),
+            "conclusions want 100 to 400 Mbit/s: `-s topology.link-rate='100 Mbit/s'`",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Descriptors that a host takes beside its connections.
+const PER_HOST: u64 = 16;
+
+/// Raises the limit of open files as far as both ends of all flows need it: none is closed before the end.
+fn descriptors(setup: &Setup) -> Result<(), Refusal> {
+    let needed = 64 + PER_HOST * setup.hosts.len() as u64 + 2 * setup.flows.len() as u64;
+    let refused = |most: u64| {
+        refusal(
+            format!(
+                "{} flows at a time need {needed} open files, and {most} are allowed",
+                setup.flows.len()
+            ),
+            "`ulimit -n` raises the limit; or leave flows out",
+        )
+    };
+    match getrlimit(Resource::RLIMIT_NOFILE) {
+        Ok((soft, hard)) if soft < needed => {
+            let raised = setrlimit(Resource::RLIMIT_NOFILE, needed.min(hard), hard);
+            if hard < needed || raised.is_err() { Err(refused(hard)) } else { Ok(()) }
+        }
+        // Without a word of the limit the sockets will tell.
+        _ => Ok(()),
+    }
+}
+
+/// The line of a switch with the highest rate.
+fn fastest(setup: &Setup) -> Option<(String, Rate)> {
+    let lines = setup.network.links.iter().flat_map(|link| {
+        let end = |from: NodeId, to: NodeId, rate: Rate| {
+            let of = |node| setup.network.name(node).to_owned();
+            matches!(from, NodeId::Switch(_)).then(|| (format!("{}->{}", of(from), of(to)), rate))
+        };
+        [end(link.a, link.b, link.from_a.rate), end(link.b, link.a, link.from_b.rate)]
+    });
+    lines.flatten().max_by_key(|(_, rate)| rate.as_bps())
+}
+
+/// What of the scenario is not in a run on real packets.
+pub(crate) fn differences(setup: &Setup) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut add = |is: bool, what: &str| {
+        if is {
+            all.push(what.to_owned());
+        }
+    };
+    let plain = |h: &HostSetup| h.nic == lowtide_host::NicSpec::default();
+    add(!setup.hosts.iter().all(plain), "stack delays and NICs of hosts are those of this machine");
+    let clock = |h: &HostSetup| h.clock == lowtide_host::ClockSpec::default();
+    add(!setup.hosts.iter().all(clock), "the clocks of hosts are that of this machine");
+    let jitter = setup.disturbance.host_jitter > lowtide_units::Duration::ZERO;
+    add(jitter, "`host-jitter` is what the scheduler of this machine makes it");
+    add(setup.probes.delays, "computed queueing delays are not set beside true ones");
+    if let Some((name, rate)) = fastest(setup).filter(|(_, rate)| rate.as_bps() > TRUSTED_BPS) {
+        all.push(format!(
+            "the line {name} has {rate}: beyond 400 Mbit/s figures hang on the machine"
+        ));
+    }
+    all
+}

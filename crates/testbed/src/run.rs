@@ -1,0 +1,149 @@
+//! One run: hosts, the network between them, the flows, in real time.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use lowtide_bottleneck::{Bottleneck, Report, Settings};
+use lowtide_host::{EndReason, Setup};
+use lowtide_units::{Bytes, Duration, Instant};
+
+use crate::apps::{Apps, Outgoing};
+use crate::course::Course;
+use crate::error::BedError;
+use crate::hosts::{Host, Place};
+use crate::named::gone;
+use crate::plan::HostPlan;
+use crate::writer::Writer;
+
+/// How often it is looked whether the run is over.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(2);
+/// Looks after which whoever waits is told.
+const TELL_EVERY: u32 = 25;
+/// The bottleneck's thread goes before all others: it was taken off for up to 20 ms without.
+const PRIORITY: u8 = 50;
+/// Senders are looked at no more often: the kernel is asked for all its sockets each time.
+const CLOSEST_SAMPLES: Duration = Duration::from_ms(5);
+
+/// What a run came to.
+pub(crate) struct Done {
+    /// By host.
+    pub(crate) apps: Vec<Apps>,
+    pub(crate) report: Report,
+    /// The time of the run began so long after the bottleneck's.
+    pub(crate) lead: Duration,
+    pub(crate) ended: Instant,
+    pub(crate) reason: EndReason,
+    /// What ends do otherwise than the scenario says.
+    pub(crate) differences: Vec<String>,
+}
+
+/// The bottleneck for `setup`.
+pub(crate) fn settings(setup: &Setup) -> Settings {
+    Settings {
+        seed: setup.seed,
+        warmup: setup.warmup,
+        priority: Some(PRIORITY),
+        sample: setup.probes.interval.filter(|_| setup.probes.queues).unwrap_or(Duration::ZERO),
+        ..Settings::default()
+    }
+}
+
+/// Runs the flows of `setup` between hosts of their own. `None` when `watch` stopped it.
+pub(crate) fn run(
+    setup: &Setup,
+    plans: &[HostPlan],
+    watch: &mut dyn FnMut(Instant) -> bool,
+) -> Result<Option<Done>, BedError> {
+    let mut hosts = Vec::new();
+    for plan in plans {
+        hosts.push(Host::start(plan, Place::New, apps(setup, plans, plan), setup.seed)?);
+    }
+    let ports = hosts.iter_mut().filter_map(Host::take_port).collect();
+    let bottleneck = Bottleneck::start(&setup.network, ports, &settings(setup))?;
+    let course = Arc::new(Course::begin(sizes(setup)));
+    let lead = bottleneck.now().since_start();
+    let lost = &mut |_| bottleneck.lost().is_some();
+    let (ended, reason) = go(setup, &hosts, &course, watch, lost);
+    let report = bottleneck.report();
+    let finished = finish(hosts)?;
+    drop(bottleneck);
+    if reason == EndReason::Interrupted && gone(&report).is_none() {
+        return Ok(None);
+    }
+    let (apps, differences) = finished;
+    Ok(Some(Done { apps, report, lead, ended, reason, differences }))
+}
+
+/// The bytes of each flow.
+pub(crate) fn sizes(setup: &Setup) -> Vec<Option<u64>> {
+    setup.flows.iter().map(|f| f.size.map(Bytes::as_u64)).collect()
+}
+
+/// From the first flow to the end.
+pub(crate) fn go(
+    setup: &Setup,
+    hosts: &[Host],
+    course: &Arc<Course>,
+    watch: &mut dyn FnMut(Instant) -> bool,
+    lost: &mut dyn FnMut(Instant) -> bool,
+) -> (Instant, EndReason) {
+    for host in hosts {
+        host.begin(course);
+    }
+    let end = Instant::ZERO + setup.end.at;
+    let mut looks = 0_u32;
+    let over = loop {
+        let now = course.now();
+        if now >= end {
+            break (end, EndReason::Time);
+        }
+        if setup.end.when_done && course.is_done() {
+            break (now, EndReason::Done);
+        }
+        let told = looks.is_multiple_of(TELL_EVERY) && watch(now);
+        if told || hosts.iter().any(Host::has_ended) || lost(now) {
+            break (now, EndReason::Interrupted);
+        }
+        looks = looks.wrapping_add(1);
+        let left = std::time::Duration::from_nanos(end.saturating_since(now).as_ns());
+        std::thread::sleep(left.min(LOOK));
+    };
+    course.stop();
+    over
+}
+
+/// What all hosts saw, and what they do otherwise.
+pub(crate) fn finish(hosts: Vec<Host>) -> Result<(Vec<Apps>, Vec<String>), BedError> {
+    let mut differences: Vec<String> = Vec::new();
+    for difference in hosts.iter().flat_map(Host::differences) {
+        if !differences.contains(difference) {
+            differences.push(difference.clone());
+        }
+    }
+    hosts.iter().for_each(Host::wait_until_looked);
+    let apps = hosts.into_iter().map(Host::join).collect::<Result<_, _>>()?;
+    Ok((apps, differences))
+}
+
+/// The applications of a host.
+pub(crate) fn apps(setup: &Setup, plans: &[HostPlan], plan: &HostPlan) -> Apps {
+    let mut of_group = vec![0_u32; setup.traffic_groups.len()];
+    let mut outgoing = Vec::new();
+    for (flow, number) in setup.flows.iter().zip(0..) {
+        let place = of_group.get_mut(usize::from(flow.group));
+        let nth = place.map_or(0, |n| std::mem::replace(n, *n + 1));
+        if flow.src != plan.number {
+            continue;
+        }
+        let probes = &setup.probes;
+        let sampled = probes.interval.is_some()
+            && probes.groups.contains(&flow.group)
+            && nth < probes.flows_per_group;
+        let start = setup.flow_start(number).unwrap_or(flow.start);
+        let to = plans.get(flow.dst as usize).map_or(Ipv4Addr::UNSPECIFIED, |p| p.address);
+        let writer = Writer::new(flow, number, start, setup.seed);
+        outgoing.push(Outgoing::new((number, flow.size.is_some()), to, start, writer, sampled));
+    }
+    let interval = setup.probes.interval.map(|interval| interval.max(CLOSEST_SAMPLES));
+    Apps::new(plan.address, outgoing, setup.warmup, interval)
+}

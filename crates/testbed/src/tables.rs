@@ -1,0 +1,289 @@
+//! From what a run came to to the tables of the simulator. What nobody could know is null.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddrV4;
+
+use lowtide_host::{
+    Counts, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueRecord, QueueSample, Setup,
+    Signals,
+};
+use lowtide_record::{FlowRow, Measured, RunTables};
+use lowtide_sim::Digest;
+use lowtide_tcp::{EcnMode, switches};
+use lowtide_units::{Bytes, Duration, Instant};
+
+use crate::apps::{Apps, Incoming, Outgoing, PORT};
+use crate::look::Look;
+use crate::plan::HostPlan;
+use crate::run::Done;
+
+/// Both ends of a flow.
+struct Ends<'a> {
+    number: u32,
+    client: &'a Outgoing,
+    server: Option<&'a Incoming>,
+}
+
+/// What was seen of a run.
+pub(crate) struct Seen {
+    /// By host.
+    pub(crate) apps: Vec<Apps>,
+    pub(crate) queues: Vec<QueueRecord>,
+    pub(crate) queue_samples: Vec<QueueSample>,
+    pub(crate) unrouted: u64,
+    pub(crate) ended: Instant,
+    pub(crate) reason: EndReason,
+}
+
+impl Seen {
+    /// From a run and the bottleneck of its own.
+    pub(crate) fn of(done: Done) -> Self {
+        let queue = |p: &lowtide_bottleneck::PortReport| {
+            QueueRecord::new(&p.name, p.at_switch, p.rate, &p.stats)
+        };
+        let sample = |q: &lowtide_bottleneck::QueueAt| QueueSample {
+            at: Instant::ZERO + q.at.since_start().saturating_sub(done.lead),
+            queue: q.port,
+            packets: q.packets,
+            bytes: q.bytes,
+        };
+        Self {
+            queues: done.report.ports.iter().map(queue).collect(),
+            queue_samples: done.report.samples.iter().map(sample).collect(),
+            unrouted: done.report.unrouted,
+            apps: done.apps,
+            ended: done.ended,
+            reason: done.reason,
+        }
+    }
+}
+
+/// All rows of a run.
+pub(crate) fn tables(setup: &Setup, plans: &[HostPlan], done: &Seen) -> RunTables {
+    let ends = ends(plans, done);
+    let flows: Vec<FlowRecord> = ends.iter().map(|e| flow_record(setup, e)).collect();
+    let queues = &done.queues;
+    let segments_in = |look: &Option<Look>| look.as_ref().and_then(|l| l.segments_in).unwrap_or(0);
+    let clients = done.apps.iter().flat_map(|a| &a.outgoing).map(|f| segments_in(&f.last));
+    let servers = done.apps.iter().flat_map(|a| &a.incoming).map(|f| segments_in(&f.last));
+    let counts = Counts {
+        hops: queues.iter().map(|q| q.packets).sum(),
+        unrouted: done.unrouted,
+        cut: queues.iter().map(|q| q.cut).sum(),
+        segments: clients.chain(servers).sum(),
+        ..Counts::default()
+    };
+    let outcome = Outcome {
+        digest: digest(&flows, queues),
+        ended: done.ended,
+        reason: done.reason,
+        queue_samples: done.queue_samples.clone(),
+        probes: probes(done),
+        flows,
+        queries: Vec::new(),
+        queues: queues.clone(),
+        memories: Vec::new(),
+        delays: Vec::new(),
+        trace: None,
+        counts,
+    };
+    let mut tables = RunTables::new(setup, &outcome);
+    for (row, ends) in tables.flows.iter_mut().zip(&ends) {
+        forget_what_nobody_knows(row, ends);
+    }
+    tables
+}
+
+/// The flows by number, each with both of its ends.
+fn ends<'a>(plans: &[HostPlan], done: &'a Seen) -> Vec<Ends<'a>> {
+    let incoming = done.apps.iter().flat_map(|a| &a.incoming);
+    let servers: BTreeMap<SocketAddrV4, &Incoming> = incoming.map(|f| (f.peer, f)).collect();
+    let hosts = plans.iter().zip(&done.apps);
+    let flows = hosts.flat_map(|(plan, apps)| apps.outgoing.iter().map(move |f| (plan.address, f)));
+    let mut all: Vec<Ends<'a>> = flows
+        .map(|(address, client)| {
+            let from = SocketAddrV4::new(address, client.port);
+            let server = servers.get(&from).copied().filter(|_| client.opened.is_some());
+            Ends { number: client.flow, client, server }
+        })
+        .collect();
+    all.sort_by_key(|e| e.number);
+    all
+}
+
+fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
+    let flow = &setup.flows[ends.number as usize];
+    let config = |host: u32| setup.hosts.get(host as usize).map(|h| &h.config);
+    let (sending, receiving) = (config(flow.src), config(flow.dst));
+    let (client, server) = (ends.client, ends.server);
+    let sender = client.last.clone().unwrap_or_default();
+    let receiver = server.and_then(|s| s.last.clone()).unwrap_or_default();
+    let delivered_at = server.and_then(|s| s.complete);
+    let status = match (delivered_at, client.failed) {
+        (Some(_), _) => FlowStatus::Complete,
+        (None, Some(_)) => FlowStatus::Failed,
+        (None, None) => FlowStatus::Unfinished,
+    };
+    let known = |value: Option<u64>| value.unwrap_or_default();
+    let start = client.opened.or_else(|| setup.flow_start(ends.number)).unwrap_or(flow.start);
+    FlowRecord {
+        id: ends.number,
+        group: flow.group,
+        answers: false,
+        src: flow.src,
+        dst: flow.dst,
+        src_port: client.port,
+        dst_port: PORT,
+        size: flow.size.map(Bytes::as_u64),
+        start,
+        established: client.established,
+        delivered_at,
+        delivered: server.map_or(0, |s| s.bytes),
+        delivered_after_warmup: server.map_or(0, |s| s.bytes - s.cold_bytes),
+        retx_bytes: known(sender.retransmitted_bytes),
+        segments_sent: known(sender.data_segments_out),
+        rto_count: known(sender.timeouts),
+        fast_retransmits: known(sender.fast_retransmits),
+        ecn_reductions: known(sender.ecn_reductions),
+        delack_timeouts: known(receiver.delack_timeouts),
+        delack_time: receiver.delack_time.unwrap_or(Duration::ZERO),
+        delack_found: known(sender.delack_found),
+        delack_missed: known(sender.delack_missed),
+        delack_imagined: known(sender.delack_imagined),
+        delay_reductions: known(sender.delay_reductions),
+        heard_ce_bytes: known(sender.heard_ce_bytes),
+        signals: Signals::default(),
+        marked_bytes: known(receiver.marked_bytes),
+        received_bytes: known(receiver.received_bytes),
+        srtt: sender.srtt,
+        srtt_shown: sender.srtt_shown.or(sender.srtt),
+        mss: sender.mss,
+        cc: sending.map_or("", |c| c.cc),
+        feedback: sending.map_or("", |c| c.feedback),
+        ack: receiving.map_or("", |c| c.ack),
+        ecn: sender.ecn == Some(true),
+        ecn_wish: sending.and_then(|c| switches::get_text(c, "ecn").ok()).unwrap_or_default(),
+        ecn_mode: mode(&sender).name(),
+        feedback_used: sending.and_then(|c| mode(&sender).feedback(c.feedback)),
+        ack_used: receiving.map_or("", |c| mode(&receiver).ack(c.ack)),
+        delay_option: sender.delay_option,
+        cc_used: sending.map_or("", |c| c.cc),
+        status,
+        error: client.failed.map(lowtide_tcp::CloseReason::name),
+    }
+}
+
+/// What an end says of ECN. The kernel does not say which kind was agreed: that of RFC 3168, where nothing else was
+/// asked for.
+fn mode(look: &Look) -> EcnMode {
+    match (look.ecn_mode, look.ecn) {
+        (Some(mode), _) => mode,
+        (None, Some(true)) => EcnMode::Classic,
+        (None, _) => EcnMode::Off,
+    }
+}
+
+/// What a row says that neither end has counted.
+fn forget_what_nobody_knows(row: &mut FlowRow, ends: &Ends<'_>) {
+    let sender = ends.client.last.clone().unwrap_or_default();
+    let receiver = ends.server.and_then(|s| s.last.clone()).unwrap_or_default();
+    row.bytes_retrans = sender.retransmitted_bytes;
+    row.data_segs_out = sender.data_segments_out;
+    row.rto_count = sender.timeouts;
+    row.fast_retransmits = sender.fast_retransmits;
+    row.ecn_reductions = sender.ecn_reductions;
+    row.delack_timeouts = receiver.delack_timeouts;
+    row.delack_time_ps = receiver.delack_time.map(Duration::as_ps);
+    row.delack_found = sender.delack_found;
+    row.delack_missed = sender.delack_missed;
+    row.delack_imagined = sender.delack_imagined;
+    row.delay_reductions = sender.delay_reductions;
+    row.heard_ce_bytes = sender.heard_ce_bytes;
+    // Packets are not looked at one by one here.
+    row.warm_data_segs_out = None;
+    row.warm_ect_segs_out = None;
+    row.warm_cwr_segs_out = None;
+    row.warm_data_segs_in = None;
+    row.warm_ce_segs_in = None;
+    row.warm_acks_in = None;
+    row.warm_ece_acks_in = None;
+    row.marked_bytes = receiver.marked_bytes;
+    row.received_bytes = receiver.received_bytes;
+    if !sender.cc.is_empty() {
+        row.cc_used.clone_from(&sender.cc);
+    }
+    // The kernel has one receiver, and one way to read what it hears, with each control.
+    if sender.ecn_mode.is_none() {
+        row.feedback_used = sender.ecn.filter(|on| *on).map(|_| "kernel".to_owned());
+        if row.ecn && row.ecn_wish.starts_with("accecn") {
+            "unknown".clone_into(&mut row.ecn_mode);
+        }
+    }
+    if receiver.ecn_mode.is_none() {
+        "kernel".clone_into(&mut row.ack_used);
+    }
+}
+
+fn probes(done: &Seen) -> Vec<ProbeRow> {
+    let samples = done.apps.iter().flat_map(|a| &a.samples);
+    let row = |s: &crate::apps::Sample| {
+        let look = &s.look;
+        Some(ProbeRow {
+            at: s.at,
+            flow: s.flow,
+            cwnd: look.cwnd?,
+            ssthresh: look.ssthresh,
+            srtt: look.srtt,
+            srtt_shown: look.srtt_shown.or(look.srtt),
+            rto: look.rto?,
+            in_flight: look.in_flight?,
+            alpha_q20: look.alpha_q20,
+            queueing_delay: look.queueing_delay,
+            acked: look.acked?,
+        })
+    };
+    let mut rows: Vec<ProbeRow> = samples.filter_map(row).collect();
+    rows.sort_by_key(|r| (r.at, r.flow));
+    rows
+}
+
+/// What was observed, in real time: no two runs have the same.
+fn digest(flows: &[FlowRecord], queues: &[QueueRecord]) -> u64 {
+    let at = |t: Option<Instant>| t.map_or(0, Instant::as_ps);
+    let flows = flows.iter().flat_map(|f| [at(f.established), at(f.delivered_at), f.delivered]);
+    let queues = queues.iter().flat_map(|q| {
+        let arrivals: u64 = q.levels.iter().map(|l| l.arrivals).sum();
+        let time =
+            q.levels.iter().fold(0_u64, |sum, l| sum.wrapping_mul(31).wrapping_add(l.time.as_ps()));
+        [q.packets, q.marks, q.drops, arrivals, time]
+    });
+    Digest::combine(flows.chain(queues))
+}
+
+/// How well the run kept to its scenario.
+pub(crate) fn measured(done: &Done, mut differences: Vec<String>) -> Measured {
+    differences.extend(done.differences.iter().cloned());
+    let report = &done.report;
+    let late = &report.fidelity.late;
+    let us = |ns: u64| ns as f64 / 1e3;
+    // How late it was has figures of its own.
+    let mut remarks = Vec::new();
+    if report.fidelity.crowded > 0 {
+        remarks.push("some packets found no room at the bottleneck".to_owned());
+    }
+    remarks.push(format!("the bottleneck ran with {}", report.fidelity.scheduling));
+    let strays = &report.strays;
+    Measured {
+        differences,
+        packets: late.count(),
+        behind: report.fidelity.behind,
+        tolerance_us: us(report.fidelity.tolerance.as_ns()),
+        late_mean_us: us(late.mean()),
+        late_p50_us: us(late.percentile(50)),
+        late_p99_us: us(late.percentile(99)),
+        late_max_us: us(late.max()),
+        refused: report.fidelity.refused,
+        strays: strays.malformed + strays.unknown + report.nowhere,
+        remarks,
+    }
+}

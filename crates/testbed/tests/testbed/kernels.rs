@@ -1,0 +1,59 @@
+//! The kernel's TCP, in namespaces of its own.
+
+use lowtide_testbed::Whose;
+
+use crate::{check_delivered, may, run, setup};
+
+#[test]
+fn the_kernel_runs_the_same_scenario_and_says_what_it_knows() {
+    if !may() {
+        return;
+    }
+    let made = run(&setup(&[]), Whose::Kernels, &[]);
+    let tables = &made.tables;
+    check_delivered(&tables.flows, 4);
+    for flow in &tables.flows {
+        assert_eq!((flow.cc_used.as_str(), flow.ack_used.as_str()), ("reno", "kernel"));
+        assert!(flow.ecn && flow.ecn_mode == "rfc3168", "{flow:?}");
+        assert!(flow.data_segs_out.unwrap() * 1448 >= 300_000 && flow.bytes_retrans.is_some());
+        assert_eq!(
+            (flow.ecn_reductions, flow.delack_timeouts, flow.marked_bytes),
+            (None, None, None)
+        );
+    }
+    let queue = tables.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
+    assert!(queue.marks > 0 && queue.drops == 0 && queue.max_packets.unwrap() > 10, "{queue:?}");
+    assert!(tables.probes.iter().any(|p| p.cwnd_bytes > 0 && p.srtt_ns.is_some()));
+    let differences = made.measured.unwrap().differences;
+    assert!(differences.iter().any(|d| d.contains("`freeze-growth`")), "{differences:?}");
+}
+
+#[test]
+fn ecn_and_control_are_those_of_the_scenario_whatever_the_machines() {
+    if !may() {
+        return;
+    }
+    let cubic = setup(&[("transport.scheme", "sack"), ("transport.sender.cc", "cubic")]);
+    let made = run(&cubic, Whose::Kernels, &[]);
+    check_delivered(&made.tables.flows, 4);
+    assert!(made.tables.flows.iter().all(|f| !f.ecn && f.cc_used == "cubic"));
+    let queue = made.tables.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
+    assert_eq!(queue.marks, 0);
+}
+
+#[test]
+fn either_end_may_be_ours() {
+    if !may() {
+        return;
+    }
+    for (all, except) in [(Whose::Ours, "senders"), (Whose::Kernels, "senders.*")] {
+        let made = run(&setup(&[]), all, &[except]);
+        check_delivered(&made.tables.flows, 4);
+        let ours = all == Whose::Kernels;
+        for flow in &made.tables.flows {
+            assert!(flow.ecn, "{flow:?}");
+            assert_eq!(flow.ecn_reductions.is_some(), ours, "of the sender: {flow:?}");
+            assert_eq!(flow.marked_bytes.is_some(), !ours, "of the receiver: {flow:?}");
+        }
+    }
+}

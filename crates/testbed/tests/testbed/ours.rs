@@ -1,0 +1,78 @@
+//! Lowtide's TCP on all hosts: no rights are needed.
+
+use lowtide_testbed::Whose;
+
+use crate::{check_delivered, run, setup};
+
+#[test]
+fn flows_arrive_and_what_is_known_is_told() {
+    let made = run(&setup(&[]), Whose::Ours, &[]);
+    let tables = &made.tables;
+    check_delivered(&tables.flows, 4);
+    for flow in &tables.flows {
+        assert!(flow.ecn && flow.ecn_mode == "rfc3168" && flow.cc_used == "newreno", "{flow:?}");
+        assert!(flow.data_segs_out.unwrap() * 1448 >= 300_000 && flow.rto_count.is_some());
+        assert_eq!(flow.received_bytes.unwrap(), 300_000 + flow.bytes_retrans.unwrap());
+        // Packets are not looked at one by one.
+        assert_eq!((flow.warm_ce_segs_in, flow.warm_acks_in), (None, None));
+    }
+    let queue = tables.queues.iter().find(|q| q.name == "switch0->receivers.0").unwrap();
+    assert!(queue.marks > 0 && queue.drops == 0 && queue.max_packets.unwrap() > 10, "{queue:?}");
+    let marked: u64 = tables.flows.iter().map(|f| f.marked_bytes.unwrap()).sum();
+    assert!(marked >= queue.marks * 1000, "{marked} bytes of {} marks", queue.marks);
+    assert!(!tables.queue_samples.is_empty() && !tables.probes.is_empty());
+    let measured = made.measured.unwrap();
+    assert!(measured.packets > 800 && measured.late_max_us >= measured.late_mean_us);
+}
+
+#[test]
+fn an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out() {
+    let set =
+        [("run.duration", "300 ms"), ("run.warmup", "150 ms"), ("traffic.bulk.size", "unlimited")];
+    let setup = setup(&set);
+    let made = run(&setup, Whose::Ours, &[]);
+    let tables = &made.tables;
+    assert_eq!((tables.run.reason.as_str(), tables.run.ended_ps), ("time", 300_000_000_000));
+    for flow in &tables.flows {
+        assert_eq!((flow.size_bytes, flow.status.as_str()), (None, "unfinished"));
+        assert!(flow.delivered_bytes > flow.delivered_after_warmup_bytes, "{flow:?}");
+    }
+    assert!(tables.flows.iter().map(|f| f.delivered_after_warmup_bytes).sum::<u64>() > 0);
+}
+
+#[test]
+fn applications_write_as_the_scenario_says() {
+    let setup = setup(&[("traffic.bulk.size", "50 kB")]);
+    let mut paced = setup.clone();
+    let rate = lowtide_units::Rate::from_bps(4_000_000).unwrap();
+    let write = lowtide_units::Bytes::new(5_000);
+    for flow in &mut paced.flows {
+        flow.source = lowtide_traffic::Source::Rate { rate, write, poisson: false };
+    }
+    let made = run(&paced, Whose::Ours, &[]);
+    check_delivered(&made.tables.flows, 4);
+    // 45 kB lie between the first write and the last.
+    let least = made.tables.flows.iter().map(|f| f.fct_ps.unwrap()).min().unwrap();
+    assert!(least >= 90_000_000_000, "{least}");
+    let mut bursts = setup;
+    let pause = lowtide_units::Duration::from_ms(20);
+    for flow in &mut bursts.flows {
+        flow.source = lowtide_traffic::Source::OnOff { burst: write, pause };
+    }
+    let made = run(&bursts, Whose::Ours, &[]);
+    check_delivered(&made.tables.flows, 4);
+    let least = made.tables.flows.iter().map(|f| f.fct_ps.unwrap()).min().unwrap();
+    assert!(least >= 180_000_000_000, "nine pauses of 20 ms: {least}");
+}
+
+#[test]
+fn who_stops_it_gets_nothing() {
+    use lowtide_lab::Backend;
+    let testbed = lowtide_testbed::Testbed::new(crate::choice(Whose::Ours, &[]));
+    let mut looks = 0;
+    let stop = &mut |_| {
+        looks += 1;
+        looks > 1
+    };
+    assert_eq!(testbed.run(&setup(&[("traffic.bulk.size", "30 MB")]), stop), Ok(None));
+}

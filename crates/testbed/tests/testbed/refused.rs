@@ -1,0 +1,50 @@
+//! What a testbed does not take, and what it says.
+
+use lowtide_lab::Backend;
+use lowtide_testbed::{Choice, Testbed, Whose};
+
+use crate::{choice, setup};
+
+fn refusal(set: &[(&str, &str)], choice: Choice) -> String {
+    let refusal = Testbed::new(choice).check(&setup(set)).expect_err("it is refused");
+    format!("{} / {}", refusal.message, refusal.help.unwrap_or_default())
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_name() {
+    let ours = || choice(Whose::Ours, &[]);
+    let many = refusal(&[("hosts.senders.count", "100")], ours());
+    assert!(many.contains("101 hosts are more than the 64"), "{many}");
+    let fast = refusal(&[("topology.link-rate", "10 Gbit/s")], ours());
+    assert!(fast.contains("10 Gbit/s") && fast.contains("100 Mbit/s"), "{fast}");
+    let traced = refusal(&[("probes.trace", "0")], ours());
+    assert!(traced.contains("cannot be traced") && traced.contains("lowtide analyze"), "{traced}");
+    let stray = refusal(&[], choice(Whose::Ours, &["servers"]));
+    assert!(stray.contains("`servers`") && stray.contains("senders, receivers"), "{stray}");
+}
+
+#[test]
+fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
+    let kernels = || choice(Whose::Kernels, &[]);
+    let one_sided = refusal(&[("transport.scheme", "odctcp")], kernels());
+    assert!(one_sided.contains("host `senders.0`") && one_sided.contains("--kernel-cc odctcp="));
+    let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    if !available.unwrap_or_default().contains("dctcp") {
+        let dctcp = refusal(&[("transport.scheme", "dctcp")], kernels());
+        assert!(
+            dctcp.contains("no control `dctcp`") && dctcp.contains("User Mode Linux"),
+            "{dctcp}"
+        );
+    }
+    let accurate = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    if crate::may() && accurate.starts_with("6.18.") {
+        let accecn = refusal(&[("transport.scheme", "accecn")], kernels());
+        assert!(accecn.contains("no Accurate ECN"), "{accecn}");
+    }
+    let renamed = Choice {
+        controls: vec![("newreno".to_owned(), "no-such-control".to_owned())],
+        ..kernels()
+    };
+    let refused = refusal(&[], renamed);
+    assert!(refused.contains("no control `no-such-control`"), "{refused}");
+}

@@ -1,0 +1,72 @@
+//! Handing on what another writes into a file, while it does.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// A file that grows, from its begin.
+#[derive(Debug)]
+pub(crate) struct Follow {
+    file: File,
+    piece: Vec<u8>,
+}
+
+impl Follow {
+    /// Makes the file, empty.
+    pub(crate) fn make(path: &Path) -> io::Result<Self> {
+        File::create(path)?;
+        Ok(Self { file: File::open(path)?, piece: vec![0; 64 << 10] })
+    }
+
+    /// Hands on what is new; whether there was something.
+    pub(crate) fn pass(
+        &mut self,
+        each: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        let mut some = false;
+        loop {
+            match self.file.read(&mut self.piece)? {
+                0 => return Ok(some),
+                n => each(self.piece.get(..n).unwrap_or_default())?,
+            }
+            some = true;
+        }
+    }
+}
+
+/// The last lines of a text, at most `most` bytes of them.
+pub(crate) fn tail(path: &Path, most: usize) -> String {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let from = bytes.len().saturating_sub(most);
+    let text = String::from_utf8_lossy(bytes.get(from..).unwrap_or_default()).replace('\r', "");
+    text.trim().to_owned()
+}
+
+/// Writes to a stream of ours.
+pub(crate) fn to(mut out: impl Write) -> impl FnMut(&[u8]) -> io::Result<()> {
+    move |bytes| {
+        out.write_all(bytes)?;
+        out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_new_is_handed_on_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let mut follow = Follow::make(&path).unwrap();
+        let mut file = File::options().append(true).open(&path).unwrap();
+        let mut seen = Vec::new();
+        for text in ["", "one\n", "two"] {
+            file.write_all(text.as_bytes()).unwrap();
+            let some = follow.pass(&mut to(&mut seen)).unwrap();
+            assert_eq!(some, !text.is_empty());
+        }
+        assert_eq!(seen, b"one\ntwo");
+        assert_eq!(tail(&path, 3), "two");
+    }
+}

@@ -1,0 +1,52 @@
+//! The kernel that is booted.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::UmlError;
+
+/// Where Debian keeps the modules of each version.
+const MODULES: &str = "/usr/lib/uml/modules";
+
+/// A kernel that runs as a process, and its modules.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kernel {
+    /// The program.
+    pub program: PathBuf,
+    /// Its version (`6.1.176`).
+    pub version: String,
+    /// The folder of its modules.
+    pub modules: PathBuf,
+}
+
+impl Kernel {
+    /// That of the package, by way of `PATH`.
+    ///
+    /// # Errors
+    /// It is not installed, or not whole.
+    pub fn find() -> Result<Self, UmlError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let program =
+            std::env::split_paths(&path).map(|p| p.join("linux.uml")).find(|p| p.is_file());
+        Self::at(&program.ok_or(UmlError::NoKernel)?)
+    }
+
+    /// The kernel `program`.
+    ///
+    /// # Errors
+    /// It cannot be started, or has no modules.
+    pub fn at(program: &Path) -> Result<Self, UmlError> {
+        let asked = Command::new(program).arg("--version").output();
+        let asked =
+            asked.map_err(|e| UmlError::system(format!("start {}", program.display()), e))?;
+        // Any other program says anything else.
+        let version =
+            String::from_utf8_lossy(&asked.stdout).lines().next().unwrap_or("").to_owned();
+        let folder = Path::new(MODULES).join(&version);
+        if version.is_empty() || !folder.join("modules.dep").is_file() {
+            let (kernel, folder) = (program.display().to_string(), folder.display().to_string());
+            return Err(UmlError::NoModules { kernel, folder });
+        }
+        Ok(Self { program: program.to_owned(), version, modules: folder })
+    }
+}

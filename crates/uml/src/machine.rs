@@ -1,0 +1,249 @@
+//! The machine, as the host sees it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::error::UmlError;
+use crate::follow::{Follow, tail, to};
+use crate::job::{ANSWER, Answer, BOOTED, CONSOLE, INTERRUPT, JOB, Job, STDERR, STDOUT, get, put};
+use crate::kernel::Kernel;
+use crate::modules::Catalogue;
+use crate::place::Place;
+
+/// How long a machine may take to boot; it takes 1 to 3 s.
+const BOOT: Duration = Duration::from_mins(1);
+/// How long it may take to end when it was told to.
+const GRACE: Duration = Duration::from_secs(10);
+/// How often its files are looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// How much of the console an error shows, bytes.
+const CONSOLE_TAIL: usize = 2_000;
+
+/// A word about the machine itself, for whoever waits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Word {
+    /// It is up after so long, and starts its command.
+    Booted(Duration),
+}
+
+/// How the command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// Its exit status; 128 + n where the signal n ended it, as shells have it.
+    pub status: u8,
+    /// How long the machine took to boot.
+    pub boot: Duration,
+}
+
+/// A machine that can be booted.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its kernel.
+    pub kernel: Kernel,
+    /// Its memory, MiB. It is taken from the host as it is used.
+    pub memory_mib: u32,
+    /// Modules to load, by name; what they need comes along.
+    pub modules: Vec<String>,
+    /// Folders of the host in which its command may write.
+    pub writable: Vec<PathBuf>,
+    /// How long its command may take.
+    pub limit: Duration,
+    /// The program to run inside: one whose first arguments `guest` make it [`crate::guest::main`].
+    pub program: PathBuf,
+    /// The arguments that do so; the folder of the job follows them.
+    pub guest: Vec<String>,
+}
+
+/// As a word of the kernel's command line, which knows no way to write others.
+fn word(path: &Path) -> Result<&str, UmlError> {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"'\",".contains(c);
+    let text = path.to_str().filter(|t| t.chars().all(plain));
+    text.ok_or_else(|| UmlError::Text(path.display().to_string()))
+}
+
+impl Machine {
+    /// Boots it, runs the program with `args` in the folder of this process, and hands its output on as it comes. `stop`
+    /// interrupts the command, which then may end in its own way.
+    ///
+    /// # Errors
+    /// It does not boot, the command cannot be started or takes too long.
+    pub fn run(
+        &self,
+        args: &[String],
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(&Word),
+    ) -> Result<Ended, UmlError> {
+        let place = Place::make(&std::env::temp_dir())?;
+        let folder = place.path();
+        put(folder, JOB, &self.job(args)?)?;
+        let follow = |name| {
+            Follow::make(&folder.join(name))
+                .map_err(|e| UmlError::system("make a file for output", e))
+        };
+        let mut running = Running {
+            out: follow(STDOUT)?,
+            err: follow(STDERR)?,
+            process: Process(self.start(folder)?),
+            place,
+        };
+        running.watch(self.limit, stop, tell)
+    }
+
+    fn job(&self, args: &[String]) -> Result<Job, UmlError> {
+        let path = self.kernel.modules.join("modules.dep");
+        let text = std::fs::read_to_string(&path);
+        let text = text.map_err(|e| UmlError::system(format!("read {}", path.display()), e))?;
+        let (modules, missing) = Catalogue::parse(&text).order(&self.modules);
+        if let Some(name) = missing.first() {
+            let version = &self.kernel.version;
+            return Err(UmlError::Guest(format!("Linux {version} has no module `{name}`")));
+        }
+        let folder = std::env::current_dir().map_err(|e| UmlError::system("find the folder", e))?;
+        let absolute = |path: &PathBuf| {
+            let found = path.canonicalize();
+            found.map_err(|e| UmlError::system(format!("find {}", path.display()), e))
+        };
+        Ok(Job {
+            args: args.to_vec(),
+            folder,
+            environment: std::env::vars_os()
+                .filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))
+                .collect(),
+            writable: self.writable.iter().map(absolute).collect::<Result<_, _>>()?,
+            modules: modules.iter().map(|m| self.kernel.modules.join(m)).collect(),
+        })
+    }
+
+    fn start(&self, folder: &Path) -> Result<Child, UmlError> {
+        let console = File::create(folder.join(CONSOLE));
+        let console = console.map_err(|e| UmlError::system("make a file for the console", e))?;
+        let console = || console.try_clone().map_err(|e| UmlError::system("share a file", e));
+        Command::new(&self.kernel.program)
+            .arg(format!("mem={}M", self.memory_mib))
+            .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
+            // The console, and the terminal by which the machine knows that we are there.
+            .args(["con=null", "ssl=null", "con0=null,fd:1", "con1=fd:0,null"])
+            .arg(format!("uml_dir={}", word(folder)?))
+            .arg("umid=machine")
+            .arg(format!("init={}", word(&self.program)?))
+            .arg("--")
+            .args(&self.guest)
+            .arg(folder)
+            .stdin(Stdio::piped())
+            .stdout(console()?)
+            .stderr(console()?)
+            // Ctrl-C at the terminal is for us: the command inside shall end in its own way.
+            .process_group(0)
+            .spawn()
+            .map_err(|e| UmlError::system(format!("start {}", self.kernel.program.display()), e))
+    }
+}
+
+/// The process that the machine is, and its helpers, which are in its group. They end with this.
+struct Process(Child);
+
+impl Process {
+    fn signal(&self, signal: Signal) {
+        // Gone is what it shall be.
+        let _ = killpg(Pid::from_raw(self.0.id().cast_signed()), signal);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !matches!(self.0.try_wait(), Ok(Some(_))) {
+            self.signal(Signal::SIGKILL);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+struct Running {
+    out: Follow,
+    err: Follow,
+    process: Process,
+    place: Place,
+}
+
+impl Running {
+    /// Hands on what the command has printed since.
+    fn pass(&mut self) -> Result<(), UmlError> {
+        let printed = self.out.pass(&mut to(io::stdout().lock()));
+        let printed = printed.and_then(|_| self.err.pass(&mut to(io::stderr().lock())));
+        printed.map(|_| ()).map_err(|e| UmlError::system("hand on what the command prints", e))
+    }
+
+    fn console(&self) -> String {
+        tail(&self.place.path().join(CONSOLE), CONSOLE_TAIL)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a machine is given a limit of real time")]
+    fn watch(
+        &mut self,
+        limit: Duration,
+        stop: &AtomicBool,
+        tell: &mut dyn FnMut(&Word),
+    ) -> Result<Ended, UmlError> {
+        let start = Instant::now();
+        let mut boot = None;
+        let mut asked: Option<Instant> = None;
+        loop {
+            let ended = self.process.0.try_wait();
+            let ended = ended.map_err(|e| UmlError::system("wait for the machine", e))?;
+            let folder = self.place.path();
+            if boot.is_none() && get::<bool>(folder, BOOTED)?.is_some() {
+                boot = Some(start.elapsed());
+                tell(&Word::Booted(start.elapsed()));
+            }
+            self.pass()?;
+            if let Some(ended) = ended {
+                let answer: Option<Answer> = get(self.place.path(), ANSWER)?;
+                let status = match answer {
+                    Some(Answer::Exited(status)) => u8::try_from(status).unwrap_or(1),
+                    Some(Answer::Signalled(n)) => u8::try_from(128 + n).unwrap_or(255),
+                    Some(Answer::Failed(why)) => return Err(UmlError::Guest(why)),
+                    None => {
+                        let status = match (ended.code(), ended.signal()) {
+                            (Some(code), _) => format!("status {code}"),
+                            (None, signal) => format!("signal {}", signal.unwrap_or(0)),
+                        };
+                        return Err(UmlError::Died { status, console: self.console() });
+                    }
+                };
+                return Ok(Ended { status, boot: boot.unwrap_or_default() });
+            }
+            match boot {
+                None if start.elapsed() > BOOT => {
+                    return Err(UmlError::Boot { limit: BOOT, console: self.console() });
+                }
+                Some(booted) if start.elapsed() > booted + limit => {
+                    return Err(UmlError::Limit(limit));
+                }
+                _ => {}
+            }
+            match asked {
+                None if stop.load(Ordering::Relaxed) => {
+                    asked = Some(Instant::now());
+                    if let Some(tether) = &mut self.process.0.stdin {
+                        // A machine that does not read any more is about to end.
+                        let _ = writeln!(tether, "{INTERRUPT}");
+                    }
+                }
+                Some(since) if since.elapsed() > GRACE => {
+                    let why = "the command did not end when it was interrupted";
+                    return Err(UmlError::Guest(why.to_owned()));
+                }
+                _ => {}
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}

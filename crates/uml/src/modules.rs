@@ -1,0 +1,99 @@
+//! Which modules are loaded, and in which order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a testbed needs: devices, the queueing disciplines that mark and delay, and every congestion control.
+pub const NETWORK: [&str; 24] = [
+    "ipv6",
+    "tun",
+    "veth",
+    "sch_red",
+    "sch_netem",
+    "sch_tbf",
+    "sch_fq",
+    "sch_fq_codel",
+    "sch_codel",
+    "sch_pie",
+    "tcp_dctcp",
+    "tcp_bbr",
+    "tcp_bic",
+    "tcp_cdg",
+    "tcp_highspeed",
+    "tcp_htcp",
+    "tcp_hybla",
+    "tcp_illinois",
+    "tcp_nv",
+    "tcp_scalable",
+    "tcp_vegas",
+    "tcp_veno",
+    "tcp_westwood",
+    "tcp_yeah",
+];
+
+/// The modules of a kernel, from its `modules.dep`: file by name, and what each needs.
+#[derive(Debug)]
+pub(crate) struct Catalogue<'a> {
+    files: BTreeMap<&'a str, (&'a str, Vec<&'a str>)>,
+}
+
+/// The name of a module by its file; `-` and `_` are one to the kernel.
+fn name(file: &str) -> &str {
+    let last = file.rsplit('/').next().unwrap_or(file);
+    last.split('.').next().unwrap_or(last)
+}
+
+impl<'a> Catalogue<'a> {
+    /// Lines of `file: needed needed ...`.
+    pub(crate) fn parse(text: &'a str) -> Self {
+        let line = |line: &'a str| {
+            let (file, needs) = line.split_once(':')?;
+            Some((name(file), (file, needs.split_whitespace().collect())))
+        };
+        Self { files: text.lines().filter_map(line).collect() }
+    }
+
+    /// The files of `wanted` and all that they need, each after what it needs; and the names that there are none of.
+    pub(crate) fn order(&self, wanted: &[String]) -> (Vec<&'a str>, Vec<String>) {
+        let (mut order, mut seen, mut missing) = (Vec::new(), BTreeSet::new(), Vec::new());
+        for name in wanted {
+            match self.files.get(name.as_str()) {
+                Some((file, _)) => self.add(file, &mut order, &mut seen),
+                None => missing.push(name.clone()),
+            }
+        }
+        (order, missing)
+    }
+
+    fn add(&self, file: &'a str, order: &mut Vec<&'a str>, seen: &mut BTreeSet<&'a str>) {
+        if !seen.insert(file) {
+            return;
+        }
+        for needed in self.files.get(name(file)).into_iter().flat_map(|(_, needs)| needs) {
+            self.add(needed, order, seen);
+        }
+        order.push(file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_module_needs_comes_before_it() {
+        let text = "k/net/ipv6.ko: k/lib/crc.ko\nk/lib/crc.ko:\nk/udp_diag.ko: k/net/ipv6.ko k/lib/crc.ko\nk/tun.ko:\n";
+        let all = Catalogue::parse(text);
+        let order = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+            all.order(&names)
+        };
+        assert_eq!(
+            order(&["udp_diag", "tun", "ipv6"]).0,
+            ["k/lib/crc.ko", "k/net/ipv6.ko", "k/udp_diag.ko", "k/tun.ko"]
+        );
+        assert_eq!(order(&["none", "tun"]), (vec!["k/tun.ko"], vec!["none".to_owned()]));
+        // A circle, which no kernel has, ends.
+        let circle = Catalogue::parse("a.ko: b.ko\nb.ko: a.ko\n");
+        assert_eq!(circle.order(&["a".to_owned()]).0, ["b.ko", "a.ko"]);
+    }
+}
