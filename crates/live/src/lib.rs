@@ -25,13 +25,14 @@ mod clock;
 mod device;
 mod driver;
 mod error;
+pub mod links;
 pub mod load;
 pub mod netns;
 mod socket;
 mod stack;
 mod tape;
 
-pub use device::{Device, DevicePlan, Side};
+pub use device::{Device, DeviceKind, DevicePlan, Inbox, Packet, Side};
 pub use error::LiveError;
 pub use socket::{Listener, Live, LiveStats, Poller, Ready, Settings, Stream, config};
 pub use stack::{ConnInfo, Readiness, StackCounters};

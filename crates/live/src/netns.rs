@@ -60,6 +60,11 @@ pub fn sysctl(name: &str) -> Result<String, LiveError> {
     fs::read_to_string(&path).map_err(|e| LiveError::system(format!("read {path}"), e))
 }
 
+/// The same; `None` where there is none.
+pub(crate) fn sysctl_of(name: &str) -> Option<String> {
+    fs::read_to_string(path_of(name)).ok()
+}
+
 fn path_of(name: &str) -> String {
     format!("/proc/sys/net/{}", name.replace('.', "/"))
 }

@@ -1,17 +1,23 @@
 //! Where packets come from and go to.
 //!
-//! Contract: whole IP packets, one per call, nothing kept. Nothing blocks: a driver waits with `poll` on
-//! the descriptor. A TUN interface exists as long as its [`Device`], and with it its addresses and routes.
+//! Contract: whole IP packets, one per call or many. Nothing blocks: a driver waits with `poll` on the descriptor. A
+//! TUN interface exists as long as its [`Device`], and with it its addresses and routes.
 
+mod inbox;
+mod packet;
 mod plan;
 mod routes;
 mod tun;
 
-pub use plan::{DevicePlan, Side};
+pub use inbox::Inbox;
+pub use packet::Packet;
+pub use plan::{DeviceKind, DevicePlan, Side};
 pub(crate) use tun::Tun;
 
 use std::io;
 use std::os::fd::BorrowedFd;
+
+use lowtide_units::HostStamp;
 
 use crate::error::LiveError;
 
@@ -20,15 +26,20 @@ use crate::error::LiveError;
 pub enum Device {
     /// A TUN interface: the kernel's stack is at its other end.
     Tun(Tun),
+    /// An interface that was there already.
+    Packet(Packet),
 }
 
 impl Device {
-    /// Makes the device of `plan`, with its addresses, and brings it up.
+    /// Makes the device of `plan`, with its addresses, and brings it up; or opens one that is there.
     ///
     /// # Errors
-    /// No right to do so, no TUN, a name or network that is taken.
+    /// No right to do so, no TUN, a name or network that is taken; an interface that cannot be used so.
     pub fn open(plan: &DevicePlan) -> Result<Self, LiveError> {
-        Tun::open(plan).map(Self::Tun)
+        match plan.kind {
+            DeviceKind::Tun => Tun::open(plan).map(Self::Tun),
+            DeviceKind::Packet => Packet::open(plan).map(Self::Packet),
+        }
     }
 
     /// The next packet that waits, its length in bytes; `None` when there is none.
@@ -38,6 +49,20 @@ impl Device {
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self {
             Self::Tun(tun) => tun.recv(buffer),
+            Self::Packet(packet) => packet.recv(buffer),
+        }
+    }
+
+    /// Reads what waits, as much as `inbox` has room for, in place of what was in it; `stamp` tells the time.
+    ///
+    /// # Errors
+    /// The interface is gone.
+    pub fn fill(&self, inbox: &mut Inbox, stamp: impl Fn() -> HostStamp) -> io::Result<()> {
+        match self {
+            Self::Tun(tun) => {
+                inbox.one_by_one(|place| Ok(tun.recv(place)?.map(|len| (len, stamp()))))
+            }
+            Self::Packet(packet) => packet.fill(inbox, stamp),
         }
     }
 
@@ -48,6 +73,48 @@ impl Device {
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         match self {
             Self::Tun(tun) => tun.send(packet),
+            Self::Packet(device) => device.send_many(std::iter::once(packet)).map(|lost| lost == 0),
+        }
+    }
+
+    /// Puts packets on the wire in order, and says how many were lost because the device had no room.
+    ///
+    /// # Errors
+    /// The interface is gone.
+    pub fn send_many<'a>(&self, mut packets: impl Iterator<Item = &'a [u8]>) -> io::Result<u64> {
+        match self {
+            Self::Tun(tun) => {
+                packets.try_fold(0, |lost, packet| Ok(lost + u64::from(!tun.send(packet)?)))
+            }
+            Self::Packet(device) => device.send_many(packets),
+        }
+    }
+
+    /// In how long [`Self::fire`] is due, if ever.
+    pub fn deadline(&self) -> Option<std::time::Duration> {
+        match self {
+            Self::Tun(_) => None,
+            Self::Packet(packet) => packet.deadline(),
+        }
+    }
+
+    /// Does what is due: asks again for neighbours that have not answered.
+    ///
+    /// # Errors
+    /// The interface is gone.
+    pub fn fire(&self) -> io::Result<()> {
+        match self {
+            Self::Tun(_) => Ok(()),
+            Self::Packet(packet) => packet.fire(),
+        }
+    }
+
+    /// Packets that came unfinished, their checksum or their segments left to the interface: the host at the other end
+    /// has offloads on, which hides marks and times of single packets (`ethtool -K NAME tx off tso off gso off` there).
+    pub fn unfinished(&self) -> u64 {
+        match self {
+            Self::Tun(_) => 0,
+            Self::Packet(packet) => packet.unfinished(),
         }
     }
 
@@ -55,6 +122,7 @@ impl Device {
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tun(tun) => tun.as_fd(),
+            Self::Packet(packet) => packet.as_fd(),
         }
     }
 }

@@ -51,12 +51,14 @@ impl Batch {
         Ok(())
     }
 
-    /// The packets in order; afterwards none is there.
-    pub(crate) fn take(&mut self, mut each: impl FnMut(&[u8])) {
-        let mut start = 0;
-        for end in self.ends.drain(..) {
-            each(self.bytes.get(start..end).unwrap_or(&[]));
-            start = end;
-        }
+    /// The packets in order.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| self.bytes.get(start..*end).unwrap_or(&[]))
+    }
+
+    /// Forgets them.
+    pub(crate) fn clear(&mut self) {
+        self.ends.clear();
     }
 }

@@ -90,6 +90,11 @@ impl Stack {
         self.counters.unsent += n;
     }
 
+    /// So many packets came unfinished so far.
+    pub(crate) fn count_unfinished(&mut self, n: u64) {
+        self.counters.unfinished = n;
+    }
+
     /// The tape could not be written, if so.
     pub(crate) fn tape_error(&mut self) -> Option<std::io::Error> {
         self.boundary.tape_error()

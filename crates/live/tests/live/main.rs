@@ -9,6 +9,7 @@ mod bulk;
 mod closing;
 mod forward;
 mod many;
+mod packet;
 mod setup;
 mod taped;
 mod world;
