@@ -95,10 +95,10 @@ fn what_stands_in_the_way_is_said() {
         set_sysctl("ipv4.conf.lt0.forwarding", "0").unwrap();
         links.set_mtu("lt0", 1400).unwrap();
         assert!(start("packet:lt0", V4).contains("--mtu 1400"));
-        drop(world);
         links.set_up("lt0", false).unwrap();
         assert!(start("packet:lt0", V4).contains("`lt0` is down"));
         links.delete("lt0").unwrap();
         assert!(start("packet:lt0", V4).contains("no interface"));
+        drop(world);
     });
 }
