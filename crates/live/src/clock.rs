@@ -4,19 +4,19 @@ use std::time::Instant as Monotonic;
 
 use lowtide_units::{Duration, HostStamp, Instant};
 
-/// Time since the driver began, at the resolution of the system's monotonic clock (nanoseconds).
+/// Time since it was started, at the resolution of the system's monotonic clock (nanoseconds).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock(Monotonic);
+pub struct Clock(Monotonic);
 
 impl Clock {
     /// A clock that begins at zero.
     #[expect(clippy::disallowed_methods, reason = "real packets run in real time")]
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self(Monotonic::now())
     }
 
     /// Now.
-    pub(crate) fn now(&self) -> Instant {
+    pub fn now(&self) -> Instant {
         Instant::ZERO + Duration::from_ns(self.nanos())
     }
 

@@ -32,7 +32,8 @@ mod socket;
 mod stack;
 mod tape;
 
-pub use device::{Device, DeviceKind, DevicePlan, Inbox, Packet, Side};
+pub use clock::Clock;
+pub use device::{Device, DeviceKind, DevicePlan, Inbox, Packet, Pair, Side, Tun};
 pub use error::LiveError;
 pub use socket::{Listener, Live, LiveStats, Poller, Ready, Settings, Stream, config};
 pub use stack::{ConnInfo, Readiness, StackCounters};

@@ -5,10 +5,12 @@
 //! behind, and the machine's own interfaces, routes and settings are out of reach meanwhile.
 
 use std::cell::Cell;
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
 
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::error::LiveError;
 
@@ -38,6 +40,79 @@ pub fn enter_new() -> Result<(), LiveError> {
     Ok(())
 }
 
+/// A network namespace to do things in, whichever thread asks. It is there as long as a handle, a thread in it or a
+/// socket of it is.
+#[derive(Clone, Debug)]
+pub struct Namespace {
+    file: Arc<File>,
+    made: bool,
+}
+
+impl Namespace {
+    /// A new one without a name. It has its loopback interface, which is down, and nothing else.
+    ///
+    /// # Errors
+    /// Without CAP_SYS_ADMIN.
+    pub fn new() -> Result<Self, LiveError> {
+        let file = on_a_thread(|| {
+            enter_new()?;
+            open(OURS)
+        })?;
+        Ok(Self { file: Arc::new(file), made: true })
+    }
+
+    /// That of `ip netns add <name>`.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn named(name: &str) -> Result<Self, LiveError> {
+        let plain = !name.is_empty() && !name.contains('/') && name != "." && name != "..";
+        let path = |folder: &&str| plain.then(|| format!("{folder}/{name}"));
+        let all = NAMED.iter().filter_map(path);
+        let file = all.map(File::open).find_map(Result::ok).ok_or_else(|| {
+            let what =
+                format!("find a network namespace `{name}` (`ip netns add {name}` makes it)");
+            LiveError::system(what, std::io::ErrorKind::NotFound.into())
+        })?;
+        Ok(Self { file: Arc::new(file), made: false })
+    }
+
+    /// Does `work` on a thread that is in this namespace; sockets and devices that it makes stay there.
+    ///
+    /// # Errors
+    /// Without CAP_SYS_ADMIN, or without a thread.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
+        on_a_thread(|| {
+            setns(&*self.file, CloneFlags::CLONE_NEWNET)
+                .map_err(|e| LiveError::system("enter a network namespace", e.into()))?;
+            MADE.set(inode(OURS).filter(|_| self.made));
+            Ok(work())
+        })
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+fn open(path: &str) -> Result<File, LiveError> {
+    File::open(path).map_err(|e| LiveError::system(format!("open {path}"), e))
+}
+
+/// Whoever enters a namespace does so on a thread of its own, so that nobody else is moved.
+fn on_a_thread<T: Send>(
+    work: impl FnOnce() -> Result<T, LiveError> + Send,
+) -> Result<T, LiveError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .spawn_scoped(scope, work)
+            .map_err(|e| LiveError::system("start a thread", e))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 /// Whether this thread may be in the namespace of the machine (or container) itself: it did not make the one that
 /// it is in, that one was not made by `ip netns`, and nothing shows that the first process is in another.
 pub fn is_the_machines() -> bool {
@@ -58,11 +133,6 @@ pub fn is_the_machines() -> bool {
 pub fn sysctl(name: &str) -> Result<String, LiveError> {
     let path = path_of(name);
     fs::read_to_string(&path).map_err(|e| LiveError::system(format!("read {path}"), e))
-}
-
-/// The same; `None` where there is none.
-pub(crate) fn sysctl_of(name: &str) -> Option<String> {
-    fs::read_to_string(path_of(name)).ok()
 }
 
 fn path_of(name: &str) -> String {

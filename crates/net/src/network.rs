@@ -195,6 +195,18 @@ impl Network {
         self.waits = true;
     }
 
+    /// From now on notes which packets are dropped or lost, for [`Network::pop_dropped`].
+    pub fn note_dropped(&mut self) {
+        self.pool.note_forgotten();
+    }
+
+    /// [`Packet::src_conn`] of a packet that was dropped or lost anywhere since
+    /// [`Network::note_dropped`], each once, in no order: for a driver that keeps something for each packet under
+    /// way.
+    pub fn pop_dropped(&mut self) -> Option<u32> {
+        self.pool.pop_forgotten()
+    }
+
     /// The number of the packet that was sent last; zero if nobody watches it.
     pub fn watched_packet(&self) -> u64 {
         self.watch.as_ref().map_or(0, |w| w.last())

@@ -94,6 +94,8 @@ pub(crate) struct Pool {
     heads: Vec<Head>,
     packets: Vec<Packet>,
     free: Vec<PacketId>,
+    /// What [`Packet::src_conn`] said of packets that were forgotten, if anybody asks.
+    forgotten: Option<Vec<u32>>,
 }
 
 impl Pool {
@@ -142,7 +144,18 @@ impl Pool {
     }
     /// Forgets the packet.
     pub(crate) fn discard(&mut self, id: PacketId) {
+        if let Some(forgotten) = &mut self.forgotten {
+            forgotten.push(self.packets[id.index()].src_conn);
+        }
         self.free.push(id);
+    }
+    /// From now on notes which packets are forgotten.
+    pub(crate) fn note_forgotten(&mut self) {
+        self.forgotten.get_or_insert_default();
+    }
+    /// One that was forgotten.
+    pub(crate) fn pop_forgotten(&mut self) -> Option<u32> {
+        self.forgotten.as_mut()?.pop()
     }
     /// Takes the packet out with what ports have noted of it.
     pub(crate) fn hand_over(&mut self, id: PacketId) -> (Head, Packet) {

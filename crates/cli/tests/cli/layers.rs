@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
@@ -22,13 +22,14 @@ const ORDER: [&str; 18] = [
     "lowtide-record",
     "lowtide-lab",
     "lowtide-live",
+    "lowtide-bottleneck",
     "lowtide",
     "own-scheme",
     "lowtide-trial",
 ];
 
 /// Edges that the order would allow and that must not be: what each crate must never know.
-const FORBIDDEN: [(&str, &str); 8] = [
+const FORBIDDEN: [(&str, &str); 10] = [
     ("lowtide-sim", "lowtide-tcp"),
     ("lowtide-sim", "lowtide-wire"),
     ("lowtide-net", "lowtide-tcp"),
@@ -37,6 +38,8 @@ const FORBIDDEN: [(&str, &str); 8] = [
     ("lowtide-record", "lowtide-tcp"),
     ("lowtide-payload", "lowtide-tcp"),
     ("lowtide-live", "lowtide-lab"),
+    ("lowtide-bottleneck", "lowtide-lab"),
+    ("lowtide-bottleneck", "lowtide-tcp"),
 ];
 
 fn metadata() -> Value {

@@ -5,17 +5,20 @@
 
 mod inbox;
 mod packet;
+mod pair;
 mod plan;
 mod routes;
 mod tun;
 
 pub use inbox::Inbox;
 pub use packet::Packet;
+pub use pair::Pair;
 pub use plan::{DeviceKind, DevicePlan, Side};
-pub(crate) use tun::Tun;
+pub use tun::Tun;
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use lowtide_units::HostStamp;
 
@@ -28,6 +31,8 @@ pub enum Device {
     Tun(Tun),
     /// An interface that was there already.
     Packet(Packet),
+    /// One end of a line in memory: another device of this process is at its other end.
+    Pair(Pair),
 }
 
 impl Device {
@@ -42,6 +47,16 @@ impl Device {
         }
     }
 
+    /// Two devices joined by a line in memory: what one sends the other receives. Nothing of the system's network
+    /// is between them, and no right is needed.
+    ///
+    /// # Errors
+    /// No descriptors left.
+    pub fn pair() -> Result<(Self, Self), LiveError> {
+        let (a, b) = Pair::both()?;
+        Ok((Self::Pair(a), Self::Pair(b)))
+    }
+
     /// The next packet that waits, its length in bytes; `None` when there is none.
     ///
     /// # Errors
@@ -50,19 +65,19 @@ impl Device {
         match self {
             Self::Tun(tun) => tun.recv(buffer),
             Self::Packet(packet) => packet.recv(buffer),
+            Self::Pair(pair) => pair.recv(buffer),
         }
     }
 
-    /// Reads what waits, as much as `inbox` has room for, in place of what was in it; `stamp` tells the time.
+    /// Reads what waits, as much as `inbox` has room for, in place of what was in it; `stamp` tells the time. Where
+    /// the device gives many packets in one call they have one stamp.
     ///
     /// # Errors
     /// The interface is gone.
     pub fn fill(&self, inbox: &mut Inbox, stamp: impl Fn() -> HostStamp) -> io::Result<()> {
         match self {
-            Self::Tun(tun) => {
-                inbox.one_by_one(|place| Ok(tun.recv(place)?.map(|len| (len, stamp()))))
-            }
             Self::Packet(packet) => packet.fill(inbox, stamp),
+            one => inbox.one_by_one(|place| Ok(one.recv(place)?.map(|len| (len, stamp())))),
         }
     }
 
@@ -74,6 +89,7 @@ impl Device {
         match self {
             Self::Tun(tun) => tun.send(packet),
             Self::Packet(device) => device.send_many(std::iter::once(packet)).map(|lost| lost == 0),
+            Self::Pair(pair) => pair.send(packet),
         }
     }
 
@@ -83,18 +99,16 @@ impl Device {
     /// The interface is gone.
     pub fn send_many<'a>(&self, mut packets: impl Iterator<Item = &'a [u8]>) -> io::Result<u64> {
         match self {
-            Self::Tun(tun) => {
-                packets.try_fold(0, |lost, packet| Ok(lost + u64::from(!tun.send(packet)?)))
-            }
             Self::Packet(device) => device.send_many(packets),
+            one => packets.try_fold(0, |lost, packet| Ok(lost + u64::from(!one.send(packet)?))),
         }
     }
 
     /// In how long [`Self::fire`] is due, if ever.
-    pub fn deadline(&self) -> Option<std::time::Duration> {
+    pub fn deadline(&self) -> Option<Duration> {
         match self {
-            Self::Tun(_) => None,
             Self::Packet(packet) => packet.deadline(),
+            Self::Tun(_) | Self::Pair(_) => None,
         }
     }
 
@@ -104,8 +118,8 @@ impl Device {
     /// The interface is gone.
     pub fn fire(&self) -> io::Result<()> {
         match self {
-            Self::Tun(_) => Ok(()),
             Self::Packet(packet) => packet.fire(),
+            Self::Tun(_) | Self::Pair(_) => Ok(()),
         }
     }
 
@@ -113,8 +127,8 @@ impl Device {
     /// has offloads on, which hides marks and times of single packets (`ethtool -K NAME tx off tso off gso off` there).
     pub fn unfinished(&self) -> u64 {
         match self {
-            Self::Tun(_) => 0,
             Self::Packet(packet) => packet.unfinished(),
+            Self::Tun(_) | Self::Pair(_) => 0,
         }
     }
 
@@ -123,6 +137,7 @@ impl Device {
         match self {
             Self::Tun(tun) => tun.as_fd(),
             Self::Packet(packet) => packet.as_fd(),
+            Self::Pair(pair) => pair.as_fd(),
         }
     }
 }

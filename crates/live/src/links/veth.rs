@@ -1,6 +1,6 @@
 //! Pairs of Ethernet interfaces: what goes into one comes out of the other.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd};
 
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -10,6 +10,7 @@ use netlink_packet_route::link::{
 
 use super::Links;
 use crate::error::LiveError;
+use crate::netns::Namespace;
 
 /// One end of a pair.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +18,7 @@ pub struct VethEnd<'a> {
     /// Its name, 1 to 15 bytes.
     pub name: &'a str,
     /// The namespace that it is to be in; that of the [`Links`] without.
-    pub namespace: Option<BorrowedFd<'a>>,
+    pub namespace: Option<&'a Namespace>,
 }
 
 impl VethEnd<'_> {
@@ -26,7 +27,7 @@ impl VethEnd<'_> {
         message.attributes.push(LinkAttribute::IfName(self.name.to_owned()));
         message.attributes.push(LinkAttribute::Mtu(mtu));
         if let Some(namespace) = self.namespace {
-            message.attributes.push(LinkAttribute::NetNsFd(namespace.as_raw_fd()));
+            message.attributes.push(LinkAttribute::NetNsFd(namespace.as_fd().as_raw_fd()));
         }
         message
     }

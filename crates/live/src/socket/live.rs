@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -96,6 +96,15 @@ impl Live {
     /// # Errors
     /// As [`Device::open`], and a tape that cannot be written.
     pub fn start(plan: &DevicePlan, settings: Settings) -> Result<Self, LiveError> {
+        let device = Device::open(plan)?;
+        Self::on(device, plan.sides.iter().map(|s| s.ours).collect(), settings)
+    }
+
+    /// Drives a device that is there already; `locals` are the addresses of this host.
+    ///
+    /// # Errors
+    /// A tape that cannot be written, no thread.
+    pub fn on(device: Device, locals: Vec<IpAddr>, settings: Settings) -> Result<Self, LiveError> {
         let seed = match settings.seed {
             Some(seed) => seed,
             None => getrandom::u64().map_err(|e| {
@@ -110,8 +119,6 @@ impl Live {
                 Some(Box::new(BufWriter::with_capacity(1 << 20, file)) as Box<_>)
             }
         };
-        let device = Device::open(plan)?;
-        let locals = plan.sides.iter().map(|s| s.ours).collect();
         let stack = Stack::new(Boundary::new(seed, tape), locals);
         let shared = Shared::new(stack, Clock::start())?;
         let thread = Some(driver::start(&shared, device)?);

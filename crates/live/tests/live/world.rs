@@ -1,20 +1,18 @@
 //! A namespace with a TUN interface: lowtide at one end, the kernel at the other.
 
-use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use lowtide_live::links::{Links, VethEnd};
 use lowtide_live::load::{Load, LoadReport, Pipe, ServePlan, StreamReport, Way, run, serve};
+use lowtide_live::netns::Namespace;
 use lowtide_live::{Device, DevicePlan, Inbox, Live, Settings, Side, config, netns};
 use lowtide_tcp::Config;
 use lowtide_units::HostStamp;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CloneFlags, setns};
 
 pub(crate) const V4: &str = "10.77.0.2/24";
 pub(crate) const V6: &str = "fd77::2/64";
@@ -24,7 +22,7 @@ pub(crate) const PORT: u16 = 5201;
 pub(crate) struct World {
     pub(crate) live: Live,
     /// Where the kernel's sockets are; in the namespace of the test without.
-    kernels: Option<File>,
+    kernels: Option<Namespace>,
     /// Moves packets between two TUN interfaces.
     _shuttle: Option<Shuttle>,
 }
@@ -49,25 +47,10 @@ pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
 }
 
 /// A namespace that this thread is not in, whose kernel has ECN.
-fn other_namespace() -> File {
-    let made = std::thread::spawn(|| {
-        netns::enter_new().unwrap();
-        netns::set_sysctl("ipv4.tcp_ecn", "1").unwrap();
-        File::open("/proc/thread-self/ns/net").unwrap()
-    });
-    made.join().unwrap()
-}
-
-/// Does `f` in another namespace, if one is named.
-fn inside<T: Send>(namespace: Option<&File>, f: impl FnOnce() -> T + Send) -> T {
-    let Some(namespace) = namespace else { return f() };
-    std::thread::scope(|scope| {
-        let there = scope.spawn(|| {
-            setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
-            f()
-        });
-        there.join().unwrap()
-    })
+fn other_namespace() -> Namespace {
+    let namespace = Namespace::new().unwrap();
+    namespace.run(|| netns::set_sysctl("ipv4.tcp_ecn", "1").unwrap()).unwrap();
+    namespace
 }
 
 /// Moves packets between two devices until it is dropped.
@@ -135,12 +118,12 @@ impl World {
     pub(crate) fn veth(offloads: bool) -> Self {
         let kernels = other_namespace();
         let ours = VethEnd { name: "lt0", namespace: None };
-        let theirs = VethEnd { name: "k0", namespace: Some(kernels.as_fd()) };
+        let theirs = VethEnd { name: "k0", namespace: Some(&kernels) };
         let mut links = Links::open().unwrap();
         links.add_veth(&ours, &theirs, 1500).unwrap();
         links.offloads_off("lt0").unwrap();
         links.set_up("lt0", true).unwrap();
-        inside(Some(&kernels), || {
+        let set_up = || {
             let mut links = Links::open().unwrap();
             assert!(!links.offloads("k0").unwrap().is_empty(), "on at first");
             if !offloads {
@@ -153,7 +136,8 @@ impl World {
             links.set_up("k0", true).unwrap();
             let link = links.get("k0").unwrap();
             assert!(link.up && link.mac.is_some() && link.mtu == 1500, "{link:?}");
-        });
+        };
+        kernels.run(set_up).unwrap();
         let live = Live::start(&plan("packet:lt0", &[V4, V6]), Settings::default()).unwrap();
         Self { live, kernels: Some(kernels), _shuttle: None }
     }
@@ -162,14 +146,17 @@ impl World {
     pub(crate) fn tuns() -> Self {
         let kernels = other_namespace();
         let ours = Device::open(&plan("tun:lt0", &[])).unwrap();
-        let theirs = inside(Some(&kernels), || Device::open(&plan("tun:k0", &[V4, V6])).unwrap());
+        let theirs = kernels.run(|| Device::open(&plan("tun:k0", &[V4, V6])).unwrap()).unwrap();
         let live = Live::start(&plan("packet:lt0", &[V4, V6]), Settings::default()).unwrap();
         Self { live, kernels: Some(kernels), _shuttle: Some(Shuttle::start(ours, theirs)) }
     }
 
     /// What `f` does is done where the kernel's sockets are.
     pub(crate) fn inside<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
-        inside(self.kernels.as_ref(), f)
+        match &self.kernels {
+            None => f(),
+            Some(there) => there.run(f).unwrap(),
+        }
     }
 
     /// No connection is left; the last ones may still be on their way out.

@@ -227,7 +227,7 @@ fn leave_to_us(plan: &DevicePlan) -> Result<(), LiveError> {
     }
     for (family, v4) in [("ipv4", true), ("ipv6", false)] {
         let name = format!("{family}.conf.{}.forwarding", plan.name);
-        let forwards = netns::sysctl_of(&name).is_some_and(|value| value.trim() != "0");
+        let forwards = netns::sysctl(&name).is_ok_and(|value| value.trim() != "0");
         if forwards && plan.sides.iter().any(|s| s.ours.is_ipv4() == v4) {
             return Err(LiveError::Forwards(name));
         }

@@ -1,0 +1,78 @@
+//! What passes a host's device, as a capture file.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use lowtide_units::Instant;
+use lowtide_wire::pcapng::{InterfaceId, Writer};
+
+use crate::error::BottleneckError;
+
+/// Bytes of each packet that are kept: all headers, whatever their options.
+const KEPT: usize = 128;
+/// Bytes that are written at a time.
+const PIECE: usize = 64 << 10;
+
+/// A capture that is being written, by a thread of its own: a disk must not hold up packets.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    writer: Writer,
+    interface: InterfaceId,
+    pieces: Option<Sender<Vec<u8>>>,
+    thread: Option<JoinHandle<std::io::Result<()>>>,
+    path: PathBuf,
+    part: PathBuf,
+}
+
+impl Capture {
+    /// A capture at the host `name`. It is written under another name until [`Self::close`].
+    pub(crate) fn create(path: &Path, name: &str) -> Result<Self, BottleneckError> {
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
+        let wrong = |error| BottleneckError::Capture { path: path.display().to_string(), error };
+        let mut file = File::create(&part).map_err(wrong)?;
+        let (pieces, waiting) = channel::<Vec<u8>>();
+        let thread = std::thread::Builder::new()
+            .name("lowtide-capture".to_owned())
+            .spawn(move || waiting.iter().try_for_each(|piece| file.write_all(&piece)))
+            .map_err(wrong)?;
+        let mut writer = Writer::new(concat!("lowtide ", env!("CARGO_PKG_VERSION")));
+        let interface = writer.interface(name);
+        let (pieces, thread) = (Some(pieces), Some(thread));
+        Ok(Self { writer, interface, pieces, thread, path: path.to_owned(), part })
+    }
+
+    /// A packet passed at `at`.
+    pub(crate) fn packet(&mut self, at: Instant, bytes: &[u8]) {
+        let kept = &bytes[..bytes.len().min(KEPT)];
+        self.writer.packet(self.interface, at, kept, bytes.len() as u32, "");
+        if self.writer.pending() >= PIECE {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let piece = self.writer.take();
+        if let Some(pieces) = &self.pieces {
+            // A writer that has failed says so at the end.
+            let _ = pieces.send(piece);
+        }
+    }
+
+    /// Everything is in the file.
+    pub(crate) fn close(mut self) -> Result<(), BottleneckError> {
+        self.flush();
+        self.pieces = None;
+        let written = match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(written)) => written,
+            _ => Err(std::io::Error::other("its thread panicked")),
+        };
+        written.and_then(|()| std::fs::rename(&self.part, &self.path)).map_err(|error| {
+            BottleneckError::Capture { path: self.path.display().to_string(), error }
+        })
+    }
+}

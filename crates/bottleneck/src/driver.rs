@@ -1,0 +1,357 @@
+//! The thread that runs the network by the system's clock.
+
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use lowtide_live::{Clock, Device};
+use lowtide_net::{Blueprint, HostId};
+use lowtide_units::{Bytes, Duration, Instant};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::{TimeSpec, TimeValLike};
+
+use crate::capture::Capture;
+use crate::engine::{Engine, Plan};
+use crate::error::BottleneckError;
+use crate::faults::Faults;
+use crate::fidelity::Pace;
+use crate::report::Report;
+use crate::scheduling::{Wish, apply};
+use crate::table::Table;
+use crate::turn::{Core, Seat};
+
+/// The longest packet.
+const LONGEST: usize = 65_536;
+/// Lateness that no figure notices.
+const TOLERANCE: Duration = Duration::from_us(100);
+/// IP bytes of a full packet.
+const FULL: u64 = 1500;
+/// Turns after which the processor time is read again.
+const CPU_EVERY: u32 = 1024;
+
+/// One host of the blueprint and what it is reached by.
+#[derive(Debug)]
+pub struct Port {
+    /// Which host.
+    pub host: HostId,
+    /// Where its packets come from and go to.
+    pub device: Device,
+    /// What is at it: networks, each as an address and how many of its bits count. Whole addresses have 32 or 128.
+    pub networks: Vec<(IpAddr, u8)>,
+}
+
+/// What a bottleneck is told beside its blueprint.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Whatever is drawn follows from it: faults, loss, markers that mark at random, ECMP.
+    pub seed: u64,
+    /// The statistics of ports begin so long after the start.
+    pub warmup: Duration,
+    /// What goes wrong with what hosts send; nothing by default.
+    pub faults: Vec<(HostId, Faults)>,
+    /// So long before something is due the thread no longer sleeps; zero: it always sleeps.
+    pub spin: Duration,
+    /// The priority of SCHED_FIFO, 1 to 99; `None` for the normal one. A refusal is told in the report.
+    pub priority: Option<u8>,
+    /// The core that the thread is to stay on.
+    pub core: Option<usize>,
+    /// From when on lateness counts as falling behind; by default 100 us, or the time of a full packet on the
+    /// slowest line if that is longer.
+    pub tolerance: Option<Duration>,
+    /// How often the queues of switches are looked at; zero for never.
+    pub sample: Duration,
+    /// Captures of what passes the devices of hosts.
+    pub captures: Vec<(HostId, PathBuf)>,
+    /// The most packets under way: what bounds the memory, whatever buffers say.
+    pub most_packets: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            warmup: Duration::ZERO,
+            faults: Vec::new(),
+            spin: Duration::ZERO,
+            priority: None,
+            core: None,
+            tolerance: None,
+            sample: Duration::ZERO,
+            captures: Vec::new(),
+            most_packets: 100_000,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    names: Vec<String>,
+    clock: Clock,
+    wake: EventFd,
+    stop: AtomicBool,
+    over: AtomicBool,
+}
+
+#[derive(Debug)]
+struct State {
+    core: Core,
+    scheduling: String,
+    cpu: Duration,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn report(&self) -> Report {
+        let state = self.lock();
+        // What was due is the thread's to do: figures end where it was last.
+        let now = self.clock.now();
+        let State { core, scheduling, cpu } = &*state;
+        core.report(now, &self.names, scheduling, *cpu)
+    }
+}
+
+/// A network that runs until this is dropped.
+#[derive(Debug)]
+pub struct Bottleneck {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Bottleneck {
+    /// Runs `blueprint` with these ports; its time begins now. Hosts without a port exist, but nothing reaches
+    /// them.
+    ///
+    /// # Errors
+    /// A network that cannot be, two ports for one host, an address at two hosts, a capture that cannot be written, no
+    /// thread.
+    pub fn start(
+        blueprint: &Blueprint,
+        ports: Vec<Port>,
+        settings: &Settings,
+    ) -> Result<Self, BottleneckError> {
+        let hosts = blueprint.hosts.len();
+        let mut table = Table::default();
+        let mut by_host = vec![None; hosts];
+        let (mut seats, mut devices) = (Vec::new(), Vec::new());
+        for port in ports {
+            let host = port.host;
+            let Some(place) = by_host.get_mut(host.0 as usize) else {
+                return Err(BottleneckError::NoHost { host: host.0, hosts });
+            };
+            let name = blueprint.hosts[host.0 as usize].as_str();
+            if place.replace(seats.len()).is_some() {
+                return Err(BottleneckError::PortTwice(name.to_owned()));
+            }
+            for (network, bits) in port.networks {
+                table.add(network, bits, host)?;
+            }
+            let wanted = settings.captures.iter().find(|(at, _)| *at == host);
+            let capture = wanted.map(|(_, path)| Capture::create(path, name)).transpose()?;
+            seats.push(Seat { host, gone: None, refused: 0, capture });
+            devices.push(port.device);
+        }
+        let plan = Plan {
+            seed: settings.seed,
+            warmup: settings.warmup,
+            most: settings.most_packets,
+            sample: settings.sample,
+            faults: settings.faults.clone(),
+        };
+        let engine = Engine::new(blueprint, &plan, table)?;
+        let tolerance = settings.tolerance.unwrap_or_else(|| tolerance(blueprint));
+        let (pace, nowhere) = (Pace::default(), 0);
+        let core = Core { engine, seats, by_host, pace, tolerance, nowhere };
+        let system = |what| move |error: std::io::Error| BottleneckError::System { what, error };
+        let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
+            .map_err(|e| system("make an event descriptor")(e.into()))?;
+        let state = State { core, scheduling: String::new(), cpu: Duration::ZERO };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            names: blueprint.hosts.clone(),
+            clock: Clock::start(),
+            wake,
+            stop: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+        });
+        let theirs = Arc::clone(&shared);
+        let wish = Wish { priority: settings.priority, core: settings.core };
+        let spin = settings.spin;
+        let thread = std::thread::Builder::new()
+            .name("lowtide-bottleneck".to_owned())
+            .spawn(move || run(&theirs, &devices, wish, spin))
+            .map_err(system("start a thread"))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Time since the start: instants of the report, of link failures and of captures count from there.
+    pub fn now(&self) -> Instant {
+        self.shared.clock.now()
+    }
+
+    /// How things stand.
+    pub fn report(&self) -> Report {
+        self.shared.report()
+    }
+
+    /// The first device that is gone, and why: an interface that was removed, a host that has ended.
+    pub fn lost(&self) -> Option<(HostId, String)> {
+        let state = self.shared.lock();
+        state.core.seats.iter().find_map(|s| Some((s.host, s.gone.clone()?)))
+    }
+
+    /// Whether the thread has ended by itself: every device is gone.
+    pub fn is_over(&self) -> bool {
+        self.shared.over.load(Ordering::Acquire)
+    }
+
+    /// Ends it; what is under way is lost.
+    ///
+    /// # Errors
+    /// A capture could not be written to its end.
+    pub fn stop(mut self) -> Result<Report, BottleneckError> {
+        self.end();
+        let report = self.shared.report();
+        self.close()?;
+        Ok(report)
+    }
+
+    fn end(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        self.shared.stop.store(true, Ordering::Release);
+        // Full means that it is awake already.
+        let _ = self.shared.wake.write(1);
+        // A panic has been printed; there is nothing more to say here.
+        let _ = thread.join();
+    }
+
+    fn close(&self) -> Result<(), BottleneckError> {
+        let mut state = self.shared.lock();
+        let captures = state.core.seats.iter_mut().filter_map(|s| s.capture.take());
+        captures.map(Capture::close).fold(Ok(()), Result::and)
+    }
+}
+
+impl Drop for Bottleneck {
+    fn drop(&mut self) {
+        self.end();
+        // Whoever wants to know calls `stop`.
+        let _ = self.close();
+    }
+}
+
+/// What the slowest line of a switch needs for a full packet, if that is longer than what no figure notices.
+fn tolerance(blueprint: &Blueprint) -> Duration {
+    let lines = blueprint.links.iter().flat_map(|link| {
+        let size = Bytes::new(FULL + link.framing.overhead());
+        [link.from_a.rate, link.from_b.rate].map(|rate| rate.serialization(size))
+    });
+    lines.max().unwrap_or(TOLERANCE).max(TOLERANCE)
+}
+
+fn run(shared: &Shared, devices: &[Device], wish: Wish, spin: Duration) {
+    let _over = Over(shared);
+    shared.lock().scheduling = apply(wish);
+    let mut buffer = vec![0; LONGEST];
+    let mut eyes = Eyes::new(shared, devices);
+    let mut turns = 0_u32;
+    while !shared.stop.load(Ordering::Acquire) {
+        let began = shared.clock.now();
+        let mut state = shared.lock();
+        state.core.turn(devices, &eyes.ready, &mut buffer, &mut || shared.clock.now());
+        let next = state.core.engine.next();
+        if turns.is_multiple_of(CPU_EVERY) {
+            state.cpu = thread_time();
+        }
+        turns = turns.wrapping_add(1);
+        let now = shared.clock.now();
+        state.core.pace.turn.add(now.saturating_since(began).as_ns());
+        let gone = state.core.seats.iter().filter(|s| s.gone.is_some()).count();
+        if gone > eyes.closed {
+            eyes.close(gone, &state.core.seats);
+        }
+        drop(state);
+        if gone == devices.len() && gone > 0 {
+            break;
+        }
+        eyes.wait(next.map(|at| at.saturating_since(now).saturating_sub(spin)));
+    }
+    shared.lock().cpu = thread_time();
+}
+
+/// Says so when the thread ends, even by a panic.
+struct Over<'a>(&'a Shared);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::Release);
+    }
+}
+
+/// What the thread waits for.
+struct Eyes<'a> {
+    shared: &'a Shared,
+    devices: &'a [Device],
+    /// The call, then the devices that are not gone.
+    fds: Vec<PollFd<'a>>,
+    /// The device of each of them.
+    numbers: Vec<usize>,
+    /// By device: it may have something.
+    ready: Vec<bool>,
+    /// Devices that are gone.
+    closed: usize,
+}
+
+impl<'a> Eyes<'a> {
+    fn new(shared: &'a Shared, devices: &'a [Device]) -> Self {
+        let ready = vec![true; devices.len()];
+        let mut eyes =
+            Self { shared, devices, fds: Vec::new(), numbers: Vec::new(), ready, closed: 0 };
+        eyes.close(0, &[]);
+        eyes
+    }
+
+    /// So many devices are gone.
+    fn close(&mut self, closed: usize, seats: &[Seat]) {
+        self.closed = closed;
+        self.fds.clear();
+        self.numbers.clear();
+        self.fds.push(PollFd::new(self.shared.wake.as_fd(), PollFlags::POLLIN));
+        for (i, device) in self.devices.iter().enumerate() {
+            if seats.get(i).is_none_or(|s| s.gone.is_none()) {
+                self.fds.push(PollFd::new(device.as_fd(), PollFlags::POLLIN));
+                self.numbers.push(i);
+            }
+        }
+    }
+
+    /// Until a packet comes, somebody calls, or `left` is over.
+    fn wait(&mut self, left: Option<Duration>) {
+        let timeout =
+            left.map(|left| TimeSpec::nanoseconds(i64::try_from(left.as_ns()).unwrap_or(i64::MAX)));
+        // A signal is no reason to end; what went wrong with a device shows when it is read.
+        let _ = ppoll(&mut self.fds, timeout, None);
+        let mut has = self.fds.iter().map(|fd| fd.any().unwrap_or(false));
+        if has.next().unwrap_or(false) {
+            let _ = self.shared.wake.read();
+        }
+        self.ready.fill(false);
+        for (number, has) in self.numbers.iter().zip(has) {
+            self.ready[*number] = has;
+        }
+    }
+}
+
+/// Processor time of this thread.
+fn thread_time() -> Duration {
+    let clock = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID;
+    let ns = nix::time::clock_gettime(clock).map_or(0, |t| t.num_nanoseconds());
+    Duration::from_ns(u64::try_from(ns).unwrap_or(0))
+}

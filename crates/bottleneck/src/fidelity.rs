@@ -1,0 +1,75 @@
+//! How well real time was kept.
+
+use lowtide_units::{Duration, Instant};
+
+use crate::histogram::Histogram;
+
+/// What the driver notes of itself. Spans are in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pace {
+    /// From when a packet was due at its host until it was given to the device.
+    pub(crate) late: Histogram,
+    /// Those that were later than the tolerance.
+    pub(crate) behind: u64,
+    /// Packets that were read in one turn, of turns that read any.
+    pub(crate) batch: Histogram,
+    /// From one look at the devices to the next, while there was something to do.
+    pub(crate) turn: Histogram,
+}
+
+impl Pace {
+    /// A packet that was due at `due` was given to its device at `now`.
+    #[inline]
+    pub(crate) fn deliver(&mut self, due: Instant, now: Instant, tolerance: Duration) {
+        let late = now.saturating_since(due);
+        self.late.add(late.as_ns());
+        self.behind += u64::from(late > tolerance);
+    }
+}
+
+/// How well the bottleneck kept time, and what it could not do. What it cannot see: how long a packet lay in its
+/// device before it was read; [`Self::turn`] bounds that while the thread runs.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Fidelity {
+    /// Nanoseconds from when a packet was due at its host until it was given to the device: of each.
+    pub late: Histogram,
+    /// Lateness beyond this counts as having fallen behind.
+    pub tolerance: Duration,
+    /// Packets that were later.
+    pub behind: u64,
+    /// Packets that were read in one turn, of each turn that read any.
+    pub batch: Histogram,
+    /// Nanoseconds from one look at the devices to the next, sleep not counted.
+    pub turn: Histogram,
+    /// Packets that a device did not take.
+    pub refused: u64,
+    /// Packets for which there was no room ([`crate::Strays::crowded`]).
+    pub crowded: u64,
+    /// How the thread ran: real-time priority, core; what was refused.
+    pub scheduling: String,
+    /// Processor time of the thread.
+    pub cpu: Duration,
+}
+
+impl Fidelity {
+    /// Why what was seen here may not be what the network would have done; nothing where it kept up.
+    pub fn complaints(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        // One packet in a hundred is what a figure can bear.
+        if self.behind * 100 > self.late.count() {
+            all.push(format!(
+                "it fell behind: {} of {} packets came more than {} late",
+                self.behind,
+                self.late.count(),
+                self.tolerance
+            ));
+        }
+        if self.refused > 0 {
+            all.push(format!("devices did not take {} packets", self.refused));
+        }
+        if self.crowded > 0 {
+            all.push(format!("{} packets found no room for their bytes", self.crowded));
+        }
+        all
+    }
+}

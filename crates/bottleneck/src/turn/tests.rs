@@ -1,0 +1,385 @@
+//! The driver in virtual time: devices and clock are made up, and nobody waits.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use lowtide_net::topology::HostLine;
+use lowtide_net::topology::star::{Star, star};
+use lowtide_net::{
+    Blueprint, BufferSpec, CoDelSpec, Count, Failure, Framing, LineSpec, MarkSpec, Network, NotEct,
+    Packet, PortSpec, Signal,
+};
+use lowtide_sim::{Scheduler, Seed};
+use lowtide_units::{Parts, Rate};
+use lowtide_wire::{Addresses, Ecn, Segment, packet};
+
+use super::*;
+use crate::engine::Plan;
+use crate::faults::Faults;
+use crate::table::Table;
+
+/// What comes from a host, and what went to it, at which time.
+#[derive(Default)]
+struct Fake {
+    waiting: RefCell<VecDeque<Vec<u8>>>,
+    got: RefCell<Vec<Vec<u8>>>,
+    full: Cell<bool>,
+    gone: Cell<bool>,
+}
+
+impl Wire for Fake {
+    fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if self.gone.get() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let Some(packet) = self.waiting.borrow_mut().pop_front() else { return Ok(None) };
+        buffer[..packet.len()].copy_from_slice(&packet);
+        Ok(Some(packet.len()))
+    }
+    fn send(&self, packet: &[u8]) -> io::Result<bool> {
+        if !self.full.get() {
+            self.got.borrow_mut().push(packet.to_vec());
+        }
+        Ok(!self.full.get())
+    }
+}
+
+const PACKET: usize = 1500;
+
+fn address(host: usize, v6: bool) -> IpAddr {
+    let text = if v6 { format!("fd77::{}", host + 1) } else { format!("10.77.0.{}", host + 1) };
+    text.parse().unwrap()
+}
+
+/// A packet from host 0 to host 1 that can be told from others.
+fn numbered(v6: bool, ecn: Ecn, number: u32) -> Vec<u8> {
+    let addresses = Addresses::between(address(0, v6), address(1, v6)).unwrap();
+    let mut out = vec![0; PACKET];
+    let headers = if v6 { 60 } else { 40 };
+    let seq = lowtide_wire::SeqNum::new(number);
+    let payload = vec![number as u8; PACKET - headers];
+    let segment = Segment {
+        seq,
+        ecn,
+        payload_len: payload.len() as u32,
+        dst_port: 5201,
+        ..Segment::default()
+    };
+    assert_eq!(packet::emit(&addresses, &segment, &payload, &mut out), Ok(PACKET));
+    out
+}
+
+fn ns(n: u64) -> Instant {
+    Instant::ZERO + Duration::from_ns(n)
+}
+
+/// 100 Mbit/s without framing: 120 us for each packet, at the switch; hosts are beyond any rate.
+fn plan_of(port: PortSpec) -> Blueprint {
+    let host = |name: &str| HostLine {
+        name: name.to_owned(),
+        rate: Rate::from_bps(100_000_000).unwrap(),
+        delay: Duration::from_us(50),
+    };
+    let mut plan = star(&Star { hosts: vec![host("a"), host("b")], framing: Framing::Ip, port });
+    for link in &mut plan.links {
+        link.from_a.rate = Rate::from_gbps(1000);
+        link.from_a.delay = Duration::ZERO;
+    }
+    plan
+}
+
+fn port(buffer: u64, k: u64) -> PortSpec {
+    PortSpec {
+        buffer: BufferSpec::Static(Count::Packets(buffer)),
+        mark: MarkSpec::Step { k: Count::Packets(k), not_ect: NotEct::Ignore },
+        ..PortSpec::NIC
+    }
+}
+
+struct Rig {
+    core: Core,
+    wires: [Fake; 2],
+    clock: Cell<Instant>,
+}
+
+impl Rig {
+    fn new(plan: &Blueprint, faults: &[&str]) -> Self {
+        let mut asked = Faults::default();
+        for text in faults {
+            asked.set(text).unwrap();
+        }
+        let settings = Plan {
+            seed: 1,
+            warmup: Duration::ZERO,
+            most: 1000,
+            sample: Duration::from_us(100),
+            faults: vec![(HostId(0), asked)],
+        };
+        let mut table = Table::default();
+        for host in 0..2 {
+            for v6 in [false, true] {
+                let bits = if v6 { 128 } else { 32 };
+                table.add(address(host, v6), bits, HostId(host as u32)).unwrap();
+            }
+        }
+        let seat = |host| Seat { host: HostId(host), gone: None, refused: 0, capture: None };
+        let core = Core {
+            engine: Engine::new(plan, &settings, table).unwrap(),
+            seats: vec![seat(0), seat(1)],
+            by_host: vec![Some(0), Some(1)],
+            pace: Pace::default(),
+            tolerance: Duration::from_us(100),
+            nowhere: 0,
+        };
+        Self { core, wires: <[Fake; 2]>::default(), clock: Cell::new(Instant::ZERO) }
+    }
+
+    fn put(&self, packets: impl IntoIterator<Item = Vec<u8>>) {
+        self.wires[0].waiting.borrow_mut().extend(packets);
+    }
+
+    fn turn(&mut self, at: Instant) -> usize {
+        self.clock.set(at);
+        let clock = &self.clock;
+        self.core.turn(&self.wires, &[true, true], &mut vec![0; 65_536], &mut || clock.get())
+    }
+
+    /// Turns at every event, until `end`; when each packet came to host 1.
+    fn run(&mut self, end: Instant) -> Vec<Instant> {
+        let mut times = Vec::new();
+        while let Some(next) = self.core.engine.next().filter(|next| *next <= end) {
+            self.turn(next);
+            times.resize(self.wires[1].got.borrow().len(), next);
+        }
+        times
+    }
+
+    /// Numbers and codepoints of what host 1 got, all of them packets without a fault.
+    fn got(&self) -> Vec<(u32, Ecn)> {
+        let read = |bytes: &Vec<u8>| {
+            let (_, segment, payload) = packet::parse(bytes).unwrap();
+            assert!(bytes[payload].iter().all(|b| *b == segment.seq.raw() as u8));
+            (segment.seq.raw(), segment.ecn)
+        };
+        self.wires[1].got.borrow().iter().map(read).collect()
+    }
+}
+
+#[test]
+fn packets_leave_at_the_rate_of_the_line_and_come_after_its_delay() {
+    let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
+    rig.put((0..3).map(|i| numbered(false, Ecn::Ect0, i)));
+    assert_eq!(rig.turn(ns(1_000)), 3);
+    // 12 ns on each host's line, one after the other; then 120 us on the bottleneck's, 50 us to the host.
+    let times = rig.run(ns(1_000_000));
+    assert_eq!(times, [171_012, 291_012, 411_012].map(ns));
+    assert_eq!(rig.got(), [0, 1, 2].map(|i| (i, Ecn::Ect0)));
+    assert_eq!((rig.core.pace.late.count(), rig.core.pace.late.max()), (3, 0));
+    assert_eq!(rig.core.engine.under_way(), 0);
+}
+
+#[test]
+fn what_is_marked_is_what_the_simulator_marks() {
+    for v6 in [false, true] {
+        let blueprint = plan_of(port(30, 5));
+        let mut rig = Rig::new(&blueprint, &[]);
+        let mut network = Network::build(&blueprint, 1, Duration::ZERO, Duration::ZERO).unwrap();
+        let mut sched = Scheduler::new(Seed(1));
+        let mut rng = Seed(7).rng();
+        let (mut want, mut at) = (Vec::new(), Instant::ZERO);
+        for i in 0..2_000_u32 {
+            at += Duration::from_ns(rng.below(240_000));
+            let ecn = if i % 7 == 0 { Ecn::NotEct } else { Ecn::Ect0 };
+            rig.put([numbered(v6, ecn, i)]);
+            rig.turn(at);
+            let mut handle = |until: Instant, sched: &mut Scheduler, network: &mut Network| {
+                while let Some((t, e)) = sched.pop_before(until + Duration::from_ps(1)) {
+                    let reached = network.on_port_event(t, e.index(), sched);
+                    want.extend(reached.map(|d| (d.packet.src_conn, d.packet.segment.ecn)));
+                }
+            };
+            handle(at, &mut sched, &mut network);
+            let segment = Segment { ecn, ..Segment::default() };
+            let sent = Packet {
+                segment,
+                src: HostId(0),
+                dst: HostId(1),
+                size: PACKET as u32,
+                src_conn: i,
+                dst_conn: 0,
+                class: 0,
+            };
+            network.send(at, &sent, &mut sched);
+            if i == 1_999 {
+                handle(Instant::ZERO + Duration::from_secs(9), &mut sched, &mut network);
+            }
+        }
+        rig.run(Instant::ZERO + Duration::from_secs(1));
+        assert_eq!(rig.got(), want);
+        let marks = want.iter().filter(|(_, ecn)| *ecn == Ecn::Ce).count();
+        assert!(marks > 100 && want.len() < 2_000, "{marks} of {}: it was full too", want.len());
+        assert!(want.iter().all(|(i, ecn)| i % 7 != 0 || *ecn == Ecn::NotEct));
+        assert_eq!(rig.core.engine.under_way(), 0, "what was dropped is forgotten");
+    }
+}
+
+/// A thread that wakes up late hands over late, and decides as if it had been in time.
+#[test]
+fn lateness_moves_packets_and_no_decision() {
+    let drive = |step: u64| {
+        let mut rig = Rig::new(&plan_of(port(30, 5)), &[]);
+        for i in 0..40_u64 {
+            // They come while the thread is awake, in pairs.
+            rig.put((0..2).map(|j| numbered(false, Ecn::Ect0, (2 * i + j) as u32)));
+            rig.turn(ns(i * 1_000_000 / 8));
+            // Between them it looks every `step` only.
+            let mut t = i * 1_000_000 / 8 + step;
+            while t < (i + 1) * 1_000_000 / 8 {
+                rig.turn(ns(t));
+                t += step;
+            }
+        }
+        rig.turn(ns(100_000_000));
+        let late = rig.core.pace.late.clone();
+        (rig.got(), late, rig.core.pace.behind)
+    };
+    let (often, late, behind) = drive(1_000);
+    assert!(late.percentile(50) <= 1_000 && behind <= 30, "{late:?}");
+    let (seldom, late, behind) = drive(90_000);
+    assert_eq!(often, seldom);
+    assert!(late.percentile(50) > 20_000 && late.max() > 100_000 && behind > 0, "{late:?}");
+}
+
+#[test]
+fn bytes_of_whatever_is_dropped_are_forgotten() {
+    let lossy = |plan: &mut Blueprint, edit: fn(&mut LineSpec)| edit(&mut plan.links[0].from_a);
+    let mut random = plan_of(port(100, 50));
+    lossy(&mut random, |line| line.loss = Parts::from_percent(50));
+    let mut dying = plan_of(port(1000, 500));
+    let at = Instant::ZERO + Duration::from_ms(3);
+    let until = Instant::ZERO + Duration::from_ms(6);
+    let detect = Duration::ZERO;
+    dying.failures.push(Failure { link: 1, down_at: at, up_at: Some(until), detect });
+    let codel = MarkSpec::CoDel(CoDelSpec {
+        target: Duration::from_us(500),
+        interval: Duration::from_ms(2),
+        signal: Signal::Drop,
+    });
+    for (what, plan) in [
+        ("loss", random),
+        ("buffer", plan_of(port(10, 5))),
+        ("failure", dying),
+        ("codel", plan_of(PortSpec { mark: codel, ..port(1000, 0) })),
+    ] {
+        let mut rig = Rig::new(&plan, &[]);
+        for i in 0..200_u64 {
+            rig.put([numbered(false, Ecn::Ect0, i as u32)]);
+            rig.turn(ns(i * 60_000));
+        }
+        rig.run(Instant::ZERO + Duration::from_ms(100));
+        let got = rig.got().len();
+        assert!((1..200).contains(&got), "{what}: {got}");
+        assert_eq!(rig.core.engine.under_way(), 0, "{what}");
+    }
+}
+
+#[test]
+fn faults_hold_back_repeat_and_damage() {
+    let run = |faults: &[&str]| {
+        let mut rig = Rig::new(&plan_of(port(100, 50)), faults);
+        for i in 0..50_u64 {
+            rig.put([numbered(false, Ecn::Ect0, i as u32)]);
+            rig.turn(ns(i * 150_000));
+        }
+        rig.run(Instant::ZERO + Duration::from_ms(100));
+        assert_eq!(rig.core.engine.under_way(), 0);
+        rig
+    };
+    let numbers = |rig: &Rig| rig.got().iter().map(|g| g.0).collect::<Vec<_>>();
+    let in_order: Vec<u32> = (0..50).collect();
+    assert_eq!(numbers(&run(&[])), in_order);
+
+    let twice: Vec<u32> = (0..50).flat_map(|i| [i, i]).collect();
+    assert_eq!(numbers(&run(&["duplicate=100%"])), twice);
+
+    let rig = run(&["reorder=20%/400us"]);
+    let mut got = numbers(&rig);
+    let late = got.windows(2).filter(|w| w[1] < w[0]).count();
+    assert!((2..20).contains(&late), "{got:?}");
+    got.sort_unstable();
+    assert_eq!(got, in_order);
+
+    assert!(run(&["ce=100%"]).got().iter().all(|g| g.1 == Ecn::Ce));
+    assert!(run(&["bleach=100%"]).got().iter().all(|g| g.1 == Ecn::NotEct));
+
+    let rig = run(&["corrupt=100%"]);
+    let wrong = |bytes: &Vec<u8>| packet::parse(bytes).is_err();
+    assert_eq!(rig.wires[1].got.borrow().len(), 50);
+    assert!(rig.wires[1].got.borrow().iter().all(wrong));
+}
+
+#[test]
+fn what_is_for_nobody_is_counted() {
+    let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
+    let to = |dst: &str| {
+        let dst: IpAddr = dst.parse().unwrap();
+        let addresses = Addresses::between(address(0, dst.is_ipv6()), dst).unwrap();
+        let mut out = vec![0; 200];
+        let len = packet::emit(&addresses, &Segment::default(), &[], &mut out).unwrap();
+        out.truncate(len);
+        rig.put([out]);
+    };
+    for dst in ["10.77.0.9", "ff02::2", "224.0.0.1", "10.77.0.1", "fd78::1"] {
+        to(dst);
+    }
+    rig.put([vec![], vec![0x45; 19], b"garbage".to_vec()]);
+    rig.turn(ns(0));
+    let strays = rig.core.engine.strays();
+    assert_eq!((strays.malformed, strays.unknown, strays.multicast, strays.own), (3, 2, 2, 1));
+    assert_eq!(rig.core.engine.under_way(), 0);
+}
+
+#[test]
+fn a_device_that_is_full_or_gone_is_told() {
+    let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
+    rig.wires[1].full.set(true);
+    rig.put([numbered(true, Ecn::Ect0, 1)]);
+    rig.turn(ns(0));
+    rig.run(ns(1_000_000));
+    assert_eq!(rig.core.seats[1].refused, 1);
+    rig.wires[1].gone.set(true);
+    rig.put([numbered(true, Ecn::Ect0, 2)]);
+    rig.turn(ns(2_000_000));
+    rig.run(ns(3_000_000));
+    assert!(rig.core.seats[1].gone.is_some());
+    assert_eq!(rig.core.nowhere, 1);
+    let names = ["a".to_owned(), "b".to_owned()];
+    let report = rig.core.report(ns(3_000_000), &names, "", Duration::ZERO);
+    let complaints = report.complaints().join("; ");
+    assert!(complaints.contains("host `b` is gone"), "{complaints}");
+    assert!(complaints.contains("did not take 1 packets"), "{complaints}");
+    assert_eq!(report.port("switch0->b").unwrap().stats.packets, 2);
+}
+
+#[test]
+fn room_for_bytes_ends_before_memory_does() {
+    let mut rig = Rig::new(&plan_of(port(1_000_000, 1_000_000)), &[]);
+    for i in 0..1_500 {
+        rig.put([numbered(false, Ecn::Ect0, i)]);
+    }
+    while rig.turn(ns(0)) > 0 {}
+    assert_eq!((rig.core.engine.strays().crowded, rig.core.engine.under_way()), (500, 1000));
+}
+
+#[test]
+fn queues_are_looked_at_when_they_should_be() {
+    let mut rig = Rig::new(&plan_of(port(100, 50)), &[]);
+    rig.put((0..10).map(|i| numbered(false, Ecn::Ect0, i)));
+    rig.turn(ns(0));
+    rig.run(ns(1_000_000));
+    let samples = rig.core.engine.samples().iter();
+    let queue: Vec<u32> = samples.filter(|s| s.port == 3).map(|s| s.packets).collect();
+    // The first is on the line; one leaves every 120 us.
+    assert_eq!(queue, [9, 8, 7, 6, 5, 5, 4, 3, 2, 1]);
+}

@@ -1,0 +1,92 @@
+//! A line in memory between two devices of one process: whole packets, in order, without the system's network.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockType, recv, send, setsockopt, socketpair, sockopt,
+};
+
+use crate::error::LiveError;
+
+/// Memory for packets that wait to be read, bytes: some 1800 full ones, with what the kernel counts for each. Without
+/// CAP_NET_ADMIN it is as much as `net.core.wmem_max` allows.
+const MEMORY: usize = 4 << 20;
+
+/// One end of such a line.
+#[derive(Debug)]
+pub struct Pair(OwnedFd);
+
+impl Pair {
+    pub(super) fn both() -> Result<(Self, Self), LiveError> {
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let (a, b) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)
+            .map_err(|e| LiveError::system("make a line in memory", e.into()))?;
+        for end in [&a, &b] {
+            if setsockopt(end, sockopt::SndBufForce, &MEMORY).is_err() {
+                // As much as anybody may have will do for less.
+                let _ = setsockopt(end, sockopt::SndBuf, &MEMORY);
+            }
+        }
+        Ok((Self(a), Self(b)))
+    }
+
+    pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match recv(self.0.as_raw_fd(), buffer, MsgFlags::empty()) {
+                Ok(0) => return Err(gone()),
+                Ok(n) => return Ok(Some(n)),
+                Err(Errno::EAGAIN) => return Ok(None),
+                Err(Errno::EINTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    pub(super) fn send(&self, packet: &[u8]) -> io::Result<bool> {
+        // Nothing at all would be taken for the end.
+        if packet.is_empty() {
+            return Ok(false);
+        }
+        loop {
+            match send(self.0.as_raw_fd(), packet, MsgFlags::MSG_NOSIGNAL) {
+                Ok(_) => return Ok(true),
+                Err(Errno::EAGAIN | Errno::ENOBUFS | Errno::EMSGSIZE) => return Ok(false),
+                Err(Errno::EINTR) => {}
+                Err(Errno::EPIPE | Errno::ECONNRESET) => return Err(gone()),
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the other end of the line was closed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_go_both_ways_whole_and_in_order_until_an_end_goes() {
+        let (a, b) = Pair::both().unwrap();
+        let mut buffer = [0; 100];
+        assert_eq!(b.recv(&mut buffer).unwrap(), None);
+        assert!(a.send(b"one").unwrap() && a.send(b"three").unwrap() && b.send(b"back").unwrap());
+        assert!(!a.send(b"").unwrap());
+        assert_eq!((b.recv(&mut buffer).unwrap(), &buffer[..3]), (Some(3), &b"one"[..]));
+        assert_eq!((b.recv(&mut buffer).unwrap(), &buffer[..5]), (Some(5), &b"three"[..]));
+        assert_eq!((a.recv(&mut buffer).unwrap(), &buffer[..4]), (Some(4), &b"back"[..]));
+        let room = (0..1_000_000).take_while(|_| a.send(&[7; 1500]).unwrap()).count();
+        assert!((50..100_000).contains(&room), "{room}");
+        drop(b);
+        assert_eq!(a.send(b"x").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        assert_eq!(a.recv(&mut buffer).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}
