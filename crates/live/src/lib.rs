@@ -21,6 +21,7 @@
 //! ```
 #![cfg(target_os = "linux")]
 
+pub mod bench;
 mod clock;
 mod device;
 mod driver;
