@@ -58,10 +58,10 @@ impl Fidelity {
         // One packet in a hundred is what a figure can bear.
         if self.behind * 100 > self.late.count() {
             all.push(format!(
-                "it fell behind: {} of {} packets came more than {} late",
+                "it fell behind: {} of {} packets came more than {} us late",
                 self.behind,
                 self.late.count(),
-                self.tolerance
+                self.tolerance.as_us()
             ));
         }
         if self.refused > 0 {

@@ -103,12 +103,13 @@ impl Core {
         clock: &mut impl FnMut() -> Instant,
     ) {
         let now = clock();
-        self.advance(wires, now, clock);
-        let Some(seat) = self.seats.get_mut(seat) else { return };
-        if let Some(capture) = &mut seat.capture {
+        let Some(Seat { host, capture, .. }) = self.seats.get_mut(seat) else { return };
+        let host = *host;
+        if let Some(capture) = capture {
             capture.packet(now, packet);
         }
-        self.engine.arrive(now, seat.host, packet);
+        self.advance(wires, now, clock);
+        self.engine.arrive(now, host, packet);
     }
 
     fn advance<W: Wire>(&mut self, wires: &[W], now: Instant, clock: &mut impl FnMut() -> Instant) {

@@ -5,6 +5,8 @@ mod bench;
 mod compare;
 mod diff;
 #[cfg(target_os = "linux")]
+mod link;
+#[cfg(target_os = "linux")]
 mod live;
 mod plan;
 mod threads;
@@ -19,6 +21,8 @@ pub(crate) use analyze::AnalyzeArgs;
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use live::{
     KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveServerArgs,

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use lowtide_units::{Bytes, Duration, parse_bytes, parse_duration};
 
+use super::{BottleneckArgs, ThroughArgs, link};
+
 /// What `lowtide live` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LiveCommand {
@@ -15,6 +17,9 @@ pub(crate) enum LiveCommand {
     /// Serve clients until Ctrl-C
     #[command(after_long_help = SERVER_EXAMPLES)]
     Server(LiveServerArgs),
+    /// The network of a scenario in real time, between interfaces
+    #[command(after_long_help = link::EXAMPLES)]
+    Bottleneck(BottleneckArgs),
     /// Make every call of a tape again on a fresh endpoint, and say whether every answer is the same
     Replay {
         /// The tape, as --tape writes it
@@ -31,6 +36,7 @@ that of the machine unless told `--netns here`. docs/live.md shows the rest.
 Examples:
   lowtide live client --peer kernel                 our TCP sends to the kernel's for 10 s
   lowtide live server --peer kernel -n 1G           the kernel's TCP sends 1 GiB to ours
+  lowtide live client --peer kernel --through --rate 100Mbit/s --mark step --k 20
   lowtide live replay run.tape";
 
 const CLIENT_EXAMPLES: &str = "\
@@ -165,6 +171,8 @@ pub(crate) struct LiveClientArgs {
     pub(crate) load: LiveLoadArgs,
     #[command(flatten)]
     pub(crate) host: LiveHostArgs,
+    #[command(flatten)]
+    pub(crate) through: ThroughArgs,
 }
 
 #[derive(Debug, Args)]
@@ -177,10 +185,12 @@ pub(crate) struct LiveServerArgs {
     pub(crate) load: LiveLoadArgs,
     #[command(flatten)]
     pub(crate) host: LiveHostArgs,
+    #[command(flatten)]
+    pub(crate) through: ThroughArgs,
 }
 
 /// Seconds as iperf3 takes them, or a span with its unit.
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let plain = text.parse::<f64>().ok().filter(|s| (0.0..=1e6).contains(s));
     match plain {
         Some(s) => Ok(Duration::from_us((s * 1e6) as u64)),

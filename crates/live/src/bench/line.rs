@@ -114,20 +114,18 @@ impl End {
     pub(super) fn listen(&self, bout: &Bout<'_>) -> Result<Box<dyn Accept>, LiveError> {
         let failed = |e| LiveError::system("listen", e);
         Ok(match self {
-            Self::Kernel { namespace, address } => Box::new(
-                namespace.run(|| TcpListener::bind((*address, PORT)))?.map_err(failed)?,
-            ),
-            Self::Lowtide { live, .. } => {
-                Box::new(live.listen(PORT, bout.config).map_err(failed)?)
+            Self::Kernel { namespace, address } => {
+                Box::new(namespace.run(|| TcpListener::bind((*address, PORT)))?.map_err(failed)?)
             }
+            Self::Lowtide { live, .. } => Box::new(live.listen(PORT, bout.config).map_err(failed)?),
         })
     }
 
     pub(super) fn connect(&self, to: SocketAddr, config: &Config) -> io::Result<Arc<dyn Pipe>> {
         Ok(match self {
-            Self::Kernel { namespace, .. } => Arc::new(
-                namespace.run(|| TcpStream::connect(to)).map_err(io::Error::other)??,
-            ),
+            Self::Kernel { namespace, .. } => {
+                Arc::new(namespace.run(|| TcpStream::connect(to)).map_err(io::Error::other)??)
+            }
             Self::Lowtide { live, .. } => Arc::new(live.connect(to, config)?),
         })
     }

@@ -20,7 +20,8 @@ impl Usage {
     pub(super) fn now() -> Result<Self, LiveError> {
         let failed = |e: io::Error| LiveError::system("read how much processor time was used", e);
         let process = getrusage(UsageWho::RUSAGE_SELF).map_err(|e| failed(e.into()))?;
-        let micros = process.user_time().num_microseconds() + process.system_time().num_microseconds();
+        let micros =
+            process.user_time().num_microseconds() + process.system_time().num_microseconds();
         let stat = std::fs::read_to_string("/proc/stat").map_err(failed)?;
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
         Ok(Self { process: micros as f64 / 1e6, machine: busy(&stat) as f64 / ticks as f64 })

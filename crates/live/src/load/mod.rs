@@ -4,6 +4,7 @@
 //! Contract: one protocol for both kinds of transport. A client says on each connection what is to happen
 //! ([`Request`]); whoever receives the data says at its end what came ([`Verdict`]), and the other compares.
 
+mod both;
 mod data;
 mod exchange;
 mod message;
@@ -11,9 +12,10 @@ mod pipe;
 mod run;
 mod serve;
 
+pub use both::transfer;
 pub use data::{Digest, Pattern};
 pub use exchange::{Outcome, Progress, ask, serve_one};
 pub use message::{Amount, Request, Verdict, Way};
 pub use pipe::{Accept, Pipe};
-pub use run::{Interval, Load, LoadReport, Sample, StreamReport, run};
+pub use run::{Interval, Load, LoadReport, Open, Sample, StreamReport, run};
 pub use serve::{ServePlan, serve};

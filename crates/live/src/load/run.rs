@@ -105,8 +105,8 @@ impl LoadReport {
     }
 }
 
-/// Opens one more connection.
-pub(super) type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
+/// How one more connection is opened.
+pub type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
 
 /// Opens `load.parallel` connections with `open`, moves the data, and tells `each` of every interval, before it is kept. Ends early
 /// when `stop` is set.

@@ -4,12 +4,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use lowtide_live::load::{Pipe, Way};
+use lowtide_live::load::{self, Pipe, Way};
 use lowtide_live::netns::set_sysctl;
 use lowtide_live::{DevicePlan, Live, Settings};
 use lowtide_tcp::Config;
 
-use crate::world::{PORT, assert_good, both, bytes, in_namespace, plan, settings};
+use crate::world::{PORT, assert_good, bytes, in_namespace, plan, settings};
 
 const SIDES: [[&str; 2]; 2] = [["10.77.0.2/24", "fd77::2/64"], ["10.78.0.2/24", "fd78::2/64"]];
 
@@ -29,7 +29,8 @@ fn transfer(hosts: &[(Live, DevicePlan); 2], v6: bool, config: &Config, way: Way
     let listener = b.listen(PORT, config).unwrap();
     let to = SocketAddr::new(plan.sides[usize::from(v6)].ours, PORT);
     let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(a.connect(to, config)?)) };
-    assert_good(&format!("v6 {v6} {way:?}"), &both(&listener, &open, &bytes(way, n)), n);
+    let got = load::transfer(&listener, &open, &bytes(way, n)).unwrap();
+    assert_good(&format!("v6 {v6} {way:?}"), &got, n);
 }
 
 #[test]

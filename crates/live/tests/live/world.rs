@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use lowtide_live::links::{Links, VethEnd};
-use lowtide_live::load::{Load, LoadReport, Pipe, ServePlan, StreamReport, Way, run, serve};
+use lowtide_live::load::{Load, LoadReport, Pipe, StreamReport, Way, transfer};
 use lowtide_live::netns::Namespace;
 use lowtide_live::{Device, DevicePlan, Inbox, Live, Settings, Side, config, netns};
 use lowtide_tcp::Config;
@@ -181,7 +181,7 @@ impl World {
         let listener = self.inside(|| TcpListener::bind((kernel_at(v6), PORT)).unwrap());
         let to = SocketAddr::new(kernel_at(v6), PORT);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(self.live.connect(to, config)?)) };
-        both(&listener, &open, load)
+        transfer(&listener, &open, load).unwrap()
     }
 
     /// The kernel connects to us.
@@ -196,28 +196,8 @@ impl World {
         let open = || -> io::Result<Arc<dyn Pipe>> {
             Ok(Arc::new(self.inside(|| TcpStream::connect(to))?))
         };
-        both(&listener, &open, load)
+        transfer(&listener, &open, load).unwrap()
     }
-}
-
-pub(crate) fn both(
-    listener: &dyn lowtide_live::load::Accept,
-    open: &(dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync),
-    load: &Load,
-) -> (LoadReport, Vec<StreamReport>) {
-    let stop = AtomicBool::new(false);
-    let served = std::sync::Mutex::new(Vec::new());
-    let report = std::thread::scope(|scope| {
-        let server = scope.spawn(|| {
-            let plan = ServePlan { connections: Some(load.parallel), stop: &stop, began: &|_| {} };
-            serve(listener, plan, &|report| served.lock().unwrap().push(report))
-        });
-        let report = run(load, open, &AtomicBool::new(false), &mut |_| {});
-        stop.store(true, Ordering::Relaxed);
-        server.join().unwrap().unwrap();
-        report
-    });
-    (report, served.into_inner().unwrap())
 }
 
 /// So many bytes over one connection.

@@ -1,7 +1,11 @@
 //! `lowtide live`: our TCP on real packets.
 
+mod bottleneck;
+mod link;
+mod link_report;
 mod setup;
 mod show;
+mod through;
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -11,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use lowtide_bottleneck::Bottleneck;
 use lowtide_live::load::{
     Accept, Interval, Load, LoadReport, Pipe, ServePlan, StreamReport, Way, run, serve,
 };
@@ -30,6 +35,7 @@ pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), Failure> {
     match what {
         LiveCommand::Client(args) => client(args, out),
         LiveCommand::Server(args) => server(args, out),
+        LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
         LiveCommand::Replay { tape } => play(tape, out),
     }
 }
@@ -53,7 +59,7 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
     watch_for_interrupt()?;
     let address = args.server.unwrap_or(host.plan.sides[0].kernels);
     let to = SocketAddr::new(address, args.host.port);
-    let live = host.start()?;
+    let (live, between) = through::start(&host, args.host.peer, &args.through)?;
     let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(live.connect(to, &host.config)?)) };
     let report = match args.host.peer {
         PeerArg::Any => alone(&open, &load, out),
@@ -62,7 +68,7 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
             with_server(&listener, &open, &load, out, &Served::default())?
         }
     };
-    finish(&host, live, &load, &report, &[], out)
+    finish(&host, (live, between), &load, &report, &[], out)
 }
 
 fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
@@ -70,7 +76,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     let host = Host::make(&args.host)?;
     let load = setup::load(&args.load);
     watch_for_interrupt()?;
-    let live = host.start()?;
+    let (live, between) = through::start(&host, args.host.peer, &args.through)?;
     let port = args.host.port;
     let listener = live.listen(port, &host.config).map_err(failed("our server"))?;
     if args.host.peer == PeerArg::Kernel {
@@ -80,7 +86,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
         let report = with_server(&listener, &open, &load, out, &served)?;
         drop(listener);
         let served = served.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        return finish(&host, live, &load, &report, &served, out);
+        return finish(&host, (live, between), &load, &report, &served, out);
     }
     let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
     out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
@@ -94,6 +100,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     })
     .map_err(failed("our server"))?;
     drop(listener);
+    drop(between);
     end(live)?;
     complaint.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
@@ -158,6 +165,16 @@ fn with_server(
     })
 }
 
+/// Lets connections end while their packets still have a way.
+fn wait_for_quiet(live: &Live) {
+    let step = Duration::from_millis(2);
+    let mut waited = Duration::ZERO;
+    while waited < LINGER && live.stats().packets.connections > 0 {
+        std::thread::sleep(step);
+        waited += step;
+    }
+}
+
 /// Ends the host in good order.
 fn end(live: Live) -> Result<LiveStats, Failure> {
     live.shutdown(LINGER).map_err(failed("the tape"))
@@ -165,14 +182,22 @@ fn end(live: Live) -> Result<LiveStats, Failure> {
 
 fn finish(
     host: &Host,
-    live: Live,
+    (live, between): (Live, Option<Bottleneck>),
     load: &Load,
     report: &LoadReport,
     served: &[StreamReport],
     out: Output,
 ) -> Result<(), Failure> {
+    let between = match between {
+        // Before our host ends, which would be taken for a device that is gone.
+        Some(network) => {
+            wait_for_quiet(&live);
+            Some(link_report::rows(&network.stop().map_err(link::refused)?))
+        }
+        None => None,
+    };
     let stats = end(live)?;
-    show::report(host, load, report, served, &stats, out)?;
+    show::report(host, load, (report, served), &stats, between, out)?;
     if STOP.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted("what was sent until then is above".into()));
     }

@@ -1,7 +1,9 @@
 //! The host that the arguments describe, in its namespace.
 
 use lowtide_live::load::{Amount, Load, Way};
-use lowtide_live::{DeviceKind, DevicePlan, Live, LiveError, Settings, Side, config, netns};
+use lowtide_live::{
+    Device, DeviceKind, DevicePlan, Live, LiveError, Settings, Side, config, netns,
+};
 use lowtide_tcp::Config;
 
 use crate::args::{KernelEcnArg, LiveHostArgs, LiveLoadArgs, NetnsArg, PeerArg};
@@ -19,7 +21,7 @@ pub(super) struct Host {
 }
 
 /// What was typed cannot be done, or the machine does not let us.
-fn refused(error: &LiveError) -> Failure {
+pub(super) fn refused(error: &LiveError) -> Failure {
     let typed = matches!(
         error,
         LiveError::DeviceName(_)
@@ -85,6 +87,12 @@ impl Host {
 
     pub(super) fn start(&self) -> Result<Live, Failure> {
         Live::start(&self.plan, self.settings.clone()).map_err(|e| refused(&e))
+    }
+
+    /// On a device that is there.
+    pub(super) fn start_on(&self, device: Device) -> Result<Live, Failure> {
+        let locals = self.plan.sides.iter().map(|s| s.ours).collect();
+        Live::on(device, locals, self.settings.clone()).map_err(|e| refused(&e))
     }
 }
 

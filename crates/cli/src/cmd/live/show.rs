@@ -5,6 +5,7 @@ use lowtide_live::{ConnInfo, LiveStats};
 use lowtide_units::Duration;
 use serde::Serialize;
 
+use super::link_report::{self, Rows};
 use super::setup::Host;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -134,6 +135,9 @@ struct Report {
     served: Vec<StreamRow>,
     intervals: Vec<IntervalRow>,
     driver: Driver,
+    /// What is between the two, with `--through`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<Rows>,
 }
 
 fn rate(bytes: u64, took: Duration) -> f64 {
@@ -253,9 +257,9 @@ pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), Failure> {
 pub(super) fn report(
     host: &Host,
     load: &Load,
-    report: &LoadReport,
-    served: &[StreamReport],
+    (report, served): (&LoadReport, &[StreamReport]),
     stats: &LiveStats,
+    between: Option<Rows>,
     out: Output,
 ) -> Result<(), Failure> {
     let (bytes, packets) = (report.bytes(), &stats.packets);
@@ -289,6 +293,7 @@ pub(super) fn report(
                 cpu_seconds: cpu,
                 cpu_seconds_per_gb: per_gb,
             },
+            network: between,
         });
     }
     out.text("over")?;
@@ -302,5 +307,6 @@ pub(super) fn report(
         let took = report.took.as_secs_f64();
         out.text(&format!("[SUM] {took:>15.3} s {}", amounts(bytes, report.took)))?;
     }
-    out.text(&format!("driver: {cpu:.3} s of processor, {per_gb:.2} s for a GB"))
+    out.text(&format!("driver: {cpu:.3} s of processor, {per_gb:.2} s for a GB"))?;
+    between.map_or(Ok(()), |rows| link_report::text(&rows, out))
 }

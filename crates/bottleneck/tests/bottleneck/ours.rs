@@ -1,0 +1,75 @@
+//! lowtide's TCP at both ends, over lines in memory: no right is needed.
+
+use lowtide_bottleneck::Settings;
+use lowtide_live::config;
+use lowtide_live::load::{Amount, Load, Way};
+
+use crate::world::{Whose, World, both_ways, bounded, bytes, network};
+
+const OURS: [Whose; 2] = [Whose::Ours, Whose::Ours];
+
+#[test]
+fn every_scheme_moves_its_bytes_whatever_happens_to_packets() {
+    bounded(|| {
+        let faults = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.5 %"];
+        let world = World::new(OURS, &network("1 Gbit/s", 50, 100, 20), &both_ways(&faults));
+        for (i, scheme) in lowtide_tcp::scheme::SCHEMES.iter().enumerate() {
+            let config = config("linux", Some(scheme.name), &[]).unwrap();
+            let load = bytes(if i % 2 == 0 { Way::Up } else { Way::Down }, 4, 100_000);
+            world.moves(scheme.name, (0, i % 3 == 0), &config, &load);
+        }
+        world.end();
+    });
+}
+
+/// CE without a queue: RFC 3168 feedback says so, and a path that wipes the codepoint loses nothing but that.
+#[test]
+fn marks_and_their_absence_are_what_the_faults_say() {
+    bounded(|| {
+        let classic = config("linux", Some("ecn"), &[]).unwrap();
+        let load = bytes(Way::Up, 1, 1_000_000);
+        let run = |faults: &[&str]| {
+            let world =
+                World::new(OURS, &network("10 Gbit/s", 50, 1_000, 1_000), &both_ways(faults));
+            let (report, served) = world.moves("ecn", (0, false), &classic, &load);
+            let (sender, receiver) =
+                (report.streams[0].info.unwrap().tcp, served[0].info.unwrap().tcp);
+            let (report, _) = world.end();
+            (sender, receiver, report.hosts[0].faults)
+        };
+        let (sender, receiver, faults) = run(&["ce=2 %"]);
+        // Of what was marked the SYN, ACKs and what was sent again are not data that came first.
+        assert!(faults.ce > 5 && receiver.marked_bytes > 5 * 1_000, "{faults:?}: {receiver:?}");
+        assert!(sender.counters.ecn_reductions > 0, "{sender:?}");
+        let (sender, receiver, faults) = run(&["ce=2 %", "bleach=100 %"]);
+        assert!(faults.bleached > 500 && faults.ce == 0, "{faults:?}");
+        assert_eq!((receiver.marked_bytes, sender.counters.ecn_reductions), (0, 0));
+    });
+}
+
+/// The window of DCTCP hovers about K packets and the queue with it; how exactly, a machine that is busy cannot
+/// promise, but that nothing is lost and the line is full.
+#[test]
+fn dctcp_keeps_a_short_queue_and_a_full_line() {
+    bounded(|| {
+        let world = World::new(OURS, &network("20 Mbit/s", 500, 500, 20), &Settings::default());
+        let dctcp = config("linux", Some("dctcp"), &[]).unwrap();
+        let load = Load { amount: Amount::Millis(1_500), ..bytes(Way::Up, 2, 0) };
+        world.moves("dctcp", (0, false), &dctcp, &load);
+        let (report, _) = world.end();
+        let port = report.port("switch0->b").unwrap();
+        assert_eq!(port.stats.drops, 0, "{port:?}");
+        assert!(port.stats.marks > 100, "{port:?}");
+        // 1.5 s of 20 Mbit/s are 2400 full packets with their framing.
+        assert!(port.stats.packets > 1_800, "{}", port.stats.packets);
+        let (mean, max) = (port.queue_mean(), port.queue_max());
+        assert!(mean > 5.0 && mean < 40.0, "{mean} packets in the mean, {max} at most");
+        // The other direction has ACKs only.
+        assert_eq!(report.port("switch0->a").unwrap().stats.marks, 0);
+        assert!(report.fidelity.late.count() > 2_000);
+        eprintln!(
+            "queue {mean:.1}, {max} at most; late: {:?}",
+            report.fidelity.late.percentile(50)
+        );
+    });
+}

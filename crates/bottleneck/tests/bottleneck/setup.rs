@@ -1,0 +1,140 @@
+//! What cannot be, and what goes away.
+
+use std::io::Write;
+use std::process::Command;
+
+use lowtide_bottleneck::{Bottleneck, Faults, Port, Settings};
+use lowtide_live::load::Way;
+use lowtide_live::{Device, config};
+use lowtide_net::HostId;
+
+use crate::world::{End, PORT, Whose, World, address, bounded, bytes, has_kernel, network};
+
+fn port(host: u32, at: usize) -> (Port, Device) {
+    let (device, other) = Device::pair().unwrap();
+    (Port { host: HostId(host), device, networks: vec![(address(at, false), 32)] }, other)
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let plan = network("1 Gbit/s", 50, 100, 20);
+    let start = |ports: Vec<Port>, settings: &Settings| {
+        Bottleneck::start(&plan, ports, settings).unwrap_err().to_string()
+    };
+    let none = Settings::default();
+    let twice = start(vec![port(1, 0).0, port(1, 1).0], &none);
+    assert!(twice.contains("`b` has two ports"), "{twice}");
+    let nobody = start(vec![port(2, 0).0], &none);
+    assert!(nobody.contains("the network has 2 hosts"), "{nobody}");
+    let shared = start(vec![port(0, 0).0, port(1, 0).0], &none);
+    assert!(shared.contains("10.77.0.1 is at two hosts"), "{shared}");
+    let faults = Settings { faults: vec![(HostId(9), Faults::default())], ..none.clone() };
+    assert!(start(vec![], &faults).contains("no host of number 9"));
+    let path = std::env::temp_dir().join("no such folder").join("x.pcapng");
+    let capture = Settings { captures: vec![(HostId(0), path)], ..none };
+    assert!(start(vec![port(0, 0).0], &capture).contains("cannot write the capture"));
+}
+
+#[test]
+fn a_host_that_ends_is_told_and_the_others_go_on() {
+    bounded(|| {
+        let plan = network("1 Gbit/s", 50, 100, 20);
+        let ((a, at_a), (b, at_b)) = (port(0, 0), port(1, 1));
+        let bottleneck = Bottleneck::start(&plan, vec![a, b], &Settings::default()).unwrap();
+        drop(at_a);
+        while bottleneck.lost().is_none() {
+            std::thread::yield_now();
+        }
+        assert_eq!(bottleneck.lost().unwrap().0, HostId(0));
+        assert!(!bottleneck.is_over());
+        drop(at_b);
+        while !bottleneck.is_over() {
+            std::thread::yield_now();
+        }
+        let complaints = bottleneck.stop().unwrap().complaints().join("; ");
+        assert!(complaints.contains("`a` is gone") && complaints.contains("`b` is gone"));
+    });
+}
+
+#[test]
+fn garbage_and_strangers_hurt_nobody() {
+    bounded(|| {
+        let plan = network("1 Gbit/s", 50, 100, 20);
+        let ((a, at_a), (b, at_b)) = (port(0, 0), port(1, 1));
+        let bottleneck = Bottleneck::start(&plan, vec![a, b], &Settings::default()).unwrap();
+        let mut n = 0_u32;
+        for len in 1..200 {
+            let packet: Vec<u8> = (0..len).map(|i| (i * 7 + len * 13) as u8).collect();
+            while !at_a.send(&packet).unwrap() {
+                std::thread::yield_now();
+            }
+            n += 1;
+        }
+        let seen = || {
+            let strays = bottleneck.report().strays;
+            strays.malformed + strays.unknown + strays.multicast
+        };
+        while seen() < u64::from(n) {
+            std::thread::yield_now();
+        }
+        drop((at_a, at_b));
+    });
+}
+
+/// An interface that is removed in the middle of everything.
+#[test]
+fn an_interface_that_goes_away_ends_its_host_only() {
+    if !has_kernel() {
+        return;
+    }
+    bounded(|| {
+        let whose = [Whose::Ours, Whose::Kernel];
+        let world = World::new(whose, &network("1 Gbit/s", 50, 100, 20), &Settings::default());
+        let plain = config("linux", None, &[]).unwrap();
+        world.moves("before", (0, false), &plain, &bytes(Way::Up, 1, 100_000));
+        let End::Kernel(namespace) = &world.ends[1] else { unreachable!() };
+        let remove = || Command::new("ip").args(["link", "delete", "eth0"]).status();
+        match namespace.run(remove).unwrap() {
+            Ok(status) => assert!(status.success()),
+            Err(why) => return eprintln!("skipped: no `ip`: {why}"),
+        }
+        while world.bottleneck.lost().is_none() {
+            std::thread::yield_now();
+        }
+        assert_eq!(world.bottleneck.lost().unwrap().0, HostId(1));
+        // Whoever is left is heard, and what it sends comes nowhere.
+        let to = std::net::SocketAddr::new(address(1, false), PORT);
+        let mut stream = world.ends[0].live().begin_connect(to, &plain).unwrap();
+        stream.set_nonblocking(true);
+        let _ = stream.write(b"x");
+        while world.bottleneck.report().nowhere == 0 {
+            std::thread::yield_now();
+        }
+        assert!(!world.bottleneck.is_over());
+    });
+}
+
+#[test]
+fn a_capture_is_there_when_it_is_whole() {
+    bounded(|| {
+        let path = std::env::temp_dir().join(format!("lowtide-capture-{}", std::process::id()));
+        let settings =
+            Settings { captures: vec![(HostId(0), path.clone())], ..Settings::default() };
+        let whose = [Whose::Ours, Whose::Ours];
+        let world = World::new(whose, &network("1 Gbit/s", 50, 100, 20), &settings);
+        let plain = config("linux", None, &[]).unwrap();
+        world.moves("captured", (0, false), &plain, &bytes(Way::Up, 1, 500_000));
+        assert!(!path.exists(), "not before it is whole");
+        let (report, _) = world.end();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        // Blocks of type 6 are packets; each has 32 bytes beside what is kept of it.
+        let (mut at, mut packets) = (0, 0);
+        while at < bytes.len() {
+            let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            packets += u64::from(word(at) == 6);
+            at += word(at + 4) as usize;
+        }
+        assert_eq!(packets, report.hosts[0].sent + report.hosts[0].delivered);
+    });
+}

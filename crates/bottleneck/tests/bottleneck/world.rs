@@ -1,0 +1,220 @@
+//! Two hosts and the network between them.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use lowtide_bottleneck::{Bottleneck, Faults, Port, Report, Settings};
+use lowtide_live::load::{Accept, Amount, Load, LoadReport, Pipe, StreamReport, Way, transfer};
+use lowtide_live::netns::{self, Namespace};
+use lowtide_live::{Device, DevicePlan, Live, LiveStats, Side};
+use lowtide_net::topology::HostLine;
+use lowtide_net::topology::star::{Star, star};
+use lowtide_net::{Blueprint, BufferSpec, Count, Framing, HostId, MarkSpec, NotEct, PortSpec};
+use lowtide_tcp::Config;
+use lowtide_units::Rate;
+
+pub(crate) const PORT: u16 = 5201;
+/// Nothing here takes as long, unless it hangs.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Runs `test`, which fails if it hangs.
+pub(crate) fn bounded(test: impl FnOnce() + Send + 'static) {
+    let (done, wait) = channel::<()>();
+    let thread = std::thread::Builder::new().spawn(move || {
+        let _done = done;
+        test();
+    });
+    let thread = thread.unwrap();
+    // The end of the thread, well or not, closes the channel.
+    let hangs = wait.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout);
+    assert!(!hangs, "it hangs");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Whether there can be a kernel at an end; says why not.
+pub(crate) fn has_kernel() -> bool {
+    let why = match Namespace::new() {
+        Err(why) => why.to_string(),
+        Ok(_) if !std::path::Path::new("/dev/net/tun").exists() => {
+            "there is no /dev/net/tun".into()
+        }
+        Ok(_) => return true,
+    };
+    eprintln!("skipped: {why}");
+    false
+}
+
+/// Whose TCP a host has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Whose {
+    Ours,
+    Kernel,
+}
+
+/// A host.
+pub(crate) enum End {
+    Ours(Live),
+    Kernel(Namespace),
+}
+
+impl End {
+    pub(crate) fn live(&self) -> &Live {
+        match self {
+            Self::Ours(live) => live,
+            Self::Kernel(_) => panic!("it is the kernel's"),
+        }
+    }
+
+    /// Sets `net.ipv4.<name>` of a kernel.
+    pub(crate) fn set(&self, name: &str, value: &str) {
+        if let Self::Kernel(namespace) = self {
+            let name = format!("ipv4.{name}");
+            namespace.run(|| netns::set_sysctl(&name, value)).unwrap().unwrap();
+        }
+    }
+
+    fn listen(&self, at: IpAddr, config: &Config) -> Box<dyn Accept> {
+        match self {
+            Self::Ours(live) => Box::new(live.listen(PORT, config).unwrap()),
+            Self::Kernel(namespace) => {
+                Box::new(namespace.run(|| TcpListener::bind((at, PORT))).unwrap().unwrap())
+            }
+        }
+    }
+
+    fn connect(&self, to: SocketAddr, config: &Config) -> io::Result<Arc<dyn Pipe>> {
+        Ok(match self {
+            Self::Ours(live) => Arc::new(live.connect(to, config)?),
+            Self::Kernel(namespace) => {
+                Arc::new(namespace.run(|| TcpStream::connect(to)).map_err(io::Error::other)??)
+            }
+        })
+    }
+}
+
+/// Two hosts, the first with lowtide's TCP or the kernel's, the second likewise.
+pub(crate) struct World {
+    pub(crate) ends: Vec<End>,
+    pub(crate) bottleneck: Bottleneck,
+}
+
+pub(crate) fn address(host: usize, v6: bool) -> IpAddr {
+    let text = if v6 { format!("fd77::{}", host + 1) } else { format!("10.77.0.{}", host + 1) };
+    text.parse().unwrap()
+}
+
+/// A switch between two hosts, both lines alike; hosts are as fast as they can.
+pub(crate) fn network(rate: &str, delay_us: u64, buffer: u64, k: u64) -> Blueprint {
+    let host = |name: &str| HostLine {
+        name: name.to_owned(),
+        rate: lowtide_units::parse_rate(rate).unwrap(),
+        delay: lowtide_units::Duration::from_us(delay_us),
+    };
+    let port = PortSpec {
+        buffer: BufferSpec::Static(Count::Packets(buffer)),
+        mark: MarkSpec::Step { k: Count::Packets(k), not_ect: NotEct::Ignore },
+        ..PortSpec::NIC
+    };
+    let hosts = vec![host("a"), host("b")];
+    let mut plan = star(&Star { hosts, framing: Framing::Ethernet, port });
+    for link in &mut plan.links {
+        link.from_a.rate = Rate::from_gbps(1000);
+    }
+    plan
+}
+
+/// These faults in both directions.
+pub(crate) fn both_ways(faults: &[&str]) -> Settings {
+    let mut all = Faults::default();
+    for text in faults {
+        all.set(text).unwrap();
+    }
+    Settings { faults: vec![(HostId(0), all), (HostId(1), all)], ..Settings::default() }
+}
+
+impl World {
+    pub(crate) fn new(whose: [Whose; 2], plan: &Blueprint, settings: &Settings) -> Self {
+        let (mut ends, mut ports) = (Vec::new(), Vec::new());
+        for (number, whose) in whose.into_iter().enumerate() {
+            let addresses = [false, true].map(|v6| address(number, v6));
+            let (end, device) = match whose {
+                Whose::Ours => {
+                    let (ours, device) = Device::pair().unwrap();
+                    let seed = Some(number as u64 + 1);
+                    let settings = lowtide_live::Settings { seed, ..Default::default() };
+                    (End::Ours(Live::on(ours, addresses.to_vec(), settings).unwrap()), device)
+                }
+                Whose::Kernel => {
+                    let namespace = Namespace::new().unwrap();
+                    let device = namespace.run(|| kernel(number)).unwrap();
+                    (End::Kernel(namespace), device)
+                }
+            };
+            let networks = addresses.map(|a| (a, if a.is_ipv6() { 128 } else { 32 })).to_vec();
+            ends.push(end);
+            ports.push(Port { host: HostId(number as u32), device, networks });
+        }
+        let bottleneck = Bottleneck::start(plan, ports, settings).unwrap();
+        Self { ends, bottleneck }
+    }
+
+    /// Data over `load.parallel` connections that host `client` opens to the other one; both ends have seen the
+    /// same bytes, or this fails.
+    pub(crate) fn moves(
+        &self,
+        what: &str,
+        (client, v6): (usize, bool),
+        config: &Config,
+        load: &Load,
+    ) -> (LoadReport, Vec<StreamReport>) {
+        let server = 1 - client;
+        let to = SocketAddr::new(address(server, v6), PORT);
+        let listener = self.ends[server].listen(to.ip(), config);
+        let open = || self.ends[client].connect(to, config);
+        let (report, served) = transfer(&*listener, &open, load).unwrap();
+        assert!(report.is_good(), "{what}: {:#?}\n{served:#?}", report.streams);
+        if let Amount::Bytes(n) = load.amount {
+            assert_eq!(report.bytes(), n * load.parallel as u64, "{what}");
+        }
+        assert!(served.iter().all(|s| s.error.is_none()), "{what}: {served:#?}");
+        (report, served)
+    }
+
+    /// Ends it, hosts last; nothing went wrong that was not asked for.
+    pub(crate) fn end(self) -> (Report, Vec<LiveStats>) {
+        let report = self.bottleneck.stop().unwrap();
+        let gone: Vec<_> = report.hosts.iter().filter_map(|h| h.gone.as_ref()).collect();
+        assert!(gone.is_empty(), "{gone:?}");
+        assert_eq!((report.strays.unknown, report.strays.malformed), (0, 0));
+        let ours = self.ends.iter().filter(|e| matches!(e, End::Ours(_)));
+        (report, ours.map(|e| e.live().stats()).collect())
+    }
+}
+
+/// The interface of a kernel's host, in the namespace of this thread. Its congestion control is Reno, whatever the machine's is.
+fn kernel(number: usize) -> Device {
+    let sides = [false, true].map(|v6| Side {
+        ours: address(7, v6),
+        kernels: address(number, v6),
+        prefix: if v6 { 64 } else { 24 },
+    });
+    netns::set_sysctl("ipv4.tcp_congestion_control", "reno").unwrap();
+    Device::open(&DevicePlan::parse("tun:eth0", 1500, sides.to_vec()).unwrap()).unwrap()
+}
+
+/// So many bytes over each of a few connections.
+pub(crate) fn bytes(way: Way, parallel: usize, n: u64) -> Load {
+    Load {
+        parallel,
+        way,
+        amount: Amount::Bytes(n),
+        piece: 64 << 10,
+        interval: lowtide_units::Duration::ZERO,
+        seed: 42,
+    }
+}

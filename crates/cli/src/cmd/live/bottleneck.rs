@@ -1,0 +1,119 @@
+//! `lowtide live bottleneck`: the network of a scenario between real interfaces.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lowtide_bottleneck::{Bottleneck, Port};
+use lowtide_live::netns::{self, Namespace};
+use lowtide_live::{Device, DevicePlan, LiveError, Side};
+use lowtide_net::Blueprint;
+use std::sync::atomic::Ordering;
+
+use super::{link, link_report};
+use crate::args::BottleneckArgs;
+use crate::cmd::run::{STOP, watch_for_interrupt};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// How often it is looked at from outside.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failure> {
+    let out = Output { json: out.json || args.as_json, ..out };
+    let mut link = args.link.clone();
+    link.net.extend(args.set.iter().cloned());
+    let network = link::network(args.scenario.as_deref(), &link)?;
+    let mut settings = link::settings(&network, &link)?;
+    for text in &args.captures {
+        let (name, path) = text.split_once('=').ok_or_else(|| {
+            let help = Some("for instance `--capture a.0=left.pcapng`".to_owned());
+            Failure::Usage(format!("`--capture {text}` is not of the form HOST=FILE"), help)
+        })?;
+        settings.captures.push((link::host(&network, name)?, PathBuf::from(path)));
+    }
+    let wanted: Vec<Wanted> = args
+        .ports
+        .iter()
+        .map(|text| Wanted::read(&network, text, args.mtu))
+        .collect::<Result<_, _>>()?;
+    watch_for_interrupt()?;
+    let ports = wanted.into_iter().map(Wanted::open).collect::<Result<Vec<_>, _>>()?;
+    let bottleneck = Bottleneck::start(&network, ports, &settings).map_err(link::refused)?;
+    out.note("the network runs; Ctrl-C ends it and says what it has seen");
+    let until = args.time.map(|time| lowtide_units::Instant::ZERO + time);
+    let mut lost = None;
+    while !STOP.load(Ordering::Relaxed) && until.is_none_or(|until| bottleneck.now() < until) {
+        lost = bottleneck.lost();
+        if lost.is_some() {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    let report = bottleneck.stop().map_err(link::refused)?;
+    link_report::show(&report, out)?;
+    match lost {
+        None => Ok(()),
+        Some((host, why)) => {
+            let name = network.hosts.get(host.0 as usize).map_or("", String::as_str);
+            Err(Failure::Run(format!("the device of host `{name}` is gone: {why}")))
+        }
+    }
+}
+
+/// A port that is to be opened.
+struct Wanted {
+    host: lowtide_net::HostId,
+    plan: DevicePlan,
+    /// The namespace of its interface.
+    namespace: Option<String>,
+}
+
+impl Wanted {
+    fn read(network: &Blueprint, text: &str, mtu: u16) -> Result<Self, Failure> {
+        let wrong = || {
+            let message = format!("`--port {text}` is no port");
+            let form = "write HOST=tun:NAME=ADDRESS/BITS@NETNS, for instance \
+                        `a.0=tun:eth0=10.77.0.1/24,fd77::1/64@left`";
+            Failure::Usage(message, Some(form.to_owned()))
+        };
+        let mut parts = text.splitn(3, '=');
+        let (Some(name), Some(device), Some(rest)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return Err(wrong());
+        };
+        let (addresses, namespace) = match rest.split_once('@') {
+            Some((addresses, namespace)) => (addresses, Some(namespace.to_owned())),
+            None => (rest, None),
+        };
+        let side = |text: &str| {
+            // What is written is the host's; ours is another one, which nobody uses.
+            let Side { ours, kernels, prefix } = Side::parse(text)?;
+            Ok(Side { ours: kernels, kernels: ours, prefix })
+        };
+        let sides: Result<Vec<Side>, LiveError> = addresses.split(',').map(side).collect();
+        let plan = sides.and_then(|sides| DevicePlan::parse(device, mtu, sides));
+        Ok(Self { host: link::host(network, name)?, plan: plan.map_err(link::device)?, namespace })
+    }
+
+    fn open(self) -> Result<Port, Failure> {
+        let Self { host, plan, namespace } = self;
+        let open = || {
+            if netns::is_the_machines() {
+                return Err(LiveError::OwnNamespace);
+            }
+            Device::open(&plan)
+        };
+        let device = match namespace {
+            Some(name) => Namespace::named(&name).and_then(|n| n.run(open)).and_then(|d| d),
+            None => open(),
+        };
+        let networks = plan.sides.iter().map(|s| (s.kernels, bits(s.kernels))).collect();
+        Ok(Port { host, device: device.map_err(link::device)?, networks })
+    }
+}
+
+/// All bits of an address.
+pub(super) fn bits(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}

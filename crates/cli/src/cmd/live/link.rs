@@ -1,0 +1,112 @@
+//! The network that the arguments describe.
+
+use lowtide_bottleneck::{BottleneckError, Faults, Settings};
+use lowtide_live::LiveError;
+use lowtide_net::{Blueprint, HostId};
+use lowtide_scenario::Scenario;
+
+use crate::args::LinkArgs;
+use crate::cmd::set;
+use crate::failure::Failure;
+
+/// Two hosts and a line.
+const LINE: &str = include_str!("line.toml");
+
+/// What was typed cannot be done, or the machine does not let us.
+pub(super) fn refused(error: BottleneckError) -> Failure {
+    match error {
+        BottleneckError::Live(error) => super::setup::refused(&error),
+        BottleneckError::Capture { .. } | BottleneckError::System { .. } => {
+            Failure::Run(error.to_string())
+        }
+        _ => Failure::Usage(error.to_string(), None),
+    }
+}
+
+/// The network of `scenario`, or the line.
+pub(super) fn network(scenario: Option<&str>, args: &LinkArgs) -> Result<Blueprint, Failure> {
+    let line = [
+        ("topology.bottleneck-rate", "--rate", &args.rate),
+        ("topology.bottleneck-delay", "--delay", &args.delay),
+        ("switch.buffer", "--buffer", &args.buffer),
+        ("switch.mark.kind", "--mark", &args.mark),
+        ("switch.mark.k", "--k", &args.k),
+    ];
+    let mut read = match scenario {
+        Some(name) => {
+            if let Some((key, flag, _)) = line.iter().find(|(.., value)| value.is_some()) {
+                let help = format!("set keys of the scenario with KEY=VALUE, perhaps `{key}`");
+                let message = format!("{flag} is of the line, and this is the network of `{name}`");
+                return Err(Failure::Usage(message, Some(help)));
+            }
+            Scenario::load(name)?
+        }
+        None => Scenario::parse(LINE, "line.toml")?,
+    };
+    for (key, _, value) in line {
+        let Some(value) = value else { continue };
+        // Packets are what a bare number means here, and nothing else.
+        let counts = matches!(key, "switch.mark.k" | "switch.buffer");
+        let bare = counts && value.chars().all(|c| c.is_ascii_digit());
+        read =
+            read.with_override(key, &if bare { format!("{value} pkt") } else { value.clone() })?;
+    }
+    let plan = set(read, &args.net)?.expand()?;
+    let mut networks = Vec::new();
+    for run in &plan.runs {
+        let network = run.setup()?.network;
+        if !networks.contains(&network) {
+            networks.push(network);
+        }
+    }
+    match networks.pop() {
+        Some(network) if networks.is_empty() => Ok(network),
+        _ => {
+            let help = "set what its sweep or its schemes change, with KEY=VALUE".to_owned();
+            let message = format!("`{}` has {} networks", plan.name, networks.len() + 1);
+            Err(Failure::Usage(message, Some(help)))
+        }
+    }
+}
+
+/// The host called `name`.
+pub(super) fn host(network: &Blueprint, name: &str) -> Result<HostId, Failure> {
+    let found = network.hosts.iter().position(|h| h == name);
+    found.map(|i| HostId(i as u32)).ok_or_else(|| {
+        let some: Vec<&str> = network.hosts.iter().take(12).map(String::as_str).collect();
+        let more = if network.hosts.len() > some.len() { ", ..." } else { "" };
+        let help = format!("its hosts are {}{more}", some.join(", "));
+        Failure::Usage(format!("the network has no host `{name}`"), Some(help))
+    })
+}
+
+/// How it is run.
+pub(super) fn settings(network: &Blueprint, args: &LinkArgs) -> Result<Settings, Failure> {
+    let mut faults = vec![Faults::default(); network.hosts.len()];
+    for text in &args.faults {
+        let (at, fault) = match text.split_once(':') {
+            Some((name, fault)) => (Some(host(network, name)?), fault),
+            None => (None, text.as_str()),
+        };
+        for (number, faults) in faults.iter_mut().enumerate() {
+            if at.is_none_or(|at| at.0 as usize == number) {
+                faults.set(fault).map_err(refused)?;
+            }
+        }
+    }
+    let faults = faults.into_iter().enumerate().map(|(i, f)| (HostId(i as u32), f));
+    Ok(Settings {
+        seed: args.seed,
+        faults: faults.collect(),
+        spin: args.spin,
+        priority: Some(args.priority).filter(|p| *p > 0),
+        core: args.core,
+        sample: args.sample.unwrap_or_default(),
+        ..Settings::default()
+    })
+}
+
+/// An error of a device, said as one of the network.
+pub(super) fn device(error: LiveError) -> Failure {
+    refused(error.into())
+}

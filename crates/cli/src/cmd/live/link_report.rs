@@ -1,0 +1,259 @@
+//! What a network between real hosts has seen, as text and as JSON. Names are those of the simulator's tables.
+
+use lowtide_bottleneck::{Fidelity, Histogram, HostReport, PortReport, Report};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+
+#[derive(Serialize)]
+struct Queue {
+    queue: String,
+    at_switch: bool,
+    rate_bps: u64,
+    observed_ps: u64,
+    packets: u64,
+    bytes: u64,
+    marks: u64,
+    drops: u64,
+    aqm_drops: u64,
+    lost: u64,
+    cut: u64,
+    utilisation: f64,
+    mean_packets: f64,
+    max_packets: u32,
+    max_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Spread {
+    count: u64,
+    mean_us: f64,
+    p50_us: f64,
+    p99_us: f64,
+    max_us: f64,
+}
+
+#[derive(Serialize)]
+struct Host {
+    host: String,
+    attached: bool,
+    gone: Option<String>,
+    sent_packets: u64,
+    sent_bytes: u64,
+    delivered_packets: u64,
+    delivered_bytes: u64,
+    /// Time in queues of switches of the packets that it got.
+    waited: Spread,
+    refused: u64,
+    reordered: u64,
+    duplicated: u64,
+    corrupted: u64,
+    ce_set: u64,
+    bleached: u64,
+}
+
+#[derive(Serialize)]
+struct Timing {
+    /// From when packets were due at their hosts until devices had them.
+    late: Spread,
+    tolerance_us: f64,
+    behind_packets: u64,
+    /// Packets read in one turn.
+    batch_mean: u64,
+    batch_max: u64,
+    turn: Spread,
+    scheduling: String,
+    cpu_seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Sample {
+    time_ps: u64,
+    port: u32,
+    packets: u32,
+    bytes: u64,
+}
+
+/// All of it.
+#[derive(Serialize)]
+pub(super) struct Rows {
+    seconds: f64,
+    queues: Vec<Queue>,
+    hosts: Vec<Host>,
+    malformed: u64,
+    unknown: u64,
+    multicast: u64,
+    nowhere: u64,
+    unrouted: u64,
+    timing: Timing,
+    /// What went wrong that nobody asked for.
+    complaints: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<Sample>,
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    schema: &'static str,
+    version: &'static str,
+    #[serde(flatten)]
+    rows: &'a Rows,
+}
+
+fn micros(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+fn spread(h: &Histogram) -> Spread {
+    Spread {
+        count: h.count(),
+        mean_us: micros(h.mean()),
+        p50_us: micros(h.percentile(50)),
+        p99_us: micros(h.percentile(99)),
+        max_us: micros(h.max()),
+    }
+}
+
+fn queue(p: &PortReport) -> Queue {
+    let s = &p.stats;
+    let observed: u64 = s.levels.iter().map(|l| l.time.as_ps()).sum();
+    Queue {
+        queue: p.name.clone(),
+        at_switch: p.at_switch,
+        rate_bps: p.rate.as_bps(),
+        observed_ps: observed,
+        packets: s.packets,
+        bytes: s.bytes,
+        marks: s.marks,
+        drops: s.drops,
+        aqm_drops: s.aqm_drops,
+        lost: s.lost,
+        cut: s.cut,
+        utilisation: s.busy.as_ps() as f64 / observed.max(1) as f64,
+        mean_packets: p.queue_mean(),
+        max_packets: p.queue_max(),
+        max_bytes: s.max_bytes,
+    }
+}
+
+fn host(h: &HostReport) -> Host {
+    Host {
+        host: h.name.clone(),
+        attached: h.attached,
+        gone: h.gone.clone(),
+        sent_packets: h.sent,
+        sent_bytes: h.sent_bytes,
+        delivered_packets: h.delivered,
+        delivered_bytes: h.delivered_bytes,
+        waited: spread(&h.waited),
+        refused: h.refused,
+        reordered: h.faults.reordered,
+        duplicated: h.faults.duplicated,
+        corrupted: h.faults.corrupted,
+        ce_set: h.faults.ce,
+        bleached: h.faults.bleached,
+    }
+}
+
+fn timing(f: &Fidelity) -> Timing {
+    Timing {
+        late: spread(&f.late),
+        tolerance_us: micros(f.tolerance.as_ns()),
+        behind_packets: f.behind,
+        batch_mean: f.batch.mean(),
+        batch_max: f.batch.max(),
+        turn: spread(&f.turn),
+        scheduling: f.scheduling.clone(),
+        cpu_seconds: f.cpu.as_secs_f64(),
+    }
+}
+
+pub(super) fn rows(report: &Report) -> Rows {
+    let sample = |s: &lowtide_bottleneck::QueueAt| Sample {
+        time_ps: s.at.as_ps(),
+        port: s.port,
+        packets: s.packets,
+        bytes: s.bytes,
+    };
+    Rows {
+        seconds: report.took.as_secs_f64(),
+        queues: report.ports.iter().map(queue).collect(),
+        hosts: report.hosts.iter().map(host).collect(),
+        malformed: report.strays.malformed,
+        unknown: report.strays.unknown,
+        multicast: report.strays.multicast,
+        nowhere: report.nowhere,
+        unrouted: report.unrouted,
+        timing: timing(&report.fidelity),
+        complaints: report.complaints(),
+        samples: report.samples.iter().map(sample).collect(),
+    }
+}
+
+/// As the result of a command.
+pub(super) fn show(report: &Report, out: Output) -> Result<(), Failure> {
+    let rows = rows(report);
+    if out.json {
+        let (schema, version) = ("lowtide.bottleneck/1", env!("CARGO_PKG_VERSION"));
+        return out.json(&Whole { schema, version, rows: &rows });
+    }
+    text(&rows, out)
+}
+
+/// As text.
+pub(super) fn text(rows: &Rows, out: Output) -> Result<(), Failure> {
+    let busy = rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.cut > 0);
+    let line = |q: &Queue| {
+        vec![
+            q.queue.clone(),
+            format!("{:.1}", q.bytes as f64 * 8.0 / rows.seconds.max(1e-9) / 1e6),
+            q.packets.to_string(),
+            q.marks.to_string(),
+            (q.drops + q.aqm_drops).to_string(),
+            format!("{:.1}", q.mean_packets),
+            q.max_packets.to_string(),
+        ]
+    };
+    let head = ["queue", "Mbit/s", "packets", "marks", "drops", "mean, packets", "max"];
+    let lines: Vec<_> = busy.map(line).collect();
+    if !lines.is_empty() {
+        out.table(&head, &[1, 2, 3, 4, 5, 6], &lines)?;
+    }
+    for h in &rows.hosts {
+        let own = rows.queues.iter().filter(|q| q.queue.starts_with(&format!("{}->", h.host)));
+        let lost: u64 = own.map(|q| q.lost).sum();
+        let faults = [
+            (lost, "lost"),
+            (h.reordered, "late"),
+            (h.duplicated, "twice"),
+            (h.corrupted, "damaged"),
+            (h.ce_set, "with CE set"),
+            (h.bleached, "bleached"),
+            (h.refused, "not taken by its device"),
+        ];
+        let said: Vec<String> =
+            faults.iter().filter(|f| f.0 > 0).map(|(n, what)| format!("{n} {what}")).collect();
+        if !said.is_empty() {
+            out.text(&format!("{}: of {} packets {}", h.host, h.sent_packets, said.join(", ")))?;
+        }
+    }
+    let strays = [
+        (rows.malformed, "no IP packets"),
+        (rows.unknown, "for addresses of no host"),
+        (rows.nowhere, "for hosts without a device"),
+        (rows.unrouted, "without a way"),
+    ];
+    for (n, what) in strays.iter().filter(|s| s.0 > 0) {
+        out.text(&format!("{n} packets were {what}"))?;
+    }
+    let t = &rows.timing;
+    out.text(&format!(
+        "timing: {:.0} us late in the mean, {:.0} at 99 %, {:.0} at most; {} packets a turn at most; {}; {:.2} s of processor",
+        t.late.mean_us, t.late.p99_us, t.late.max_us, t.batch_max, t.scheduling, t.cpu_seconds
+    ))?;
+    for complaint in &rows.complaints {
+        out.text(&format!("! {complaint}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! `--through`: the network between our host and the kernel's.
+
+use lowtide_bottleneck::{Bottleneck, Port};
+use lowtide_live::{Device, Live};
+use lowtide_net::HostId;
+
+use super::bottleneck::bits;
+use super::link;
+use super::setup::Host;
+use crate::args::{PeerArg, ThroughArgs};
+use crate::failure::Failure;
+
+/// Our host, and the network if there is one between it and the kernel.
+pub(super) fn start(
+    host: &Host,
+    peer: PeerArg,
+    args: &ThroughArgs,
+) -> Result<(Live, Option<Bottleneck>), Failure> {
+    let Some(scenario) = &args.through else {
+        if args.link.says_something() || args.capture.is_some() {
+            let message = "that is of a network between the two, and there is none".to_owned();
+            return Err(Failure::Usage(message, Some("add `--through`".to_owned())));
+        }
+        return Ok((host.start()?, None));
+    };
+    if peer != PeerArg::Kernel {
+        let message = "`--through` puts a network between us and the kernel".to_owned();
+        return Err(Failure::Usage(message, Some("add `--peer kernel`".to_owned())));
+    }
+    let network = link::network(Some(scenario.as_str()).filter(|s| !s.is_empty()), &args.link)?;
+    let mut settings = link::settings(&network, &args.link)?;
+    let (ours, kernels) = (HostId(0), HostId(network.hosts.len().saturating_sub(1) as u32));
+    if ours == kernels {
+        let message = "that network has no two hosts".to_owned();
+        return Err(Failure::Usage(message, None));
+    }
+    settings.captures.extend(args.capture.clone().map(|path| (ours, path)));
+    let (end, port) = Device::pair().map_err(link::device)?;
+    let interface = Device::open(&host.plan).map_err(link::device)?;
+    let sides = &host.plan.sides;
+    let ports = vec![
+        Port {
+            host: ours,
+            device: port,
+            networks: sides.iter().map(|s| (s.ours, bits(s.ours))).collect(),
+        },
+        Port {
+            host: kernels,
+            device: interface,
+            networks: sides.iter().map(|s| (s.kernels, bits(s.kernels))).collect(),
+        },
+    ];
+    let bottleneck = Bottleneck::start(&network, ports, &settings).map_err(link::refused)?;
+    Ok((host.start_on(end)?, Some(bottleneck)))
+}
