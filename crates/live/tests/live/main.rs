@@ -7,6 +7,7 @@
 
 mod bulk;
 mod closing;
+mod crowd;
 mod forward;
 mod many;
 mod packet;
