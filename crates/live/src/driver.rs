@@ -120,8 +120,8 @@ impl Driver<'_> {
         let read = self.device.fill(&mut self.inbox, || clock.stamp());
         let mut state = self.shared.lock();
         state.asleep = false;
-        for (stamp, packet) in self.inbox.packets() {
-            state.stack.inject(clock.now(), stamp, packet, &mut self.batch);
+        for packet in self.inbox.incoming() {
+            state.stack.take(clock.now(), &packet, &mut self.batch);
         }
         state.stack.count_unfinished(self.device.unfinished());
         if let Err(error) = read {

@@ -34,7 +34,7 @@ mod stack;
 mod tape;
 
 pub use clock::Clock;
-pub use device::{Device, DeviceKind, DevicePlan, Inbox, Packet, Pair, Side, Tun};
+pub use device::{Device, DeviceKind, DevicePlan, Inbox, Outgoing, Packet, Pair, Side, Tun};
 pub use error::LiveError;
 pub use socket::{Listener, Live, LiveStats, Poller, Ready, Settings, Stream, config};
 pub use stack::{ConnInfo, Readiness, StackCounters};

@@ -55,7 +55,7 @@ fn veth(bout: &Bout<'_>) -> Result<[End; 2], LiveError> {
     let [a, b] = [0, 1].map(|i| VethEnd { name: NAMES[i], namespace: Some(&spaces[i]) });
     spaces[0].run(|| Links::open()?.add_veth(&a, &b, u32::from(MTU)))??;
     for (i, side) in sides()?.into_iter().enumerate() {
-        let offloads = bout.line == Line::VethOffloads && bout.ends[i] == Whose::Kernel;
+        let offloads = bout.line == Line::VethOffloads;
         spaces[i].run(|| -> Result<(), LiveError> {
             netns::set_sysctl("ipv4.tcp_congestion_control", bout.kernel_cc)?;
             let mut links = Links::open()?;
@@ -74,8 +74,9 @@ fn veth(bout: &Bout<'_>) -> Result<[End; 2], LiveError> {
             Whose::Kernel => End::Kernel { namespace, address: side.ours },
             Whose::Lowtide => {
                 let name = NAMES[i].to_owned();
-                let plan =
-                    DevicePlan { kind: DeviceKind::Packet, name, mtu: MTU, sides: vec![side] };
+                let offload = bout.line == Line::VethOffloads;
+                let (kind, sides) = (DeviceKind::Packet, vec![side]);
+                let plan = DevicePlan { kind, name, mtu: MTU, sides, offload };
                 namespace.run(|| start(bout, i, &plan))??
             }
         });
@@ -89,7 +90,8 @@ fn tun(bout: &Bout<'_>) -> Result<[End; 2], LiveError> {
     let ours = bout.ends.iter().position(|w| *w == Whose::Lowtide).unwrap_or(0);
     let side = sides()?[ours];
     let name = NAMES[ours].to_owned();
-    let plan = DevicePlan { kind: DeviceKind::Tun, name, mtu: MTU, sides: vec![side] };
+    let offload = bout.line == Line::TunOffload;
+    let plan = DevicePlan { kind: DeviceKind::Tun, name, mtu: MTU, sides: vec![side], offload };
     let lowtide = namespace.run(|| {
         netns::set_sysctl("ipv4.tcp_congestion_control", bout.kernel_cc)?;
         start(bout, ours, &plan)

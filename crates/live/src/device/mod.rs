@@ -4,13 +4,15 @@
 //! TUN interface exists as long as its [`Device`], and with it its addresses and routes.
 
 mod inbox;
+mod offload;
 mod packet;
 mod pair;
 mod plan;
 mod routes;
 mod tun;
 
-pub use inbox::Inbox;
+pub(crate) use inbox::Incoming;
+pub use inbox::{Inbox, Outgoing};
 pub use packet::Packet;
 pub use pair::Pair;
 pub use plan::{DeviceKind, DevicePlan, Side};
@@ -23,6 +25,7 @@ use std::time::Duration;
 use lowtide_units::HostStamp;
 
 use crate::error::LiveError;
+use offload::Offload;
 
 /// An open device.
 #[derive(Debug)]
@@ -77,7 +80,12 @@ impl Device {
     pub fn fill(&self, inbox: &mut Inbox, stamp: impl Fn() -> HostStamp) -> io::Result<()> {
         match self {
             Self::Packet(packet) => packet.fill(inbox, stamp),
-            one => inbox.one_by_one(|place| Ok(one.recv(place)?.map(|len| (len, stamp())))),
+            Self::Tun(tun) => inbox.one_by_one(|place| {
+                Ok(tun.recv_offload(place)?.map(|(len, offload)| (len, stamp(), offload)))
+            }),
+            Self::Pair(pair) => inbox.one_by_one(|place| {
+                Ok(pair.recv(place)?.map(|len| (len, stamp(), Offload::default())))
+            }),
         }
     }
 
@@ -88,7 +96,9 @@ impl Device {
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         match self {
             Self::Tun(tun) => tun.send(packet),
-            Self::Packet(device) => device.send_many(std::iter::once(packet)).map(|lost| lost == 0),
+            Self::Packet(device) => {
+                device.send_many(std::iter::once(packet.into())).map(|lost| lost == 0)
+            }
             Self::Pair(pair) => pair.send(packet),
         }
     }
@@ -97,10 +107,27 @@ impl Device {
     ///
     /// # Errors
     /// The interface is gone.
-    pub fn send_many<'a>(&self, mut packets: impl Iterator<Item = &'a [u8]>) -> io::Result<u64> {
+    pub fn send_many<'a, P: Into<Outgoing<'a>>>(
+        &self,
+        packets: impl Iterator<Item = P>,
+    ) -> io::Result<u64> {
+        let mut packets = packets.map(Into::into);
         match self {
             Self::Packet(device) => device.send_many(packets),
-            one => packets.try_fold(0, |lost, packet| Ok(lost + u64::from(!one.send(packet)?))),
+            Self::Tun(tun) => packets
+                .try_fold(0, |lost, packet| Ok(lost + u64::from(!tun.send_offload(&packet)?))),
+            Self::Pair(pair) => {
+                packets.try_fold(0, |lost, packet| Ok(lost + u64::from(!pair.send(packet.bytes)?)))
+            }
+        }
+    }
+
+    /// Whether packets may have several segments, which the system cuts ([`Outgoing::segment_size`]).
+    pub fn takes_several(&self) -> bool {
+        match self {
+            Self::Packet(_) => true,
+            Self::Tun(tun) => tun.offload(),
+            Self::Pair(_) => false,
         }
     }
 

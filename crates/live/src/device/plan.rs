@@ -98,6 +98,9 @@ pub struct DevicePlan {
     pub mtu: u16,
     /// Its networks, at least one.
     pub sides: Vec<Side>,
+    /// Whether several segments of a connection may be one packet between the kernel and us. Off, every packet has a
+    /// mark, a stamp and an acknowledgement of its own.
+    pub offload: bool,
 }
 
 impl DevicePlan {
@@ -118,7 +121,7 @@ impl DevicePlan {
         if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
             return Err(bad());
         }
-        Ok(Self { kind, name: name.to_owned(), mtu, sides })
+        Ok(Self { kind, name: name.to_owned(), mtu, sides, offload: false })
     }
 
     /// Our address of the family of `peer`.

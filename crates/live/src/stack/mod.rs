@@ -54,6 +54,8 @@ pub(crate) struct Stack {
     /// Connections that applications have changed since the last flush.
     changed: Vec<Key>,
     counters: StackCounters,
+    /// The device takes several segments in one packet.
+    several: bool,
     /// Why nothing works any more.
     fault: Option<Arc<str>>,
 }
@@ -71,6 +73,7 @@ impl Stack {
             due: Vec::new(),
             changed: Vec::new(),
             counters: StackCounters::default(),
+            several: false,
             fault: None,
         }
     }
@@ -83,6 +86,11 @@ impl Stack {
             buffer_memory: held.map(|c| (c.send.memory() + c.receive.memory()) as u64).sum(),
             ..self.counters
         }
+    }
+
+    /// Whether the device takes several segments in one packet.
+    pub(crate) fn set_several(&mut self, several: bool) {
+        self.several = several;
     }
 
     /// So many packets were not taken by the device.

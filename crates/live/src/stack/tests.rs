@@ -45,8 +45,8 @@ impl<'a> Pair<'a> {
 
     fn collect(&mut self, from: usize) {
         let Self { batch, flying, link, sent, now, .. } = self;
-        batch.packets().for_each(|bytes| {
-            for (late, copy) in link(bytes) {
+        batch.packets().for_each(|packet| {
+            for (late, copy) in link(packet.bytes) {
                 *sent += 1;
                 flying.insert((*now + DELAY + late, *sent), (1 - from, copy));
             }

@@ -114,6 +114,14 @@ impl World {
         Self { live, kernels: None, _shuttle: None }
     }
 
+    /// Over a TUN interface with offload.
+    pub(crate) fn offload() -> Self {
+        let plan = DevicePlan { offload: true, ..plan("tun:lt0", &[V4, V6]) };
+        netns::set_sysctl("ipv4.tcp_ecn", "1").unwrap();
+        let live = Live::start(&plan, Settings::default()).unwrap();
+        Self { live, kernels: None, _shuttle: None }
+    }
+
     /// Over a veth pair `lt0` and `k0`, the kernel in a namespace of its own, with its offloads or without.
     pub(crate) fn veth(offloads: bool) -> Self {
         let kernels = other_namespace();

@@ -8,7 +8,6 @@
 
 mod frame;
 mod neighbours;
-mod offload;
 mod socket;
 
 use std::fmt;
@@ -22,7 +21,8 @@ use lowtide_units::{HostStamp, Instant};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 
-use super::inbox::{Inbox, Place};
+use super::inbox::{Inbox, Outgoing, Place};
+use super::offload::{self, Offload};
 use super::plan::DevicePlan;
 use crate::clock::Clock;
 use crate::error::LiveError;
@@ -30,7 +30,6 @@ use crate::links::{Layer, Links};
 use crate::netns;
 use frame::HEADER;
 use neighbours::{Neighbours, Way};
-use offload::Offload;
 use socket::Socket;
 
 /// The kernel's header and an Ethernet header.
@@ -44,6 +43,8 @@ pub struct Packet {
     /// `None` without Ethernet.
     neighbours: Option<Mutex<Neighbours>>,
     unfinished: AtomicU64,
+    /// What is unfinished is passed on as it is.
+    offload: bool,
 }
 
 impl fmt::Debug for Packet {
@@ -83,7 +84,8 @@ impl Packet {
         let socket = Socket::open(name, link.index, neighbours.is_some())
             .map_err(|e| LiveError::system(what(), e))?;
         let (clock, name) = (Clock::start(), name.to_owned());
-        Ok(Self { socket, name, clock, neighbours, unfinished: AtomicU64::new(0) })
+        let (unfinished, offload) = (AtomicU64::new(0), plan.offload);
+        Ok(Self { socket, name, clock, neighbours, unfinished, offload })
     }
 
     fn ethernet(&self) -> Option<MutexGuard<'_, Neighbours>> {
@@ -134,12 +136,13 @@ impl Packet {
             let at = Inbox::start_of(number);
             let bytes = inbox.bytes.get(at..at + len).unwrap_or(&[]);
             let Some((offload, start)) = self.take(bytes)? else { continue };
-            let place = Place { start: at + start, len: len - start, stamp };
-            if offload.is_plain() {
+            let place = Place { start: at + start, len: len - start, stamp, offload };
+            if offload.is_plain() || self.offload {
                 inbox.packets.push(place);
                 continue;
             }
             self.unfinished.fetch_add(1, Ordering::Relaxed);
+            let place = Place { offload: Offload::default(), ..place };
             if offload.is_several() {
                 cut(inbox, place, offload);
             } else {
@@ -152,22 +155,20 @@ impl Packet {
     }
 
     /// Sends packets in order; says how many were lost.
-    pub(super) fn send_many<'a>(&self, packets: impl Iterator<Item = &'a [u8]>) -> io::Result<u64> {
+    pub(super) fn send_many<'a>(
+        &self,
+        packets: impl Iterator<Item = Outgoing<'a>>,
+    ) -> io::Result<u64> {
+        let mut heads: Vec<(Head, &[u8])> = Vec::new();
         let Some(mut neighbours) = self.ethernet() else {
-            let frames: Vec<(&[u8], &[u8])> =
-                packets.map(|packet| (&Offload::PLAIN[..], packet)).collect();
-            return self.socket.send_many(&frames);
+            heads.extend(packets.map(|packet| (Head::of(&packet, None), packet.bytes)));
+            return self.socket.send_many(&pieces(&heads));
         };
         let now = self.clock.now();
         let mut lost = 0;
-        let mut heads: Vec<([u8; HEAD], &[u8])> = Vec::new();
         for packet in packets {
-            match neighbours.route(now, packet) {
-                Way::Frame(header) => {
-                    let mut head = [0; HEAD];
-                    head[Offload::LEN..].copy_from_slice(&header);
-                    heads.push((head, packet));
-                }
+            match neighbours.route(now, packet.bytes, packet.segment_size) {
+                Way::Frame(header) => heads.push((Head::of(&packet, Some(header)), packet.bytes)),
                 Way::Waits => {}
                 Way::None => lost += 1,
             }
@@ -175,9 +176,7 @@ impl Packet {
         lost += neighbours.take_lost();
         self.talk(&mut neighbours)?;
         drop(neighbours);
-        let frames: Vec<(&[u8], &[u8])> =
-            heads.iter().map(|(head, packet)| (&head[..], *packet)).collect();
-        Ok(lost + self.socket.send_many(&frames)?)
+        Ok(lost + self.socket.send_many(&pieces(&heads))?)
     }
 
     pub(super) fn deadline(&self) -> Option<std::time::Duration> {
@@ -201,9 +200,34 @@ impl Packet {
     }
 }
 
+/// What goes before a packet: the kernel's header, and on Ethernet a frame's.
+#[derive(Clone, Copy)]
+struct Head {
+    bytes: [u8; HEAD],
+    len: usize,
+}
+
+impl Head {
+    fn of(packet: &Outgoing<'_>, frame: Option<[u8; HEADER]>) -> Self {
+        let mut bytes = [0; HEAD];
+        let len = if frame.is_some() { HEAD } else { Offload::LEN };
+        let size = packet.segment_size;
+        let several = (size > 0).then(|| Offload::several(packet.bytes, size, len - Offload::LEN));
+        let offload = several.flatten().unwrap_or(Offload::PLAIN);
+        bytes[..Offload::LEN].copy_from_slice(&offload);
+        bytes[Offload::LEN..].copy_from_slice(&frame.unwrap_or_default());
+        Self { bytes, len }
+    }
+}
+
+/// Heads and packets as the socket takes them.
+fn pieces<'a>(heads: &'a [(Head, &'a [u8])]) -> Vec<(&'a [u8], &'a [u8])> {
+    heads.iter().map(|(head, packet)| (&head.bytes[..head.len], *packet)).collect()
+}
+
 /// The segments of a packet that has several go behind all places.
 fn cut(inbox: &mut Inbox, place: Place, offload: Offload) {
-    let Place { start, len, stamp } = place;
+    let Place { start, len, stamp, .. } = place;
     let packet = inbox.bytes.get(start..start + len).unwrap_or(&[]).to_vec();
     offload::cut(&packet, offload.segment_size(), |segment| {
         inbox.push_behind(segment, stamp);

@@ -11,6 +11,7 @@ use lowtide_units::{Duration, Instant};
 
 use super::frame::{self, Frame, HEADER, Mac, Talk};
 use crate::device::Side;
+use crate::device::offload;
 
 /// The most hosts; the one that was heard of longest ago makes room for another.
 const HOSTS: usize = 1024;
@@ -125,8 +126,8 @@ impl Neighbours {
         })
     }
 
-    /// How a packet goes out.
-    pub(super) fn route(&mut self, now: Instant, packet: &[u8]) -> Way {
+    /// How a packet goes out; with a `segment_size` it has several segments, and waits as one of each.
+    pub(super) fn route(&mut self, now: Instant, packet: &[u8], segment_size: u16) -> Way {
         let Some(to) = destination(packet) else { return Way::None };
         let side = self.sides.iter().find(|s| s.contains(to));
         // Beyond our networks by the other end of the first one of that family.
@@ -140,11 +141,15 @@ impl Neighbours {
         let host = self.host(now, next);
         let known = host.mac;
         if known.is_none() {
-            host.waiting.push_back(packet.to_vec());
-            if host.waiting.len() > WAITING {
-                host.waiting.pop_front();
-                self.lost += 1;
+            if segment_size == 0 {
+                host.waiting.push_back(packet.to_vec());
+            } else {
+                let mut wait = |segment: &[u8]| host.waiting.push_back(segment.to_vec());
+                offload::cut(packet, segment_size, &mut wait);
             }
+            let over = host.waiting.len().saturating_sub(WAITING);
+            host.waiting.drain(..over);
+            self.lost += over as u64;
         }
         self.ask_for(now, next);
         known.map_or(Way::Waits, |to| Way::Frame(frame::header(to, mac, next.is_ipv6())))
@@ -254,8 +259,8 @@ mod tests {
             let mut n = neighbours();
             let mut first = packet(to);
             first.push(1);
-            assert_eq!(n.route(at(0), &first), Way::Waits);
-            assert_eq!(n.route(at(0), &packet(to)), Way::Waits);
+            assert_eq!(n.route(at(0), &first, 0), Way::Waits);
+            assert_eq!(n.route(at(0), &packet(to), 0), Way::Waits);
             let asked = n.take();
             assert_eq!(asked.len(), 1, "one question for both");
             assert!(is_question(&asked[0], to));
@@ -263,7 +268,7 @@ mod tests {
             let sent = n.take();
             assert_eq!((&sent[0][HEADER..], &sent[1][HEADER..]), (&first[..], &packet(to)[..]));
             let header = frame::header(THEIRS, OURS, to.contains(':'));
-            assert_eq!(n.route(at(1), &packet(to)), Way::Frame(header));
+            assert_eq!(n.route(at(1), &packet(to), 0), Way::Frame(header));
             assert!(n.is_quiet());
         }
     }
@@ -272,7 +277,7 @@ mod tests {
     fn a_host_that_does_not_answer_is_given_up_and_looked_for_again() {
         let mut n = neighbours();
         for _ in 0..WAITING + 3 {
-            assert_eq!(n.route(at(0), &packet("10.77.0.9")), Way::Waits);
+            assert_eq!(n.route(at(0), &packet("10.77.0.9"), 0), Way::Waits);
         }
         assert_eq!(n.take_lost(), 3);
         for second in 1..3 {
@@ -283,24 +288,27 @@ mod tests {
         n.fire(at(3));
         assert_eq!((n.take_lost(), n.deadline()), (WAITING as u64, Instant::FAR_FUTURE));
         assert!(n.is_quiet() && n.hosts.is_empty());
-        n.route(at(4), &packet("10.77.0.9"));
+        n.route(at(4), &packet("10.77.0.9"), 0);
         assert!(is_question(&n.take()[0], "10.77.0.9"));
     }
 
     #[test]
     fn what_is_used_is_asked_for_again_and_kept_until_it_is_silent() {
         let mut n = neighbours();
-        n.route(at(0), &packet("10.77.0.1"));
+        n.route(at(0), &packet("10.77.0.1"), 0);
         n.receive(at(0), &answer("10.77.0.1"));
         n.take();
-        assert!(matches!(n.route(at(29), &packet("10.77.0.1")), Way::Frame(_)) && n.is_quiet());
-        assert!(matches!(n.route(at(31), &packet("10.77.0.1")), Way::Frame(_)));
+        assert!(matches!(n.route(at(29), &packet("10.77.0.1"), 0), Way::Frame(_)) && n.is_quiet());
+        assert!(matches!(n.route(at(31), &packet("10.77.0.1"), 0), Way::Frame(_)));
         assert!(is_question(&n.take()[0], "10.77.0.1"));
         n.receive(at(31), &answer("10.77.0.1"));
-        assert_eq!(n.route(at(40), &packet("10.77.0.1")), n.route(at(50), &packet("10.77.0.1")));
-        n.route(at(70), &packet("10.77.0.1"));
+        assert_eq!(
+            n.route(at(40), &packet("10.77.0.1"), 0),
+            n.route(at(50), &packet("10.77.0.1"), 0)
+        );
+        n.route(at(70), &packet("10.77.0.1"), 0);
         (71..74).for_each(|second| n.fire(at(second)));
-        assert_eq!(n.route(at(74), &packet("10.77.0.1")), Way::Waits, "it has moved away");
+        assert_eq!(n.route(at(74), &packet("10.77.0.1"), 0), Way::Waits, "it has moved away");
     }
 
     #[test]
@@ -321,16 +329,16 @@ mod tests {
     #[test]
     fn beyond_our_networks_the_other_end_is_the_way_and_the_table_is_bounded() {
         let mut n = neighbours();
-        assert_eq!(n.route(at(0), &packet("192.0.2.1")), Way::Waits);
+        assert_eq!(n.route(at(0), &packet("192.0.2.1"), 0), Way::Waits);
         assert!(is_question(&n.take()[0], "10.77.0.1"));
         let wide = vec![Side::parse("10.0.0.2/8").unwrap()];
         let mut n = Neighbours::new(OURS, wide);
         for host in 0..2000_u32 {
             let to = Ipv4Addr::from_bits(0x0a01_0000 + host);
-            n.route(at(u64::from(host)), &packet(&to.to_string()));
+            n.route(at(u64::from(host)), &packet(&to.to_string()), 0);
         }
         assert_eq!(n.hosts.len(), HOSTS);
-        assert_eq!(n.route(at(0), &packet("fd77::1")), Way::None);
-        assert_eq!(n.route(at(0), &[]), Way::None);
+        assert_eq!(n.route(at(0), &packet("fd77::1"), 0), Way::None);
+        assert_eq!(n.route(at(0), &[], 0), Way::None);
     }
 }

@@ -13,8 +13,8 @@ use nix::sys::socket::{
 };
 use smoltcp::phy::{Medium, RawSocket};
 
-use super::offload::Offload;
 use crate::device::Inbox;
+use crate::device::offload::Offload;
 
 /// Memory for frames that wait to be read, bytes as the kernel counts them (two to three times their length).
 const RECEIVE_MEMORY: usize = 64 << 20;

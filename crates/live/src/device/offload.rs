@@ -8,7 +8,7 @@ use lowtide_wire::checksum::Checksum;
 
 /// The header that goes before every packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Offload {
+pub(super) struct Offload {
     flags: u8,
     kind: u8,
     /// Bytes of payload of each segment.
@@ -26,11 +26,11 @@ const ECN: u8 = 0x80;
 
 impl Offload {
     /// Length in bytes.
-    pub(crate) const LEN: usize = 10;
+    pub(super) const LEN: usize = 10;
     /// Before a packet that is what it is.
-    pub(crate) const PLAIN: [u8; Self::LEN] = [0; Self::LEN];
+    pub(super) const PLAIN: [u8; Self::LEN] = [0; Self::LEN];
 
-    pub(crate) fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+    pub(super) fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
         let [flags, kind, _, _, size @ .., s0, s1, o0, o1] = bytes;
         Self {
             flags,
@@ -41,18 +41,18 @@ impl Offload {
     }
 
     /// The packet is one on the line, whole.
-    pub(crate) const fn is_plain(self) -> bool {
+    pub(super) const fn is_plain(self) -> bool {
         self.flags & NEEDS_CHECKSUM == 0 && self.kind == NONE
     }
 
     /// Several segments of TCP in one.
-    pub(crate) const fn is_several(self) -> bool {
+    pub(super) const fn is_several(self) -> bool {
         matches!(self.kind, TCP_V4 | TCP_V6) && self.size > 0
     }
 
     /// Writes the checksum that was left out: its field holds the sum over the pseudo header. `before` bytes of the
     /// frame, which the kernel counts as well, are not in `packet`.
-    pub(crate) fn complete(self, packet: &mut [u8], before: usize) {
+    pub(super) fn complete(self, packet: &mut [u8], before: usize) {
         if self.flags & NEEDS_CHECKSUM == 0 {
             return;
         }
@@ -66,14 +66,33 @@ impl Offload {
     }
 
     /// Bytes of payload in each segment but the last.
-    pub(crate) const fn segment_size(self) -> usize {
-        self.size as usize
+    pub(super) const fn segment_size(self) -> u16 {
+        self.size
+    }
+
+    /// For a packet of several segments, whose checksum holds the sum over the pseudo header: what the kernel has to
+    /// know to cut it; `before` bytes are before the packet in its frame.
+    pub(super) fn several(
+        packet: &[u8],
+        segment_size: u16,
+        before: usize,
+    ) -> Option<[u8; Self::LEN]> {
+        let shape = Shape::of(packet)?;
+        let kind = if shape.v6 { TCP_V6 } else { TCP_V4 };
+        let mut out = [NEEDS_CHECKSUM, kind, 0, 0, 0, 0, 0, 0, 0, 0];
+        let fields =
+            [before + shape.payload, usize::from(segment_size), before + shape.tcp, CHECKSUM];
+        for (place, field) in out[2..].as_chunks_mut::<2>().0.iter_mut().zip(fields) {
+            *place = u16::try_from(field).ok()?.to_ne_bytes();
+        }
+        Some(out)
     }
 }
 
 /// Cuts a packet with several segments of TCP into packets with one each, as the interface would have done:
 /// `size` bytes of payload in all but the last. Each goes to `each`. False for what is no such packet.
-pub(crate) fn cut(packet: &[u8], size: usize, mut each: impl FnMut(&[u8])) -> bool {
+pub(super) fn cut(packet: &[u8], size: u16, mut each: impl FnMut(&[u8])) -> bool {
+    let size = usize::from(size);
     let Some(shape) = Shape::of(packet) else { return false };
     let (headers, payload) = packet.split_at(shape.payload);
     let count = payload.chunks(size.max(1)).len();
@@ -98,6 +117,8 @@ struct Shape {
     payload: usize,
 }
 
+/// Where the checksum is in a TCP header.
+const CHECKSUM: usize = 16;
 /// Bits of TCP's flags byte.
 const FIN_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
@@ -155,9 +176,9 @@ impl Shape {
                 *flags &= !CWR;
             }
         }
-        put(tcp, 16, 0);
+        put(tcp, CHECKSUM, 0);
         let sum = Checksum::new().with(tcp).with_sum(pseudo).finish();
-        put(tcp, 16, sum);
+        put(tcp, CHECKSUM, sum);
     }
 }
 
