@@ -27,6 +27,10 @@ fn run(name: &str, args: &[&str]) -> Seen {
     assert!(output.status.success(), "{name}: {}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["checksums_agree"], true, "{name}");
+    let queues = result["network"]["queues"].as_array().unwrap().iter();
+    assert!(queues.map(|q| q["marks"].as_u64().unwrap()).sum::<u64>() > 0, "{name}");
+    let gone = result["network"]["hosts"].as_array().unwrap().iter().any(|h| !h["gone"].is_null());
+    assert!(!gone, "{name}: {}", result["network"]["complaints"]);
     let output = lowtide(&["analyze", capture, "--json"]);
     assert!(output.status.success(), "{name}: {}", stderr(&output));
     std::fs::remove_file(capture).unwrap();
