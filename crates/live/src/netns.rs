@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::fs::{self, File};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
@@ -95,6 +96,12 @@ impl Namespace {
             MADE.set(inode(OURS).filter(|_| self.made));
             Ok(work())
         })
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

@@ -8,4 +8,5 @@ mod delay;
 mod ours;
 mod pairs;
 mod setup;
+mod soak;
 mod world;

@@ -93,8 +93,9 @@ pub(crate) struct LiveHostArgs {
     /// Port of the server
     #[arg(short, long, default_value_t = 5201, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// The device; it is made, and gone with the command
-    #[arg(long, value_name = "tun:NAME", default_value = "tun:lt0")]
+    /// The device: `tun:NAME` is made, and gone with the command; `packet:NAME` is there, one end of a veth pair or
+    /// somebody else's TUN interface
+    #[arg(long, value_name = "KIND:NAME", default_value = "tun:lt0")]
     pub(crate) device: String,
     /// Our addresses, each with the bits of its network, in which the kernel has another address
     #[arg(long = "addr", value_name = "ADDRESS/BITS", value_delimiter = ',',

@@ -1,7 +1,9 @@
 //! The host that the arguments describe, in its namespace.
 
 use lowtide_live::load::{Amount, Load, Way};
-use lowtide_live::{Device, DevicePlan, Live, LiveError, Settings, Side, config, netns};
+use lowtide_live::{
+    Device, DeviceKind, DevicePlan, Live, LiveError, Settings, Side, config, netns,
+};
 use lowtide_tcp::Config;
 
 use crate::args::{KernelEcnArg, LiveHostArgs, LiveLoadArgs, NetnsArg, PeerArg};
@@ -23,7 +25,8 @@ pub(super) fn refused(error: &LiveError) -> Failure {
     let typed = matches!(
         error,
         LiveError::DeviceName(_)
-            | LiveError::DeviceKind(_)
+            | LiveError::Xdp
+            | LiveError::Mtu { .. }
             | LiveError::Address(_)
             | LiveError::Pair { .. }
             | LiveError::OwnNamespace
@@ -48,6 +51,13 @@ impl Host {
             return Err(Failure::Usage(message, Some(help)));
         }
         let plan = DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| refused(&e))?;
+        if plan.kind == DeviceKind::Packet && args.peer == PeerArg::Kernel {
+            let help = "leave `--peer kernel` out, in the namespace of that interface".to_owned();
+            let message =
+                "`--peer kernel` makes a namespace, in which `packet:NAME` finds no interface"
+                    .to_owned();
+            return Err(Failure::Usage(message, Some(help)));
+        }
         let mtu = args.mtu.to_string();
         let mut set = vec![("mtu", mtu.as_str())];
         for text in &args.set {
