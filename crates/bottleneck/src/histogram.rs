@@ -45,6 +45,11 @@ impl Histogram {
         self.count
     }
 
+    /// Their sum.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// Their mean, rounded down; zero without any.
     pub fn mean(&self) -> u64 {
         u64::try_from(self.sum / u128::from(self.count.max(1))).unwrap_or(u64::MAX)

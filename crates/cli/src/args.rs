@@ -127,7 +127,7 @@ pub(crate) enum Command {
     #[command(after_long_help = live::EXAMPLES)]
     Live {
         #[command(subcommand)]
-        what: LiveCommand,
+        what: Box<LiveCommand>,
     },
     /// Print a completion script for a shell
     Completions {

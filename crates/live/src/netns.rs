@@ -77,6 +77,14 @@ impl Namespace {
         Ok(Self { file: Arc::new(file), made: false })
     }
 
+    /// That of a process.
+    ///
+    /// # Errors
+    /// There is none of that number, or one of somebody else.
+    pub fn of_process(pid: u32) -> Result<Self, LiveError> {
+        Ok(Self { file: Arc::new(open(&format!("/proc/{pid}/ns/net"))?), made: false })
+    }
+
     /// Does `work` on a thread that is in this namespace; sockets and devices that it makes stay there.
     ///
     /// # Errors

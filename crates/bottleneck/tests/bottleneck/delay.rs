@@ -4,43 +4,55 @@
 use lowtide_bottleneck::Settings;
 use lowtide_live::config;
 use lowtide_live::load::{Amount, Load, Way};
+use lowtide_units::Duration;
 
-use crate::world::{Whose, World, bounded, bytes, network};
+use crate::world::{Whose, World, bounded, bytes, network, rest};
+
+/// Slow start is over by then.
+const SETTLED: Duration = Duration::from_ms(500);
+const LASTS: u64 = 2_000;
 
 #[test]
 fn dx_measures_the_queue_that_is_there() {
     bounded(|| {
         let whose = [Whose::Ours, Whose::Ours];
         let world = World::new(whose, &network("10 Mbit/s", 200, 500, 500), &Settings::default());
-        let dx = config("linux", Some("dx"), &[]).unwrap();
+        let dx = config("linux", Some("dx"), &[("send-buffer", "60 kB")]).unwrap();
         let load = Load {
-            amount: Amount::Millis(1_500),
-            interval: lowtide_units::Duration::from_ms(10),
-            ..bytes(Way::Up, 4, 0)
+            amount: Amount::Millis(LASTS),
+            interval: Duration::from_ms(10),
+            ..bytes(Way::Up, 2, 0)
         };
-        let (report, _) = world.moves("dx", (0, false), &dx, &load);
-        let measured: Vec<u64> = report
-            .intervals
-            .iter()
-            .flat_map(|i| &i.samples)
-            .filter_map(|s| s.info?.tcp.queueing_delay)
-            .map(|d| d.as_ns())
-            .collect();
+        let began = world.bottleneck.now();
+        let (report, before) = std::thread::scope(|scope| {
+            let traffic = scope.spawn(|| world.moves("dx", (0, false), &dx, &load).0);
+            while world.bottleneck.now() < began + SETTLED {
+                rest();
+            }
+            let before = world.bottleneck.report().host("b").unwrap().waited.clone();
+            (traffic.join().unwrap(), before)
+        });
+        let samples =
+            report.intervals.iter().filter(|i| i.from >= SETTLED).flat_map(|i| &i.samples);
+        let measured: Vec<u64> =
+            samples.filter_map(|s| s.info?.tcp.queueing_delay).map(Duration::as_ns).collect();
         let info = report.streams[0].info.unwrap().tcp;
         let (report, _) = world.end();
         let port = report.port("switch0->b").unwrap();
-        let waited = &report.host("b").unwrap().waited;
-        let mean = measured.iter().sum::<u64>() / measured.len().max(1) as u64;
+        let after = &report.host("b").unwrap().waited;
+        let waited = (after.sum() - before.sum()) / u128::from(after.count() - before.count());
+        let (waited, looks) = (waited as u64, measured.len() as u64);
+        let measured = measured.iter().sum::<u64>() / looks.max(1);
         eprintln!(
-            "DX measured {} us in the mean of {} looks, packets waited {} us; queue {:.1} packets, {} at most; late {} us",
-            mean / 1000,
-            measured.len(),
-            waited.mean() / 1000,
-            port.queue_mean(),
-            port.queue_max(),
-            report.fidelity.late.percentile(50) / 1000,
+            "DX measured {} us in the mean of {looks} looks, packets waited {} us; late {} us",
+            measured / 1_000,
+            waited / 1_000,
+            report.fidelity.late.mean() / 1_000,
         );
-        assert!(measured.len() > 50 && info.counters.delay_reductions > 0, "{info:?}");
+        assert!(looks > 50 && info.counters.delay_reductions > 0, "{info:?}");
         assert_eq!(port.stats.drops, 0);
+        // Two windows of two segments are a queue of a packet or two. What a busy machine adds to the way of a packet is
+        // added to the delay as well, so this is no exact figure: docs/live.md has one.
+        assert!(measured > waited / 2 && measured < 2 * waited + 5_000_000);
     });
 }

@@ -13,7 +13,8 @@ them. It runs in real time between interfaces: what it marks and drops, the simu
 one port:
 
   HOST=tun:NAME=ADDRESS/BITS[,ADDRESS/BITS][@NETNS]      an interface NAME with these addresses is made, in the network
-                                                         namespace NETNS of `ip netns`
+                                                         namespace NETNS: a name of `ip netns`, or the number
+                                                         of a process in it
   HOST=packet:NAME=ADDRESS/BITS[,...]                    an interface that is there, at whose far end these are
 
 Examples:
@@ -90,6 +91,9 @@ pub(crate) struct BottleneckArgs {
     /// What passes a host's port, as a pcapng file
     #[arg(long = "capture", value_name = "HOST=FILE")]
     pub(crate) captures: Vec<String>,
+    /// Make interfaces even in what may be the machine's own network namespace
+    #[arg(long, value_name = "here", value_parser = ["here"])]
+    pub(crate) netns: Option<String>,
     /// MTU of interfaces that are made, bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
     pub(crate) mtu: u16,

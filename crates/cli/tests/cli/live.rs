@@ -12,17 +12,17 @@ use lowtide_live::load::{Digest, Pattern, Request, Verdict};
 use lowtide_live::netns;
 use serde_json::Value;
 
-fn lowtide(args: &[&str]) -> Output {
+pub(crate) fn lowtide(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
     command.args(args).output().expect("the command starts")
 }
 
-fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Without namespaces of our own and TUN there is nothing to see.
-fn is_able() -> bool {
+pub(crate) fn is_able() -> bool {
     let probe = lowtide(&["live", "client", "--peer", "kernel", "-n", "1"]);
     let why = stderr(&probe);
     let able = probe.status.success();

@@ -1,11 +1,15 @@
 //! The command as a user sees it, and the workspace: one binary, so that it is linked once.
 
 mod analyze;
+#[cfg(target_os = "linux")]
+mod bottleneck;
 mod layers;
 #[cfg(target_os = "linux")]
 mod live;
 mod matrix;
 mod modules;
 mod packetdrill;
+#[cfg(target_os = "linux")]
+mod pathologies;
 mod questions;
 mod runs;

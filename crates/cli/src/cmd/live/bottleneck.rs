@@ -38,7 +38,8 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failu
         .map(|text| Wanted::read(&network, text, args.mtu))
         .collect::<Result<_, _>>()?;
     watch_for_interrupt()?;
-    let ports = wanted.into_iter().map(Wanted::open).collect::<Result<Vec<_>, _>>()?;
+    let ports =
+        wanted.into_iter().map(|w| w.open(args.netns.is_some())).collect::<Result<Vec<_>, _>>()?;
     let bottleneck = Bottleneck::start(&network, ports, &settings).map_err(link::refused)?;
     out.note("the network runs; Ctrl-C ends it and says what it has seen");
     let until = args.time.map(|time| lowtide_units::Instant::ZERO + time);
@@ -65,7 +66,7 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failu
 struct Wanted {
     host: lowtide_net::HostId,
     plan: DevicePlan,
-    /// The namespace of its interface.
+    /// The namespace of its interface: a name, or the number of a process in it.
     namespace: Option<String>,
 }
 
@@ -96,16 +97,23 @@ impl Wanted {
         Ok(Self { host: link::host(network, name)?, plan: plan.map_err(link::device)?, namespace })
     }
 
-    fn open(self) -> Result<Port, Failure> {
+    /// In the machine's own namespace only if that is `insisted` on.
+    fn open(self, insisted: bool) -> Result<Port, Failure> {
         let Self { host, plan, namespace } = self;
         let open = || {
-            if netns::is_the_machines() {
+            if !insisted && netns::is_the_machines() {
                 return Err(LiveError::OwnNamespace);
             }
             Device::open(&plan)
         };
         let device = match namespace {
-            Some(name) => Namespace::named(&name).and_then(|n| n.run(open)).and_then(|d| d),
+            Some(name) => {
+                let found = match name.parse() {
+                    Ok(pid) => Namespace::of_process(pid),
+                    Err(_) => Namespace::named(&name),
+                };
+                found.and_then(|n| n.run(open)).and_then(|d| d)
+            }
             None => open(),
         };
         let networks = plan.sides.iter().map(|s| (s.kernels, bits(s.kernels))).collect();

@@ -1,0 +1,191 @@
+//! `lowtide live bottleneck` as a user sees it.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use lowtide_live::netns::Namespace;
+use serde_json::Value;
+
+use crate::live::{is_able, lowtide, stderr};
+
+#[test]
+fn what_cannot_be_is_refused_with_what_could() {
+    let port = "a.0=tun:eth0=10.77.0.1/24";
+    for (args, why) in [
+        (&["bottleneck"] as &[&str], "--port"),
+        (&["bottleneck", "--port", "a.0"], "write HOST=tun:NAME=ADDRESS/BITS"),
+        (&["bottleneck", "--port", "x=tun:eth0=10.77.0.1/24"], "its hosts are a.0, b.0"),
+        (&["bottleneck", "--port", "a.0=xdp:eth0=10.77.0.1/24"], "AF_XDP"),
+        (&["bottleneck", "--port", "a.0=tun:eth0=10.77.0.1"], "with a prefix"),
+        (&["bottleneck", "--port", port, "--fault", "loss=2"], "write KIND=SHARE"),
+        (&["bottleneck", "--port", port, "--fault", "c:loss=2%"], "no host `c`"),
+        (&["bottleneck", "--port", port, "--rate", "fast"], "fast"),
+        (&["bottleneck", "--port", port, "--mark", "ste", "--k", "20"], "step"),
+        (&["bottleneck", "--port", port, "--capture", "a.0"], "HOST=FILE"),
+        (&["bottleneck", "no-such", "--port", port], "no scenario `no-such`"),
+        (&["bottleneck", "incast", "--rate", "1Gbps", "--port", port], "--rate is of the line"),
+        (&["client", "--peer", "kernel", "--k", "20"], "add `--through`"),
+        (&["client", "10.77.0.1", "--through", "--netns", "here"], "add `--peer kernel`"),
+    ] {
+        let output = lowtide(&[&["live"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(why), "{args:?}: {}", stderr(&output));
+    }
+    if lowtide_live::netns::is_the_machines() {
+        let output = lowtide(&["live", "bottleneck", "--port", port]);
+        assert!(stderr(&output).contains("the machine's own network namespace"));
+    }
+}
+
+/// Nobody waits as long for a byte unless something is wrong.
+const HANGS: Duration = Duration::from_mins(1);
+
+/// Two namespaces, and somebody in the second.
+struct Hosts {
+    left: Namespace,
+    right: Namespace,
+    somebody: Child,
+}
+
+impl Hosts {
+    fn new() -> Self {
+        let (left, right) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+        let sleep = || Command::new("sleep").arg("600").spawn().unwrap();
+        let somebody = right.run(sleep).unwrap();
+        Self { left, right, somebody }
+    }
+
+    /// The command, when its network runs.
+    fn network(&self, args: &[&str]) -> Child {
+        let right = format!("b.0=tun:eth0=10.77.0.2/24@{}", self.somebody.id());
+        let ports = ["--port", "a.0=tun:eth0=10.77.0.1/24", "--port", &right];
+        let run = || {
+            Command::new(env!("CARGO_BIN_EXE_lowtide"))
+                .args(["live", "bottleneck", "-J", "--netns", "here"])
+                .args(ports)
+                .args(args)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let mut child = self.left.run(run).unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        assert!(line.contains("the network runs"), "{line}");
+        child.stderr = Some(said.into_inner());
+        child
+    }
+
+    /// Bytes from left to right, over the kernel's TCP.
+    fn transfer(&self, n: usize) {
+        let listener = self.right.run(|| TcpListener::bind("10.77.0.2:7")).unwrap().unwrap();
+        let mut out = self.left.run(|| TcpStream::connect("10.77.0.2:7")).unwrap().unwrap();
+        let (mut into, _) = listener.accept().unwrap();
+        // It fails rather than that it hangs.
+        into.set_read_timeout(Some(HANGS)).unwrap();
+        out.set_write_timeout(Some(HANGS)).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || out.write_all(&vec![7; n]).unwrap());
+            let mut got = Vec::new();
+            into.read_to_end(&mut got).unwrap();
+            assert!(got == vec![7; n]);
+        });
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        // It is there for its namespace only.
+        let _ = self.somebody.kill();
+        let _ = self.somebody.wait();
+    }
+}
+
+/// The result, once it was told to end.
+fn ended(child: Child, signal: &str) -> (Option<i32>, Value) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    result(child)
+}
+
+fn result(child: Child) -> (Option<i32>, Value) {
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+}
+
+#[test]
+fn two_kernels_talk_through_it_until_it_is_told_to_end() {
+    if !is_able() {
+        return;
+    }
+    for signal in ["-INT", "-TERM"] {
+        let hosts = Hosts::new();
+        let args = ["--rate", "1Gbit/s", "--mark", "step", "--k", "20", "--sample", "1ms"];
+        let child = hosts.network(&args);
+        hosts.transfer(2_000_000);
+        let (code, result) = ended(child, signal);
+        assert_eq!(code, Some(0), "{result}");
+        assert_eq!(result["schema"], "lowtide.bottleneck/1");
+        let queue = |name: &str| {
+            let all = result["queues"].as_array().unwrap();
+            all.iter().find(|q| q["queue"] == name).unwrap()["bytes"].as_u64().unwrap()
+        };
+        assert!(queue("switch0->switch1") > 2_000_000 && queue("switch1->switch0") > 1_000);
+        assert!(result["hosts"][1]["delivered_bytes"].as_u64().unwrap() > 2_000_000);
+        assert!(result["timing"]["late"]["count"].as_u64().unwrap() > 1_000);
+        assert!(result["samples"].as_array().unwrap().len() > 10);
+    }
+}
+
+#[test]
+fn the_network_of_a_scenario_loses_what_it_is_told_to() {
+    if !is_able() {
+        return;
+    }
+    let hosts = Hosts::new();
+    let path = std::env::temp_dir().join(format!("lowtide-net-{}.toml", std::process::id()));
+    let text = include_str!("../../src/cmd/live/line.toml").replace("100 Mbit/s", "1 Gbit/s");
+    std::fs::write(&path, text).unwrap();
+    let scenario = path.to_str().unwrap();
+    let child = hosts.network(&[scenario, "--fault", "a.0:loss=2%"]);
+    hosts.transfer(1_000_000);
+    let (code, result) = ended(child, "-INT");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(code, Some(0), "{result}");
+    let lost = result["queues"][0]["lost"].as_u64().unwrap();
+    assert!((2..80).contains(&lost), "{}", result["queues"][0]);
+    assert_eq!(result["queues"][2]["lost"], 0, "the other way nothing is lost");
+}
+
+#[test]
+fn it_ends_when_its_time_is_over() {
+    if !is_able() {
+        return;
+    }
+    let (code, result) = result(Hosts::new().network(&["-t", "0.2", "--priority", "0"]));
+    assert_eq!(code, Some(0), "{result}");
+    assert!(result["seconds"].as_f64().unwrap() >= 0.2, "{result}");
+    assert_eq!(result["timing"]["scheduling"], "normal priority");
+}
+
+#[test]
+fn an_interface_that_goes_away_is_told() {
+    if !is_able() {
+        return;
+    }
+    let hosts = Hosts::new();
+    let child = hosts.network(&[]);
+    let remove = || Command::new("ip").args(["link", "delete", "eth0"]).status();
+    match hosts.right.run(remove).unwrap() {
+        Ok(status) => assert!(status.success()),
+        Err(why) => eprintln!("skipped: no `ip`: {why}"),
+    }
+    let (code, result) = result(child);
+    assert_eq!(code, Some(1));
+    assert!(result["complaints"][0].as_str().unwrap().contains("host `b.0` is gone"), "{result}");
+}

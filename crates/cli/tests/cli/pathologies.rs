@@ -1,0 +1,126 @@
+//! The three pathologies of one-sided deployment (ODCTCP, chapter 5) on real packets: our TCP and the kernel's, the
+//! network between them, and what a capture of it says.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+
+use serde_json::Value;
+
+use crate::live::{is_able, lowtide, stderr};
+
+/// What the transport shows, and what `lowtide analyze` finds in the capture at our host.
+struct Seen {
+    result: Value,
+    /// Of the data.
+    direction: Value,
+    findings: Vec<String>,
+}
+
+/// A megabyte or two through a line of 20 Mbit/s and 4 ms that marks from 10 packets on; the kernel speaks standard ECN.
+fn run(name: &str, args: &[&str]) -> Seen {
+    let file = format!("lowtide-{name}-{}.pcapng", std::process::id());
+    let capture = std::env::temp_dir().join(file);
+    let capture = capture.to_str().unwrap();
+    let line = ["--through", "--rate", "20Mbit/s", "--delay", "2ms", "--buffer", "100"];
+    let mark = ["--mark", "step", "--k", "10", "--capture", capture, "-J", "-i", "0.05"];
+    let kernel = ["live", "client", "--peer", "kernel", "--kernel-ecn", "on", "-s", "ect=data"];
+    let output = lowtide(&[&kernel, &line[..], &mark, args].concat());
+    assert!(output.status.success(), "{name}: {}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["checksums_agree"], true, "{name}");
+    let queues = result["network"]["queues"].as_array().unwrap().iter();
+    assert!(queues.map(|q| q["marks"].as_u64().unwrap()).sum::<u64>() > 0, "{name}");
+    let gone = result["network"]["hosts"].as_array().unwrap().iter().any(|h| !h["gone"].is_null());
+    assert!(!gone, "{name}: {}", result["network"]["complaints"]);
+    let output = lowtide(&["analyze", capture, "--json"]);
+    assert!(output.status.success(), "{name}: {}", stderr(&output));
+    std::fs::remove_file(capture).unwrap();
+    let analysis: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let flow = &analysis["flows"][0];
+    assert_eq!(flow["ecn"], "rfc3168", "{name}");
+    let bytes = |d: &Value| d["bytes"].as_u64().unwrap();
+    let directions = flow["directions"].as_array().unwrap();
+    let direction = directions.iter().max_by_key(|d| bytes(d)).unwrap().clone();
+    let kinds = flow["findings"].as_array().unwrap().iter();
+    let findings = kinds.map(|f| f["kind"].as_str().unwrap().to_owned()).collect();
+    Seen { result, direction, findings }
+}
+
+impl Seen {
+    fn found(&self, kind: &str) -> bool {
+        self.findings.iter().any(|f| f == kind)
+    }
+
+    /// cwnd in segments at the end of each interval of the second half, ascending, and the median.
+    fn late_windows(&self) -> (Vec<u64>, u64) {
+        let intervals = self.result["intervals"].as_array().unwrap().iter();
+        let transports = intervals.map(|i| &i["streams"][0]["transport"]);
+        let window = |t: &Value| Some(t["snd_cwnd"].as_u64()? / t["mss"].as_u64()?);
+        let mut windows: Vec<u64> = transports.filter_map(window).collect();
+        windows.drain(..windows.len() / 2);
+        windows.sort_unstable();
+        let median = windows[windows.len() / 2];
+        (windows, median)
+    }
+
+    fn evidence(&self, what: &str) -> u64 {
+        self.direction["evidence"][what].as_u64().unwrap()
+    }
+}
+
+/// §5.1: nobody tells the receiver that the window has come down, so it echoes for ever.
+#[test]
+fn a_dctcp_sender_without_cwr_collapses_against_the_kernel() {
+    if !is_able() {
+        return;
+    }
+    let without = ["--profile", "thesis-original", "-s", "send-buffer=100 kB", "-n", "1M"];
+    let seen = run("without-cwr", &without);
+    let (windows, usual) = seen.late_windows();
+    assert!(usual == 2 && windows.iter().all(|w| *w <= 2), "two segments: {windows:?}");
+    assert!(seen.found("window-collapse") && seen.found("stuck-ece"), "{:?}", seen.findings);
+    assert_eq!(seen.direction["feedback"]["kind"], "rfc3168");
+    assert_eq!(seen.direction["marks"]["cwr"], 0);
+}
+
+/// The same sender with CWR, one-sided DCTCP, lives with that receiver.
+#[test]
+fn a_one_sided_sender_does_not() {
+    if !is_able() {
+        return;
+    }
+    let seen = run("one-sided", &["--scheme", "odctcp-sender", "-s", "ect=data", "-n", "3M"]);
+    let (windows, usual) = seen.late_windows();
+    // K and what is on the way are some 17 segments.
+    assert!(usual > 4, "{windows:?}");
+    assert!(!seen.found("window-collapse") && !seen.found("stuck-ece"), "{:?}", seen.findings);
+    assert_ne!(seen.direction["feedback"]["kind"], "dctcp");
+    assert!(seen.direction["marks"]["cwr"].as_u64().unwrap() > 5, "{}", seen.direction["marks"]);
+    assert!(seen.direction["marks"]["ece_acks"].as_u64().unwrap() > 50);
+}
+
+/// §5.2: the kernel sends, as RFC 3168 has it. A DCTCP receiver acknowledges the segment with CWR at once and by itself, a
+/// one-sided one together with the next; neither latches ECE.
+#[test]
+fn receivers_of_dctcp_hurry_the_ack_for_cwr_and_one_sided_ones_do_not() {
+    if !is_able() {
+        return;
+    }
+    let receive = |name, scheme| {
+        let seen = run(name, &["-R", "--scheme", scheme, "-s", "ect=data", "-n", "3M"]);
+        assert!(!seen.found("window-collapse"), "{scheme}: {:?}", seen.findings);
+        assert!(seen.direction["marks"]["ce"].as_u64().unwrap() > 20, "{scheme}");
+        assert!(seen.direction["marks"]["cwr"].as_u64().unwrap() > 5, "{scheme}");
+        seen
+    };
+    let seen = receive("dctcp-receiver", "dctcp");
+    assert_eq!(seen.direction["feedback"]["kind"], "dctcp");
+    assert!(seen.evidence("as_dctcp") > 20 && seen.evidence("as_rfc3168") == 0);
+    assert!(seen.evidence("cwr_alone") > 0 && seen.evidence("cwr_and_later") == 0);
+
+    let seen = receive("odctcp-receiver", "odctcp-receiver");
+    assert_eq!(seen.direction["feedback"]["kind"], "odctcp");
+    assert!(seen.evidence("as_dctcp") > 20 && seen.evidence("as_rfc3168") == 0);
+    assert!(seen.evidence("cwr_and_later") > seen.evidence("cwr_alone"));
+
+    let seen = receive("ecn-receiver", "ecn");
+    assert_eq!(seen.direction["feedback"]["kind"], "rfc3168");
+}
