@@ -383,3 +383,33 @@ fn queues_are_looked_at_when_they_should_be() {
     // The first is on the line; one leaves every 120 us.
     assert_eq!(queue, [9, 8, 7, 6, 5, 5, 4, 3, 2, 1]);
 }
+
+/// Whatever bytes come, half of them shaped like headers: nothing panics, nothing is kept.
+#[test]
+fn no_garbage_is_too_bad() {
+    let faults = ["corrupt=50%", "ce=50%", "bleach=10%", "duplicate=10%", "reorder=10%/1ms"];
+    let mut rig = Rig::new(&plan_of(port(100, 5)), &faults);
+    let mut rng = Seed(11).rng();
+    for i in 0..50_000_u64 {
+        let len = rng.below(120) as usize;
+        let mut packet: Vec<u8> = (0..len).map(|_| rng.next_u64() as u8).collect();
+        if rng.below(4) > 0 {
+            let v6 = rng.below(2) == 0;
+            let good = numbered(v6, Ecn::Ect0, i as u32);
+            let kept = (rng.below(60) as usize).min(len);
+            packet[..kept].copy_from_slice(&good[..kept]);
+            let bytes = (len as u16).saturating_sub(if v6 { 40 } else { 0 }).to_be_bytes();
+            let place = if v6 { 4 } else { 2 };
+            if len > place + 2 && rng.below(8) > 0 {
+                packet[place..place + 2].copy_from_slice(&bytes);
+            }
+        }
+        rig.put([packet]);
+        rig.turn(ns(i * 5_000));
+    }
+    rig.run(Instant::ZERO + Duration::from_secs(10));
+    let strays = rig.core.engine.strays();
+    let tally = &rig.core.engine.tallies()[1];
+    assert!(strays.malformed > 5_000 && strays.unknown > 100 && tally.delivered > 5_000);
+    assert_eq!(rig.core.engine.under_way(), 0);
+}

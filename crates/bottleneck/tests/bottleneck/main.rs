@@ -9,4 +9,5 @@ mod ours;
 mod pairs;
 mod relayed;
 mod setup;
+mod soak;
 mod world;

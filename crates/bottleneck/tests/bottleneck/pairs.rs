@@ -5,16 +5,10 @@ use lowtide_live::config;
 use lowtide_live::load::Way;
 use lowtide_tcp::EcnMode;
 
-use crate::world::{Whose, World, both_ways, bounded, bytes, has_kernel, network};
+use crate::world::{Whose, World, both_ways, bounded, bytes, has_kernel, megabytes, network};
 
 /// Connections at a time: their timeouts pass together.
 const PARALLEL: usize = 6;
-
-/// Megabytes of a setting, over all directions.
-fn megabytes() -> u64 {
-    let megabytes = std::env::var("LOWTIDE_LIVE_MB").ok().and_then(|n| n.parse().ok());
-    megabytes.unwrap_or(3_u64)
-}
 
 /// What a kernel is set to, and what ours is.
 struct Setting {

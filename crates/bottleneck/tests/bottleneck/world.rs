@@ -17,8 +17,14 @@ use lowtide_tcp::Config;
 use lowtide_units::Rate;
 
 pub(crate) const PORT: u16 = 5201;
-/// Nothing here takes as long, unless it hangs.
-const LONGEST: Duration = Duration::from_mins(10);
+/// Nothing here takes as long, unless it hangs; more bytes take longer.
+const LONGEST: Duration = Duration::from_mins(5);
+
+/// Megabytes that are moved with a setting, over all directions.
+pub(crate) fn megabytes() -> u64 {
+    let megabytes = std::env::var("LOWTIDE_LIVE_MB").ok().and_then(|n| n.parse().ok());
+    megabytes.unwrap_or(3)
+}
 
 /// Runs `test`, which fails if it hangs.
 pub(crate) fn bounded(test: impl FnOnce() + Send + 'static) {
@@ -29,11 +35,17 @@ pub(crate) fn bounded(test: impl FnOnce() + Send + 'static) {
     });
     let thread = thread.unwrap();
     // The end of the thread, well or not, closes the channel.
-    let hangs = wait.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout);
+    let hangs = wait.recv_timeout(LONGEST * (1 + megabytes() / 30) as u32)
+        == Err(RecvTimeoutError::Timeout);
     assert!(!hangs, "it hangs");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// A moment without work, for whoever waits.
+pub(crate) fn rest() {
+    std::thread::sleep(Duration::from_millis(2));
 }
 
 /// Whether there can be a kernel at an end; says why not.
