@@ -112,7 +112,10 @@ fn run(time: Duration) {
     let last = Held::quiet(&world);
     println!("{:>6.0} s {connections:>8} connections, {last:?}", seconds());
     assert_eq!((last.connections, last.buffers), (0, 0));
-    assert_eq!(last.descriptors, looks[0].descriptors, "{looks:?}");
+    // Other tests of this process have descriptors of their own; the long run is by itself.
+    if minutes().is_some() {
+        assert_eq!(last.descriptors, looks[0].descriptors, "{looks:?}");
+    }
     // The least of each half: what is in use for a while only is in neither.
     let half = looks.len() / 2;
     if minutes().is_some_and(|m| m >= 5) {
