@@ -29,6 +29,11 @@ pub(crate) fn megabytes() -> u64 {
 
 /// Runs `test`, which fails if it hangs.
 pub(crate) fn bounded(test: impl FnOnce() + Send + 'static) {
+    within(LONGEST * (1 + megabytes() / 30) as u32, test);
+}
+
+/// Runs `test`, which takes no longer than `limit`.
+pub(crate) fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
     let (done, wait) = channel::<()>();
     let thread = std::thread::Builder::new().spawn(move || {
         let _done = done;
@@ -36,8 +41,7 @@ pub(crate) fn bounded(test: impl FnOnce() + Send + 'static) {
     });
     let thread = thread.unwrap();
     // The end of the thread, well or not, closes the channel.
-    let hangs = wait.recv_timeout(LONGEST * (1 + megabytes() / 30) as u32)
-        == Err(RecvTimeoutError::Timeout);
+    let hangs = wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
     assert!(!hangs, "it hangs");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);

@@ -38,7 +38,9 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failu
         .map(|text| Wanted::read(&network, text, args.mtu))
         .collect::<Result<_, _>>()?;
     let all: Vec<IpAddr> = wanted.iter().flat_map(|w| &w.addresses).copied().collect();
-    wanted.iter_mut().for_each(|w| w.answer_for(&all));
+    for port in &mut wanted {
+        port.answer_for(&all);
+    }
     watch_for_interrupt()?;
     let ports =
         wanted.into_iter().map(|w| w.open(args.netns.is_some())).collect::<Result<Vec<_>, _>>()?;
