@@ -45,15 +45,19 @@ impl Writer {
 
     /// What is written at `at`.
     fn write(&mut self, at: Instant) {
+        if let Source::Until { lasts } = self.source {
+            self.until(lasts);
+            return;
+        }
         let most = match self.source {
-            Source::AtOnce => self.total,
+            Source::AtOnce | Source::Until { .. } => self.total,
             Source::OnOff { burst, .. } => burst.as_u64(),
             Source::Rate { write, .. } => write.as_u64(),
         };
         self.asked = self.asked.saturating_add(most.max(1)).min(self.total);
         self.next = match self.source {
             _ if self.asked == self.total => None,
-            Source::AtOnce | Source::OnOff { .. } => None,
+            Source::AtOnce | Source::Until { .. } | Source::OnOff { .. } => None,
             // From the start, so that rounding does not add up.
             Source::Rate { rate, poisson: false, .. } => {
                 Some(self.start + rate.serialization(Bytes::new(self.asked)))
@@ -62,6 +66,17 @@ impl Writer {
                 Some(at + self.rng.exponential(rate.serialization(write)))
             }
         };
+    }
+
+    /// Writes as much as the socket takes, and is stopped then.
+    fn until(&mut self, lasts: Duration) {
+        if self.asked == 0 {
+            self.asked = self.total;
+            self.next = Some(self.start + lasts);
+        } else {
+            (self.asked, self.total) = (self.taken, self.taken);
+            self.next = None;
+        }
     }
 
     /// The socket has taken so much.
@@ -119,6 +134,16 @@ mod tests {
         assert_eq!((writer.due(at_ms(1)), writer.next()), (5000, None));
         writer.took(5000);
         assert!(writer.is_through() && writer.due(at_ms(9)) == 0);
+    }
+
+    #[test]
+    fn what_is_stopped_has_written_what_the_socket_took() {
+        let mut writer = of(Source::Until { lasts: Duration::from_ms(5) }, BACKLOG);
+        assert_eq!((writer.due(at_ms(1)), writer.next()), (BACKLOG, Some(at_ms(6))));
+        writer.took(70_000);
+        assert!(writer.due(at_ms(5)) > 0 && !writer.is_through());
+        assert_eq!((writer.due(at_ms(6)), writer.next()), (0, None));
+        assert!(writer.is_through());
     }
 
     #[test]

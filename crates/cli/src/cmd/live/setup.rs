@@ -39,6 +39,13 @@ impl Host {
     /// Reads the arguments, and moves this thread into the namespace that they want.
     pub(super) fn make(args: &LiveHostArgs) -> Result<Self, Failure> {
         let host = Self::read(&args.own)?;
+        if host.plan.kind == DeviceKind::Packet && args.peer == PeerArg::Kernel {
+            let help = "leave `--peer kernel` out, in the namespace of that interface".to_owned();
+            let message =
+                "`--peer kernel` makes a namespace, in which `packet:NAME` finds no interface"
+                    .to_owned();
+            return Err(Failure::Usage(message, Some(help)));
+        }
         Ok(Self { kernel: enter(args)?, ..host })
     }
 
@@ -65,13 +72,6 @@ impl Host {
         }
         let mut plan = DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| refused(&e))?;
         plan.offload = args.offload;
-        if plan.kind == DeviceKind::Packet && args.peer == PeerArg::Kernel {
-            let help = "leave `--peer kernel` out, in the namespace of that interface".to_owned();
-            let message =
-                "`--peer kernel` makes a namespace, in which `packet:NAME` finds no interface"
-                    .to_owned();
-            return Err(Failure::Usage(message, Some(help)));
-        }
         let mtu = args.mtu.to_string();
         let mut set = vec![("mtu", mtu.as_str())];
         if args.offload {
