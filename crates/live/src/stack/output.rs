@@ -40,7 +40,7 @@ fn parts(transmit: &Transmit) -> impl Iterator<Item = Part> {
         let mut header = transmit.segment(first);
         header.payload_len = (stream.end - stream.start) as u32;
         // FIN and PSH are the last one's, and the system leaves them there.
-        header.flags = header.flags | transmit.segment(last).flags;
+        header.flags |= transmit.segment(last).flags;
         Part { header, stream, segments }
     })
 }

@@ -122,8 +122,9 @@ impl World {
         Self { live, kernels: None, _shuttle: None }
     }
 
-    /// Over a veth pair `lt0` and `k0`, the kernel in a namespace of its own, with its offloads or without.
-    pub(crate) fn veth(offloads: bool) -> Self {
+    /// Over a veth pair `lt0` and `k0`, the kernel in a namespace of its own, with its offloads or without; what several
+    /// segments are is cut, or not with `offload`.
+    pub(crate) fn veth(offloads: bool, offload: bool) -> Self {
         let kernels = other_namespace();
         let ours = VethEnd { name: "lt0", namespace: None };
         let theirs = VethEnd { name: "k0", namespace: Some(&kernels) };
@@ -146,7 +147,8 @@ impl World {
             assert!(link.up && link.mac.is_some() && link.mtu == 1500, "{link:?}");
         };
         kernels.run(set_up).unwrap();
-        let live = Live::start(&plan("packet:lt0", &[V4, V6]), Settings::default()).unwrap();
+        let plan = DevicePlan { offload, ..plan("packet:lt0", &[V4, V6]) };
+        let live = Live::start(&plan, Settings::default()).unwrap();
         Self { live, kernels: Some(kernels), _shuttle: None }
     }
 

@@ -50,7 +50,8 @@ impl Host {
             let message = format!("the kernel's address {stray} is in none of the networks");
             return Err(Failure::Usage(message, Some(help)));
         }
-        let plan = DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| refused(&e))?;
+        let mut plan = DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| refused(&e))?;
+        plan.offload = args.offload;
         if plan.kind == DeviceKind::Packet && args.peer == PeerArg::Kernel {
             let help = "leave `--peer kernel` out, in the namespace of that interface".to_owned();
             let message =
@@ -60,6 +61,9 @@ impl Host {
         }
         let mtu = args.mtu.to_string();
         let mut set = vec![("mtu", mtu.as_str())];
+        if args.offload {
+            set.push(("tso-segments", "64"));
+        }
         for text in &args.set {
             let (name, value) = text.split_once('=').ok_or_else(|| {
                 let help = "for instance `-s send-buffer=\"1 MB\"`".to_owned();
