@@ -22,6 +22,7 @@ fn every_embedded_scenario_expands_under_its_name() {
             "matrix",
             "own-flows",
             "queue-buildup",
+            "queue-buildup-100m",
             "schemes-10g",
             "share",
             "two-flows-1g"
