@@ -40,6 +40,7 @@ static SCENARIOS: &[Embedded] = &[
     },
     Embedded { name: "schemes-10g", text: include_str!("../../../scenarios/schemes-10g.toml") },
     Embedded { name: "share", text: include_str!("../../../scenarios/share.toml") },
+    Embedded { name: "dctcp-uml", text: include_str!("../../../scenarios/dctcp-uml.toml") },
     Embedded { name: "two-flows-1g", text: include_str!("../../../scenarios/two-flows-1g.toml") },
 ];
 
