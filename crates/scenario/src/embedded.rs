@@ -23,6 +23,7 @@ static SCENARIOS: &[Embedded] = &[
         name: "bench-websearch",
         text: include_str!("../../../scenarios/bench-websearch.toml"),
     },
+    Embedded { name: "dctcp-uml", text: include_str!("../../../scenarios/dctcp-uml.toml") },
     Embedded { name: "dumbbell-10g", text: include_str!("../../../scenarios/dumbbell-10g.toml") },
     Embedded {
         name: "fat-tree-websearch",
@@ -40,7 +41,6 @@ static SCENARIOS: &[Embedded] = &[
     },
     Embedded { name: "schemes-10g", text: include_str!("../../../scenarios/schemes-10g.toml") },
     Embedded { name: "share", text: include_str!("../../../scenarios/share.toml") },
-    Embedded { name: "dctcp-uml", text: include_str!("../../../scenarios/dctcp-uml.toml") },
     Embedded { name: "two-flows-1g", text: include_str!("../../../scenarios/two-flows-1g.toml") },
 ];
 
