@@ -138,6 +138,26 @@ mod tests {
         assert_eq!(look(&[0x17; 60]), None);
     }
 
+    /// A class is what the DSCP says (RFC 2474 §3), wherever its bits lie.
+    #[test]
+    fn the_dscp_is_read_in_both_families() {
+        for (v6, dscp) in [false, true].into_iter().flat_map(|v6| [0, 1, 46, 63].map(|d| (v6, d))) {
+            let mut packet = bytes(v6, Ecn::Ect0);
+            let class = dscp << 2 | Ecn::Ect0.bits();
+            if v6 {
+                packet[0] = 0x60 | class >> 4;
+                packet[1] = class << 4;
+            } else {
+                packet[1] = class;
+            }
+            let seen = look(&packet).unwrap();
+            assert_eq!((seen.dscp, seen.ecn), (dscp, Ecn::Ect0), "v6 {v6}");
+            set_ecn(&mut packet, Ecn::Ce);
+            let seen = look(&packet).unwrap();
+            assert_eq!((seen.dscp, seen.ecn), (dscp, Ecn::Ce), "v6 {v6}");
+        }
+    }
+
     #[test]
     fn every_change_of_the_codepoint_leaves_a_right_packet() {
         let all = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];

@@ -33,8 +33,8 @@ pub(crate) use diff::DiffArgs;
 pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use live::{
-    KernelEcnArg, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveOwnArgs,
-    LiveServerArgs, NetnsArg, PeerArg,
+    KernelEcnArg, LiveBenchArgs, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs,
+    LiveOwnArgs, LiveServerArgs, NetnsArg, PeerArg,
 };
 pub(crate) use plan::PlanArgs;
 #[cfg(target_os = "linux")]
@@ -141,7 +141,7 @@ pub(crate) enum Command {
     #[command(after_long_help = live::EXAMPLES)]
     Live {
         #[command(subcommand)]
-        what: LiveCommand,
+        what: Box<LiveCommand>,
     },
     /// Testbeds of real kernels
     #[cfg(target_os = "linux")]

@@ -14,14 +14,10 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::{TimeSpec, TimeValLike};
 
 use crate::clock::{Clock, std_duration};
-use crate::device::Device;
+use crate::device::{Device, Inbox};
 use crate::error::LiveError;
 use crate::stack::{Batch, Stack};
 
-/// Packets that are read in one turn.
-const PACKETS: usize = 64;
-/// The longest packet, and a place for it.
-const LONGEST: usize = 65_536;
 /// A sleep that would be shorter than this is none, nanoseconds.
 const SHORTEST_SLEEP_NS: i64 = 1_000;
 
@@ -95,14 +91,7 @@ pub(crate) fn start(shared: &Arc<Shared>, device: Device) -> Result<JoinHandle<(
 }
 
 fn run(shared: &Shared, device: &Device) {
-    let mut driver = Driver {
-        shared,
-        device,
-        batch: Batch::default(),
-        places: vec![0; LONGEST],
-        waiting: Vec::with_capacity(PACKETS),
-        bytes: Vec::new(),
-    };
+    let mut driver = Driver { shared, device, batch: Batch::default(), inbox: Inbox::default() };
     // Nobody shall wait for a driver that is no more, not even after a panic.
     let _end = End(shared);
     while driver.turn() {}
@@ -121,25 +110,20 @@ struct Driver<'a> {
     shared: &'a Shared,
     device: &'a Device,
     batch: Batch,
-    places: Vec<u8>,
-    /// Packets that were read: where each ends, and when it came.
-    waiting: Vec<(usize, lowtide_units::HostStamp)>,
-    bytes: Vec<u8>,
+    inbox: Inbox,
 }
 
 impl Driver<'_> {
     /// False when there shall be no other.
     fn turn(&mut self) -> bool {
-        let read = self.read();
         let clock = self.shared.clock;
+        let read = self.device.fill(&mut self.inbox, || clock.stamp());
         let mut state = self.shared.lock();
         state.asleep = false;
-        let mut start = 0;
-        for (end, stamp) in self.waiting.drain(..) {
-            let packet = self.bytes.get(start..end).unwrap_or(&[]);
-            state.stack.inject(clock.now(), stamp, packet, &mut self.batch);
-            start = end;
+        for packet in self.inbox.incoming() {
+            state.stack.take(clock.now(), &packet, &mut self.batch);
         }
+        state.stack.count_unfinished(self.device.unfinished());
         if let Err(error) = read {
             state.stack.fail(&format!("the device is gone: {error}"));
             return false;
@@ -150,23 +134,22 @@ impl Driver<'_> {
         state.cpu_ns = thread_time();
         let next = state.stack.next_timer();
         let stopping = state.stopping && !state.stack.wants_flush();
-        let idle = start == 0 && self.batch.is_empty() && !state.stack.wants_flush();
+        let idle = self.inbox.is_empty() && self.batch.is_empty() && !state.stack.wants_flush();
         state.asleep = idle;
         drop(state);
 
-        let mut unsent = 0;
-        let mut failed = None;
-        self.batch.take(|packet| match self.device.send(packet) {
-            Ok(true) => {}
-            Ok(false) => unsent += 1,
-            Err(error) => failed = Some(error),
+        let sent = self.device.send_many(self.batch.packets()).and_then(|unsent| {
+            self.device.fire()?;
+            Ok(unsent)
         });
-        if unsent > 0 {
-            self.shared.lock().stack.count_unsent(unsent);
-        }
-        if let Some(error) = failed {
-            self.shared.lock().stack.fail(&format!("the device is gone: {error}"));
-            return false;
+        self.batch.clear();
+        match sent {
+            Ok(0) => {}
+            Ok(unsent) => self.shared.lock().stack.count_unsent(unsent),
+            Err(error) => {
+                self.shared.lock().stack.fail(&format!("the device is gone: {error}"));
+                return false;
+            }
         }
         if stopping {
             return false;
@@ -177,24 +160,15 @@ impl Driver<'_> {
         true
     }
 
-    /// Reads what has arrived, at most [`PACKETS`].
-    fn read(&mut self) -> std::io::Result<()> {
-        self.bytes.clear();
-        for _ in 0..PACKETS {
-            let Some(len) = self.device.recv(&mut self.places)? else { break };
-            let stamp = self.shared.clock.stamp();
-            self.bytes.extend_from_slice(self.places.get(..len).unwrap_or(&[]));
-            self.waiting.push((self.bytes.len(), stamp));
-        }
-        Ok(())
-    }
-
     /// Until a packet comes, somebody calls, or it is `next`.
     fn sleep(&self, next: Option<Instant>) {
         let timeout = next.map(|at| {
             let ns = std_duration(at.saturating_since(self.shared.clock.now())).as_nanos();
             i64::try_from(ns).unwrap_or(i64::MAX)
         });
+        let devices =
+            self.device.deadline().map(|d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX));
+        let timeout = timeout.into_iter().chain(devices).min();
         if timeout.is_some_and(|ns| ns < SHORTEST_SLEEP_NS) {
             return;
         }

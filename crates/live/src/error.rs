@@ -10,12 +10,55 @@ use thiserror::Error;
 pub enum LiveError {
     /// A device that is not written as this crate reads it.
     #[error(
-        "`{0}` is no device: write `tun:NAME`, with a name of 1 to 15 letters, digits, `-` or `_`"
+        "`{0}` is no device: write `tun:NAME` or `packet:NAME`, with a name of 1 to 15 letters, digits, `-` or `_`"
     )]
     DeviceName(String),
-    /// A kind of device that this version lacks.
-    #[error("`{0}` is not here yet: use `tun:NAME`")]
-    DeviceKind(&'static str),
+    /// AF_XDP.
+    #[error(
+        "`xdp:NAME` (AF_XDP) is refused: use `packet:NAME`, which is as fast on a veth pair, where AF_XDP has to copy"
+    )]
+    Xdp,
+    /// There is no interface of that name.
+    #[error(
+        "there is no interface `{0}` in this network namespace: `packet:NAME` is for one that is there, `tun:NAME` makes one"
+    )]
+    NoInterface(String),
+    /// The interface is down.
+    #[error("the interface `{0}` is down: set it up first (`ip link set {0} up`)")]
+    InterfaceDown(String),
+    /// Neither Ethernet nor IP is on its line.
+    #[error(
+        "the interface `{0}` is neither Ethernet nor TUN: use one end of a veth pair, or `tun:NAME`"
+    )]
+    InterfaceKind(String),
+    /// Packets that are longer than the interface takes.
+    #[error(
+        "packets of {wanted} bytes are too long for the interface `{name}`: say `--mtu {interface}`"
+    )]
+    Mtu {
+        /// The interface.
+        name: String,
+        /// Its MTU, bytes.
+        interface: u32,
+        /// The longest packets that were wanted, bytes.
+        wanted: u16,
+    },
+    /// The kernel would answer, with RST.
+    #[error(
+        "the kernel has the address {address} itself, on `{interface}`, and would reset our connections: take another one, or \
+         remove it there (`ip address del {address} dev {interface}`)"
+    )]
+    KernelsAddress {
+        /// The address.
+        address: IpAddr,
+        /// The interface that has it.
+        interface: String,
+    },
+    /// The kernel would send our packets on.
+    #[error(
+        "the kernel forwards what comes in on this interface, and would send on what is for lowtide: set net.{0} to 0"
+    )]
+    Forwards(String),
     /// An address that is not written as this crate reads it.
     #[error("`{0}` is no address with a prefix: write for instance `10.77.0.2/24` or `fd77::2/64`")]
     Address(String),

@@ -21,10 +21,12 @@
 //! ```
 #![cfg(target_os = "linux")]
 
+pub mod bench;
 mod clock;
 mod device;
 mod driver;
 mod error;
+pub mod links;
 pub mod load;
 pub mod netns;
 pub mod relay;
@@ -33,7 +35,7 @@ mod stack;
 mod tape;
 
 pub use clock::Clock;
-pub use device::{Device, DevicePlan, Pair, Side, Tun};
+pub use device::{Device, DeviceKind, DevicePlan, Inbox, Outgoing, Packet, Pair, Side, Tun};
 pub use error::LiveError;
 pub use socket::{Listener, Live, LiveStats, Poller, Ready, Settings, Stream, config};
 pub use stack::{ConnInfo, Readiness, StackCounters};

@@ -19,6 +19,22 @@ pub const MAX_HEADERS_LEN: usize = ipv6::HEADER_LEN + tcp::MAX_HEADER_LEN;
 /// # Errors
 /// Whatever [`ipv4::parse`], [`ipv6::parse`] or [`tcp::parse`] refuse, and [`WireError::NotTcp`].
 pub fn parse(bytes: &[u8]) -> Result<(Addresses, Segment, Range<usize>), WireError> {
+    parse_with(bytes, tcp::parse)
+}
+
+/// The same for a packet that never was on a line, whose checksum of TCP is not there or not worth a look: a host on
+/// this machine has sent it.
+///
+/// # Errors
+/// As [`parse`], but for that checksum.
+pub fn parse_trusted(bytes: &[u8]) -> Result<(Addresses, Segment, Range<usize>), WireError> {
+    parse_with(bytes, |bytes, _| tcp::parse_trusted(bytes))
+}
+
+fn parse_with(
+    bytes: &[u8],
+    tcp: impl FnOnce(&[u8], &Addresses) -> Result<(Segment, Range<usize>), WireError>,
+) -> Result<(Addresses, Segment, Range<usize>), WireError> {
     let (addresses, ecn, protocol, range) = match bytes.first() {
         Some(first) if first >> 4 == 6 => {
             let (ip, range) = ipv6::parse(bytes)?;
@@ -32,7 +48,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Addresses, Segment, Range<usize>), WireErr
     if protocol != tcp::PROTOCOL {
         return Err(WireError::NotTcp { protocol });
     }
-    let (segment, payload) = tcp::parse(&bytes[range.clone()], &addresses)?;
+    let (segment, payload) = tcp(&bytes[range.clone()], &addresses)?;
     let payload = range.start + payload.start..range.start + payload.end;
     Ok((addresses, Segment { ecn, ..segment }, payload))
 }
@@ -50,6 +66,40 @@ pub fn emit(
 ) -> Result<usize, WireError> {
     let (headers, len) = headers(addresses, segment, Checksum::new().with(payload))?;
     tcp::assemble(&headers[..len], segment, payload, out)
+}
+
+/// Writes a packet whose checksum of TCP the system finishes, as it cuts the packet into segments: its field holds the
+/// sum over the pseudo header. The payload comes in two pieces.
+///
+/// # Errors
+/// As [`emit`].
+pub fn emit_unfinished(
+    addresses: &Addresses,
+    segment: &Segment,
+    payload: (&[u8], &[u8]),
+    out: &mut [u8],
+) -> Result<usize, WireError> {
+    let (mut headers, len) = headers(addresses, segment, Checksum::new())?;
+    let tcp = match addresses {
+        Addresses::V4 { .. } => ipv4::HEADER_LEN,
+        Addresses::V6 { .. } => ipv6::HEADER_LEN,
+    };
+    let given = payload.0.len() + payload.1.len();
+    if usize::try_from(segment.payload_len) != Ok(given) {
+        return Err(WireError::PayloadLength { stated: segment.payload_len, given });
+    }
+    // The headers are there, so that this is no more than an IP packet has.
+    let tcp_len = u32::try_from(len - tcp + given).unwrap_or(u32::MAX);
+    let sum = !addresses.pseudo_header(tcp_len).finish();
+    headers[tcp + tcp::CHECKSUM..tcp + tcp::CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+    let (need, have) = (len + given, out.len());
+    let out = out.get_mut(..need).ok_or(WireError::NoRoom { need, have })?;
+    let (head, body) = out.split_at_mut(len);
+    let (first, second) = body.split_at_mut(payload.0.len());
+    head.copy_from_slice(&headers[..len]);
+    first.copy_from_slice(payload.0);
+    second.copy_from_slice(payload.1);
+    Ok(need)
 }
 
 /// Writes only the headers of the packet, for a payload that is not at hand: the lengths are those of

@@ -17,11 +17,32 @@ pub const MIN_HEADER_LEN: usize = 20;
 /// Length in bytes of the longest header.
 pub const MAX_HEADER_LEN: usize = MIN_HEADER_LEN + options::MAX_LEN;
 
+/// Where the checksum is in a header.
+pub(crate) const CHECKSUM: usize = 16;
+
 /// Reads the segment that fills `bytes`, header and payload; the range is where the payload lies.
 ///
 /// # Errors
 /// A header cut short or with an impossible length, a wrong checksum, a malformed option.
 pub fn parse(bytes: &[u8], addresses: &Addresses) -> Result<(Segment, Range<usize>), WireError> {
+    let range = payload_of(bytes)?;
+    let header = Header::Tcp;
+    // No IP packet is this long; the pseudo header could not say so.
+    let too_long = |_| WireError::PacketTooLong { header, payload: bytes.len() };
+    let tcp_len = u32::try_from(bytes.len()).map_err(too_long)?;
+    if addresses.pseudo_header(tcp_len).with(bytes).finish() != 0 {
+        return Err(WireError::Checksum { header });
+    }
+    segment_of(bytes, range)
+}
+
+/// The same without a look at the checksum.
+pub(crate) fn parse_trusted(bytes: &[u8]) -> Result<(Segment, Range<usize>), WireError> {
+    segment_of(bytes, payload_of(bytes)?)
+}
+
+/// Where the payload lies, which the header says.
+fn payload_of(bytes: &[u8]) -> Result<Range<usize>, WireError> {
     let have = bytes.len();
     let header = Header::Tcp;
     let Some(fixed) = bytes.first_chunk::<MIN_HEADER_LEN>() else {
@@ -31,20 +52,22 @@ pub fn parse(bytes: &[u8], addresses: &Addresses) -> Result<(Segment, Range<usiz
     if header_len < MIN_HEADER_LEN {
         return Err(WireError::HeaderLength { header, stated: header_len });
     }
-    let (Some(option_bytes), Some(payload)) =
-        (bytes.get(MIN_HEADER_LEN..header_len), bytes.get(header_len..))
-    else {
+    if header_len > have {
         return Err(WireError::Truncated { header, need: header_len, have });
-    };
-    // No IP packet is this long; the pseudo header could not say so.
-    let too_long = |_| WireError::PacketTooLong { header, payload: have };
-    let tcp_len = u32::try_from(have).map_err(too_long)?;
-    if addresses.pseudo_header(tcp_len).with(bytes).finish() != 0 {
-        return Err(WireError::Checksum { header });
     }
+    Ok(header_len..have)
+}
+
+/// The segment whose payload is at `payload`, which [`payload_of`] has said.
+fn segment_of(bytes: &[u8], payload: Range<usize>) -> Result<(Segment, Range<usize>), WireError> {
+    let header = Header::Tcp;
+    let too_long = |_| WireError::PacketTooLong { header, payload: payload.len() };
     let payload_len = u32::try_from(payload.len()).map_err(too_long)?;
-    let segment = Segment { options: Options::parse(option_bytes)?, ..fields(fixed, payload_len) };
-    Ok((segment, header_len..have))
+    let (need, have) = (payload.start, bytes.len());
+    let fixed = bytes.first_chunk().ok_or(WireError::Truncated { header, need, have })?;
+    let options = bytes.get(MIN_HEADER_LEN..payload.start).unwrap_or(&[]);
+    let segment = Segment { options: Options::parse(options)?, ..fields(fixed, payload_len) };
+    Ok((segment, payload))
 }
 
 /// The fixed part of a header as a segment without options.

@@ -5,8 +5,10 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 mod delay;
+mod ethernet;
 mod ours;
 mod pairs;
 mod relayed;
 mod setup;
+mod soak;
 mod world;

@@ -8,7 +8,7 @@ use lowtide_live::load::Way;
 use lowtide_live::{Device, config};
 use lowtide_net::HostId;
 
-use crate::world::{End, PORT, Whose, World, address, bounded, bytes, has_kernel, network};
+use crate::world::{End, PORT, Whose, World, address, bounded, bytes, has_kernel, network, rest};
 
 fn port(host: u32, at: usize) -> (Port, Device) {
     let (device, other) = Device::pair().unwrap();
@@ -43,13 +43,13 @@ fn a_host_that_ends_is_told_and_the_others_go_on() {
         let bottleneck = Bottleneck::start(&plan, vec![a, b], &Settings::default()).unwrap();
         drop(at_a);
         while bottleneck.lost().is_none() {
-            std::thread::yield_now();
+            rest();
         }
         assert_eq!(bottleneck.lost().unwrap().0, HostId(0));
         assert!(!bottleneck.is_over());
         drop(at_b);
         while !bottleneck.is_over() {
-            std::thread::yield_now();
+            rest();
         }
         let complaints = bottleneck.stop().unwrap().complaints().join("; ");
         assert!(complaints.contains("`a` is gone") && complaints.contains("`b` is gone"));
@@ -66,7 +66,7 @@ fn garbage_and_strangers_hurt_nobody() {
         for len in 1..200 {
             let packet: Vec<u8> = (0..len).map(|i| (i * 7 + len * 13) as u8).collect();
             while !at_a.send(&packet).unwrap() {
-                std::thread::yield_now();
+                rest();
             }
             n += 1;
         }
@@ -75,7 +75,7 @@ fn garbage_and_strangers_hurt_nobody() {
             strays.malformed + strays.unknown + strays.multicast
         };
         while seen() < u64::from(n) {
-            std::thread::yield_now();
+            rest();
         }
         drop((at_a, at_b));
     });
@@ -99,7 +99,7 @@ fn an_interface_that_goes_away_ends_its_host_only() {
             Err(why) => return eprintln!("skipped: no `ip`: {why}"),
         }
         while world.bottleneck.lost().is_none() {
-            std::thread::yield_now();
+            rest();
         }
         assert_eq!(world.bottleneck.lost().unwrap().0, HostId(1));
         // Whoever is left is heard, and what it sends comes nowhere.
@@ -108,7 +108,7 @@ fn an_interface_that_goes_away_ends_its_host_only() {
         stream.set_nonblocking(true);
         let _ = stream.write(b"x");
         while world.bottleneck.report().nowhere == 0 {
-            std::thread::yield_now();
+            rest();
         }
         assert!(!world.bottleneck.is_over());
     });

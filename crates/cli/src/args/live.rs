@@ -20,6 +20,9 @@ pub(crate) enum LiveCommand {
     /// The network of a scenario in real time, between interfaces
     #[command(after_long_help = link::EXAMPLES)]
     Bottleneck(BottleneckArgs),
+    /// Our TCP beside the kernel's, between namespaces that the command makes
+    #[command(after_long_help = BENCH_NOTES)]
+    Bench(LiveBenchArgs),
     /// Relay connections between the kernel's TCP and ours
     #[command(after_long_help = proxy::EXAMPLES)]
     Proxy(ProxyArgs),
@@ -42,6 +45,11 @@ Examples:
   lowtide live client --peer kernel --through --rate 100Mbit/s --mark step --k 20
   lowtide live replay run.tape";
 
+const BENCH_NOTES: &str = "\
+Each end has one processor. What a kernel does for a packet is partly done on the other's, so that processor time is
+that of both ends together; `machine` is everything that ran meanwhile. \"offloads\" lines move up to 64 kB at once,
+the others packet by packet, which is what a bottleneck that marks sees.";
+
 const CLIENT_EXAMPLES: &str = "\
 Examples:
   lowtide live client --peer kernel -P 4 -t 5       four connections, five seconds
@@ -55,6 +63,26 @@ Examples:
   lowtide live server --peer kernel -n 500M         the kernel sends 500 MiB to us
   lowtide live server --peer kernel -R -t 5 -C dctcp
   ip netns exec lt lowtide live server              clients reach it at 10.77.0.2 and fd77::2, port 5201";
+
+/// What `lowtide live bench` measures.
+#[derive(Debug, Args)]
+pub(crate) struct LiveBenchArgs {
+    /// Every line so often; medians are shown
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeats: u32,
+    /// How long each sends
+    #[arg(short = 't', long, default_value = "1s", value_parser = parse_duration)]
+    pub(crate) time: Duration,
+    /// The processors of the two ends, or one that they share
+    #[arg(long, value_name = "A,B", value_delimiter = ',', default_values_t = [0, 1])]
+    pub(crate) processors: Vec<usize>,
+    /// Segments that our TCP hands over at once; the kernel cuts them, as it does with its own
+    #[arg(long, value_name = "N", default_value_t = 44, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) segments: u32,
+    /// The kernel's congestion control
+    #[arg(long, value_name = "NAME", default_value = "reno")]
+    pub(crate) kernel_cc: String,
+}
 
 /// Whose TCP is at the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -109,8 +137,9 @@ pub(crate) struct LiveHostArgs {
 /// The host that lowtide's TCP is.
 #[derive(Debug, Args)]
 pub(crate) struct LiveOwnArgs {
-    /// The device; it is made, and gone with the command
-    #[arg(long, value_name = "tun:NAME", default_value = "tun:lt0")]
+    /// The device: `tun:NAME` is made, and gone with the command; `packet:NAME` is there, one end of a veth pair or
+    /// somebody else's TUN interface
+    #[arg(long, value_name = "KIND:NAME", default_value = "tun:lt0")]
     pub(crate) device: String,
     /// Our addresses, each with the bits of its network, in which the kernel has another address
     #[arg(long = "addr", value_name = "ADDRESS/BITS", value_delimiter = ',',
@@ -122,6 +151,10 @@ pub(crate) struct LiveOwnArgs {
     /// MTU of the device, and the largest packet that we send, bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
     pub(crate) mtu: u16,
+    /// Let several segments be one packet between the kernel and us: fast, and without a mark, a stamp and an
+    /// acknowledgement for each
+    #[arg(long)]
+    pub(crate) offload: bool,
     /// In which network namespace: a new one with `--peer kernel`, else that of the caller, unless it is the
     /// machine's
     #[arg(long, value_enum)]

@@ -1,9 +1,12 @@
 //! `lowtide live bottleneck` as a user sees it.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
+use lowtide_live::links::{Links, VethEnd};
 use lowtide_live::netns::Namespace;
 use serde_json::Value;
 
@@ -38,6 +41,9 @@ fn what_cannot_be_is_refused_with_what_could() {
     }
 }
 
+/// Nobody waits as long for a byte unless something is wrong.
+const HANGS: Duration = Duration::from_mins(1);
+
 /// Two namespaces, and somebody in the second.
 struct Hosts {
     left: Namespace,
@@ -53,21 +59,51 @@ impl Hosts {
         Self { left, right, somebody }
     }
 
-    /// The command, when its network runs.
+    /// The command, when its network runs; its interfaces are made in the namespaces of the hosts.
     fn network(&self, args: &[&str]) -> Child {
         let right = format!("b.0=tun:eth0=10.77.0.2/24@{}", self.somebody.id());
         let ports = ["--port", "a.0=tun:eth0=10.77.0.1/24", "--port", &right];
+        Self::run(&self.left, &[&ports, args].concat())
+    }
+
+    /// The same between veth pairs, in a namespace of its own.
+    fn on_ethernets(&self, args: &[&str]) -> Child {
+        let middle = Namespace::new().unwrap();
+        let hosts = [(&self.left, "p0", "10.77.0.1"), (&self.right, "p1", "10.77.0.2")];
+        for (host, name, address) in hosts {
+            let near = VethEnd { name, namespace: None };
+            let far = VethEnd { name: "eth0", namespace: Some(host) };
+            let pair = || {
+                let mut links = Links::open().unwrap();
+                links.add_veth(&near, &far, 1500).unwrap();
+                links.offloads_off(name).unwrap();
+                links.set_up(name, true).unwrap();
+            };
+            middle.run(pair).unwrap();
+            let end = || {
+                let mut links = Links::open().unwrap();
+                links.offloads_off("eth0").unwrap();
+                links.add_address("eth0", address.parse().unwrap(), 24).unwrap();
+                links.set_up("eth0", true).unwrap();
+            };
+            host.run(end).unwrap();
+        }
+        let ports =
+            ["--port", "a.0=packet:p0=10.77.0.1/24", "--port", "b.0=packet:p1=10.77.0.2/24"];
+        Self::run(&middle, &[&ports, args].concat())
+    }
+
+    fn run(namespace: &Namespace, args: &[&str]) -> Child {
         let run = || {
             Command::new(env!("CARGO_BIN_EXE_lowtide"))
                 .args(["live", "bottleneck", "-J", "--netns", "here"])
-                .args(ports)
                 .args(args)
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .spawn()
                 .unwrap()
         };
-        let mut child = self.left.run(run).unwrap();
+        let mut child = namespace.run(run).unwrap();
         let mut line = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         said.read_line(&mut line).unwrap();
@@ -81,6 +117,9 @@ impl Hosts {
         let listener = self.right.run(|| TcpListener::bind("10.77.0.2:7")).unwrap().unwrap();
         let mut out = self.left.run(|| TcpStream::connect("10.77.0.2:7")).unwrap().unwrap();
         let (mut into, _) = listener.accept().unwrap();
+        // It fails rather than that it hangs.
+        into.set_read_timeout(Some(HANGS)).unwrap();
+        out.set_write_timeout(Some(HANGS)).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(move || out.write_all(&vec![7; n]).unwrap());
             let mut got = Vec::new();
@@ -98,6 +137,13 @@ impl Drop for Hosts {
     }
 }
 
+/// The result, once it was told to end.
+fn ended(child: Child, signal: &str) -> (Option<i32>, Value) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    result(child)
+}
+
 fn result(child: Child) -> (Option<i32>, Value) {
     let output = child.wait_with_output().unwrap();
     (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
@@ -111,11 +157,9 @@ fn two_kernels_talk_through_it_until_it_is_told_to_end() {
     for signal in ["-INT", "-TERM"] {
         let hosts = Hosts::new();
         let args = ["--rate", "1Gbit/s", "--mark", "step", "--k", "20", "--sample", "1ms"];
-        let child = hosts.network(&args);
+        let child = if signal == "-INT" { hosts.network(&args) } else { hosts.on_ethernets(&args) };
         hosts.transfer(2_000_000);
-        let pid = child.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
-        let (code, result) = result(child);
+        let (code, result) = ended(child, signal);
         assert_eq!(code, Some(0), "{result}");
         assert_eq!(result["schema"], "lowtide.bottleneck/1");
         let queue = |name: &str| {
@@ -139,14 +183,25 @@ fn the_network_of_a_scenario_loses_what_it_is_told_to() {
     let text = include_str!("../../src/cmd/live/line.toml").replace("100 Mbit/s", "1 Gbit/s");
     std::fs::write(&path, text).unwrap();
     let scenario = path.to_str().unwrap();
-    let child = hosts.network(&[scenario, "--fault", "a.0:loss=2%", "-t", "3"]);
+    let child = hosts.network(&[scenario, "--fault", "a.0:loss=2%"]);
     hosts.transfer(1_000_000);
-    let (code, result) = result(child);
+    let (code, result) = ended(child, "-INT");
     std::fs::remove_file(&path).unwrap();
     assert_eq!(code, Some(0), "{result}");
     let lost = result["queues"][0]["lost"].as_u64().unwrap();
     assert!((2..80).contains(&lost), "{}", result["queues"][0]);
     assert_eq!(result["queues"][2]["lost"], 0, "the other way nothing is lost");
+}
+
+#[test]
+fn it_ends_when_its_time_is_over() {
+    if !is_able() {
+        return;
+    }
+    let (code, result) = result(Hosts::new().network(&["-t", "0.2", "--priority", "0"]));
+    assert_eq!(code, Some(0), "{result}");
+    assert!(result["seconds"].as_f64().unwrap() >= 0.2, "{result}");
+    assert_eq!(result["timing"]["scheduling"], "normal priority");
 }
 
 #[test]

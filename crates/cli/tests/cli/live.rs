@@ -40,6 +40,11 @@ fn what_cannot_be_is_refused_with_what_could() {
         (&["client", "10.0.0.1", "--netns", "new"], "nobody can reach"),
         (&["client", "--peer", "kernel", "--device", "xdp:eth0"], "AF_XDP"),
         (&["client", "--peer", "kernel", "--device", "eth0"], "write `tun:NAME`"),
+        (
+            &["client", "--peer", "kernel", "--device", "packet:eth0"],
+            "`packet:NAME` finds no interface",
+        ),
+        (&["client", "10.77.0.1", "--device", "xdp:eth0"], "use `packet:NAME`"),
         (&["client", "--peer", "kernel", "--addr", "10.0.0.1"], "with a prefix"),
         (&["client", "--peer", "kernel", "--kernel-addr", "9.9.9.9"], "none of the networks"),
         (&["client", "--peer", "kernel", "--scheme", "x"], "there are"),

@@ -1,7 +1,6 @@
 //! The three pathologies of one-sided deployment (ODCTCP, chapter 5) on real packets: our TCP and the kernel's, the
 //! network between them, and what a capture of it says.
-
-use std::path::PathBuf;
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use serde_json::Value;
 
@@ -18,7 +17,7 @@ struct Seen {
 /// A megabyte or two through a line of 20 Mbit/s and 4 ms that marks from 10 packets on; the kernel speaks standard ECN.
 fn run(name: &str, args: &[&str]) -> Seen {
     let file = format!("lowtide-{name}-{}.pcapng", std::process::id());
-    let capture = PathBuf::from(std::env::temp_dir()).join(file);
+    let capture = std::env::temp_dir().join(file);
     let capture = capture.to_str().unwrap();
     let line = ["--through", "--rate", "20Mbit/s", "--delay", "2ms", "--buffer", "100"];
     let mark = ["--mark", "step", "--k", "10", "--capture", capture, "-J", "-i", "0.05"];
@@ -27,6 +26,10 @@ fn run(name: &str, args: &[&str]) -> Seen {
     assert!(output.status.success(), "{name}: {}", stderr(&output));
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["checksums_agree"], true, "{name}");
+    let queues = result["network"]["queues"].as_array().unwrap().iter();
+    assert!(queues.map(|q| q["marks"].as_u64().unwrap()).sum::<u64>() > 0, "{name}");
+    let gone = result["network"]["hosts"].as_array().unwrap().iter().any(|h| !h["gone"].is_null());
+    assert!(!gone, "{name}: {}", result["network"]["complaints"]);
     let output = lowtide(&["analyze", capture, "--json"]);
     assert!(output.status.success(), "{name}: {}", stderr(&output));
     std::fs::remove_file(capture).unwrap();
@@ -46,12 +49,21 @@ impl Seen {
         self.findings.iter().any(|f| f == kind)
     }
 
-    /// cwnd in segments at the end of each interval in which the connection was open.
-    fn windows(&self) -> Vec<u64> {
+    /// cwnd in segments at the end of each interval of the second half, ascending, and the median.
+    fn late_windows(&self) -> (Vec<u64>, u64) {
         let intervals = self.result["intervals"].as_array().unwrap().iter();
         let transports = intervals.map(|i| &i["streams"][0]["transport"]);
         let window = |t: &Value| Some(t["snd_cwnd"].as_u64()? / t["mss"].as_u64()?);
-        transports.filter_map(window).collect()
+        let mut windows: Vec<u64> = transports.filter_map(window).collect();
+        windows.drain(..windows.len() / 2);
+        windows.sort_unstable();
+        let median = windows[windows.len() / 2];
+        (windows, median)
+    }
+
+    /// The feedback of the receiver is one of these.
+    fn speaks(&self, kinds: &[&str]) -> bool {
+        kinds.iter().any(|kind| self.direction["feedback"]["kind"] == *kind)
     }
 
     fn evidence(&self, what: &str) -> u64 {
@@ -67,9 +79,8 @@ fn a_dctcp_sender_without_cwr_collapses_against_the_kernel() {
     }
     let without = ["--profile", "thesis-original", "-s", "send-buffer=100 kB", "-n", "1M"];
     let seen = run("without-cwr", &without);
-    let windows = seen.windows();
-    let half = &windows[windows.len() / 2..];
-    assert!(half.len() > 5 && half.iter().all(|w| *w == 2), "two segments: {windows:?}");
+    let (windows, usual) = seen.late_windows();
+    assert!(usual == 2 && windows.iter().all(|w| *w <= 2), "two segments: {windows:?}");
     assert!(seen.found("window-collapse") && seen.found("stuck-ece"), "{:?}", seen.findings);
     assert_eq!(seen.direction["feedback"]["kind"], "rfc3168");
     assert_eq!(seen.direction["marks"]["cwr"], 0);
@@ -82,10 +93,9 @@ fn a_one_sided_sender_does_not() {
         return;
     }
     let seen = run("one-sided", &["--scheme", "odctcp-sender", "-s", "ect=data", "-n", "3M"]);
-    let windows = seen.windows();
-    let half = &windows[windows.len() / 2..];
+    let (windows, usual) = seen.late_windows();
     // K and what is on the way are some 17 segments.
-    assert!(half.len() > 5 && half.iter().all(|w| *w > 4), "{windows:?}");
+    assert!(usual > 4, "{windows:?}");
     assert!(!seen.found("window-collapse") && !seen.found("stuck-ece"), "{:?}", seen.findings);
     assert_ne!(seen.direction["feedback"]["kind"], "dctcp");
     assert!(seen.direction["marks"]["cwr"].as_u64().unwrap() > 5, "{}", seen.direction["marks"]);
@@ -100,19 +110,20 @@ fn receivers_of_dctcp_hurry_the_ack_for_cwr_and_one_sided_ones_do_not() {
         return;
     }
     let receive = |name, scheme| {
-        let seen = run(name, &["-R", "--scheme", scheme, "-s", "ect=data", "-n", "3M"]);
+        let seen = run(name, &["-R", "--scheme", scheme, "-s", "ect=data", "-n", "5M"]);
         assert!(!seen.found("window-collapse"), "{scheme}: {:?}", seen.findings);
         assert!(seen.direction["marks"]["ce"].as_u64().unwrap() > 20, "{scheme}");
         assert!(seen.direction["marks"]["cwr"].as_u64().unwrap() > 5, "{scheme}");
         seen
     };
+    // How many echoes end with a CWR of their own, which is what tells the two apart, is a matter of chance.
     let seen = receive("dctcp-receiver", "dctcp");
-    assert_eq!(seen.direction["feedback"]["kind"], "dctcp");
+    assert!(seen.speaks(&["dctcp", "dctcp-or-odctcp"]), "{}", seen.direction["feedback"]);
     assert!(seen.evidence("as_dctcp") > 20 && seen.evidence("as_rfc3168") == 0);
     assert!(seen.evidence("cwr_alone") > 0 && seen.evidence("cwr_and_later") == 0);
 
     let seen = receive("odctcp-receiver", "odctcp-receiver");
-    assert_eq!(seen.direction["feedback"]["kind"], "odctcp");
+    assert!(seen.speaks(&["odctcp", "dctcp-or-odctcp"]), "{}", seen.direction["feedback"]);
     assert!(seen.evidence("as_dctcp") > 20 && seen.evidence("as_rfc3168") == 0);
     assert!(seen.evidence("cwr_and_later") > seen.evidence("cwr_alone"));
 

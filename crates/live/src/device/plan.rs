@@ -77,36 +77,51 @@ pub(super) fn overlaps(a: (IpAddr, u8), b: (IpAddr, u8)) -> bool {
     }
 }
 
-/// A device that is to be made.
+/// How lowtide is joined to an interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeviceKind {
+    /// A TUN interface that is made (`tun:`); the kernel has the other addresses of the plan on it.
+    Tun,
+    /// An interface that is there (`packet:`, AF_PACKET); the kernel's addresses of the plan are those of the hosts
+    /// by which everything else is reached.
+    Packet,
+}
+
+/// A device that is wanted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DevicePlan {
+    /// How lowtide is joined to it.
+    pub kind: DeviceKind,
     /// Name of the interface.
     pub name: String,
-    /// Its MTU, bytes.
+    /// The longest IP packet, bytes: the MTU of the interface, or less.
     pub mtu: u16,
     /// Its networks, at least one.
     pub sides: Vec<Side>,
+    /// Whether several segments of a connection may be one packet between the kernel and us. Off, every packet has a
+    /// mark, a stamp and an acknowledgement of its own.
+    pub offload: bool,
 }
 
 impl DevicePlan {
-    /// The device `text` (`tun:lt0`) over these networks.
+    /// The device `text` (`tun:lt0`, `packet:eth0`) over these networks.
     ///
     /// # Errors
-    /// Kinds that are not here yet, and names that Linux does not take.
+    /// Other kinds, and names that Linux does not take.
     pub fn parse(text: &str, mtu: u16, sides: Vec<Side>) -> Result<Self, LiveError> {
         let bad = || LiveError::DeviceName(text.to_owned());
         let (kind, name) = text.split_once(':').ok_or_else(bad)?;
-        match kind {
-            "tun" => {}
-            "packet" => return Err(LiveError::DeviceKind("packet (AF_PACKET rings)")),
-            "xdp" => return Err(LiveError::DeviceKind("xdp (AF_XDP)")),
+        let kind = match kind {
+            "tun" => DeviceKind::Tun,
+            "packet" => DeviceKind::Packet,
+            "xdp" => return Err(LiveError::Xdp),
             _ => return Err(bad()),
-        }
+        };
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > 15 || !name.chars().all(plain) {
             return Err(bad());
         }
-        Ok(Self { name: name.to_owned(), mtu, sides })
+        Ok(Self { kind, name: name.to_owned(), mtu, sides, offload: false })
     }
 
     /// Our address of the family of `peer`.
@@ -142,7 +157,7 @@ mod tests {
     fn other_kinds_of_devices_are_refused_by_name() {
         let plan = |text| DevicePlan::parse(text, 1500, Vec::new()).map_err(|e| e.to_string());
         assert_eq!(plan("tun:lt0").unwrap().name, "lt0");
-        assert!(plan("packet:eth0").unwrap_err().contains("AF_PACKET"));
+        assert_eq!(plan("packet:eth0").unwrap().kind, DeviceKind::Packet);
         assert!(plan("xdp:eth0").unwrap_err().contains("AF_XDP"));
         for bad in ["tun", "tun:", "tun:a/b", "tun:0123456789abcdef", "tap:x"] {
             assert!(plan(bad).unwrap_err().contains("tun:NAME"), "{bad}");

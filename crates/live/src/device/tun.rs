@@ -1,8 +1,8 @@
-//! A TUN interface (`/dev/net/tun`), IPv4 and IPv6, packet by packet: no offload, so that every packet keeps
-//! its own ECN mark, stamp and acknowledgement.
+//! A TUN interface (`/dev/net/tun`), IPv4 and IPv6. Packet by packet, so that every packet keeps its own ECN mark, stamp
+//! and acknowledgement; with offload several segments of a connection are one packet on both ways (virtio-net header).
 
 use std::fmt;
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -10,6 +10,8 @@ use std::path::Path;
 use nix::errno::Errno;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
+use super::inbox::Outgoing;
+use super::offload::Offload;
 use super::plan::DevicePlan;
 use super::routes;
 use crate::error::LiveError;
@@ -21,6 +23,7 @@ const QUEUE: u32 = 4096;
 pub struct Tun {
     device: SyncDevice,
     name: String,
+    offload: bool,
 }
 
 impl fmt::Debug for Tun {
@@ -39,8 +42,11 @@ impl Tun {
             return Err(LiveError::NoTun);
         }
         routes::check(plan)?;
-        let mut builder =
-            DeviceBuilder::new().name(&plan.name).mtu(plan.mtu).tx_queue_len(QUEUE).offload(false);
+        let mut builder = DeviceBuilder::new()
+            .name(&plan.name)
+            .mtu(plan.mtu)
+            .tx_queue_len(QUEUE)
+            .offload(plan.offload);
         for side in &plan.sides {
             builder = match side.kernels {
                 IpAddr::V4(address) => builder.ipv4(address, side.prefix, None),
@@ -56,13 +62,40 @@ impl Tun {
         })?;
         routes::wait_for_addresses(plan)?;
         device.set_nonblocking(true).map_err(|e| LiveError::system(what(), e))?;
-        Ok(Self { device, name: plan.name.clone() })
+        Ok(Self { device, name: plan.name.clone(), offload: plan.offload })
     }
 
+    pub(super) const fn offload(&self) -> bool {
+        self.offload
+    }
+
+    /// The next packet, whole: what has several segments is refused, as whoever reads one by one wants no offload.
     pub(super) fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let Some((len, offload)) = self.recv_offload(buffer)? else { return Ok(None) };
+        if offload.is_several() {
+            let why = "a TUN interface with offload is read with `Device::fill`";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        offload.complete(buffer.get_mut(..len).unwrap_or_default(), 0);
+        Ok(Some(len))
+    }
+
+    /// The next packet, and what is not done to it yet.
+    pub(super) fn recv_offload(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, Offload)>> {
+        let mut head = Offload::PLAIN;
         loop {
-            match self.device.recv(buffer) {
-                Ok(n) => return Ok(Some(n)),
+            let read = if self.offload {
+                self.device
+                    .recv_vectored(&mut [IoSliceMut::new(&mut head), IoSliceMut::new(buffer)])
+            } else {
+                self.device.recv(buffer)
+            };
+            match read {
+                Ok(n) if self.offload => {
+                    let len = n.saturating_sub(Offload::LEN);
+                    return Ok(Some((len, Offload::from_bytes(head))));
+                }
+                Ok(n) => return Ok(Some((n, Offload::default()))),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
@@ -71,8 +104,20 @@ impl Tun {
     }
 
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<bool> {
+        self.send_offload(&packet.into())
+    }
+
+    pub(super) fn send_offload(&self, packet: &Outgoing<'_>) -> io::Result<bool> {
+        let several = || Offload::several(packet.bytes, packet.segment_size, 0);
+        let head = if packet.segment_size > 0 { several() } else { None };
+        let head = head.unwrap_or(Offload::PLAIN);
         loop {
-            match self.device.send(packet) {
+            let sent = if self.offload {
+                self.device.send_vectored(&[IoSlice::new(&head), IoSlice::new(packet.bytes)])
+            } else {
+                self.device.send(packet.bytes)
+            };
+            match sent {
                 Ok(_) => return Ok(true),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}

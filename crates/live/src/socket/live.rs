@@ -119,7 +119,8 @@ impl Live {
                 Some(Box::new(BufWriter::with_capacity(1 << 20, file)) as Box<_>)
             }
         };
-        let stack = Stack::new(Boundary::new(seed, tape), locals);
+        let mut stack = Stack::new(Boundary::new(seed, tape), locals);
+        stack.set_several(device.takes_several());
         let shared = Shared::new(stack, Clock::start())?;
         let thread = Some(driver::start(&shared, device)?);
         Ok(Self { shared, thread, settings })

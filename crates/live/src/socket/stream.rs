@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use lowtide_units::Instant;
@@ -39,12 +39,8 @@ pub(super) fn wait_on<'a>(
     if state.must_wake() {
         shared.wake();
     }
-    let Some(timeout) = timeout else {
-        return Ok(wait.changed.wait(state).unwrap_or_else(PoisonError::into_inner));
-    };
-    let waited = wait.changed.wait_timeout(state, timeout);
-    let (state, result) = waited.unwrap_or_else(PoisonError::into_inner);
-    if result.timed_out() {
+    let (state, news) = wait.wait(state, timeout);
+    if !news {
         return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing happened in time"));
     }
     Ok(state)

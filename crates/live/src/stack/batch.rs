@@ -2,6 +2,8 @@
 
 use lowtide_wire::{Addresses, Segment, WireError, packet};
 
+use crate::device::Outgoing;
+
 /// Packets beyond which no new one is asked for: what more there is to send waits for the next turn.
 const FULL: usize = 128;
 
@@ -9,8 +11,8 @@ const FULL: usize = 128;
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,
-    /// Where each packet ends.
-    ends: Vec<usize>,
+    /// Where each packet ends, and how many bytes of payload each of its segments has; zero for one that is one.
+    ends: Vec<(usize, u16)>,
     /// For payload that lies in two pieces.
     joined: Vec<u8>,
 }
@@ -33,7 +35,7 @@ impl Batch {
         segment: &Segment,
         payload: (&[u8], &[u8]),
     ) -> Result<(), WireError> {
-        let start = self.ends.last().copied().unwrap_or(0);
+        let start = self.end();
         let payload = if payload.1.is_empty() {
             payload.0
         } else {
@@ -47,16 +49,44 @@ impl Batch {
             self.bytes.resize(2 * room, 0);
         }
         let len = packet::emit(addresses, segment, payload, &mut self.bytes[start..room])?;
-        self.ends.push(start + len);
+        self.ends.push((start + len, 0));
         Ok(())
     }
 
-    /// The packets in order; afterwards none is there.
-    pub(crate) fn take(&mut self, mut each: impl FnMut(&[u8])) {
-        let mut start = 0;
-        for end in self.ends.drain(..) {
-            each(self.bytes.get(start..end).unwrap_or(&[]));
-            start = end;
+    /// Writes several segments in one packet, `size` bytes of payload in each but the last, which the system cuts.
+    pub(super) fn push_several(
+        &mut self,
+        addresses: &Addresses,
+        segment: &Segment,
+        payload: (&[u8], &[u8]),
+        size: u16,
+    ) -> Result<(), WireError> {
+        let start = self.end();
+        let room = start + packet::MAX_HEADERS_LEN + payload.0.len() + payload.1.len();
+        if self.bytes.len() < room {
+            self.bytes.resize(2 * room, 0);
         }
+        let out = &mut self.bytes[start..room];
+        let len = packet::emit_unfinished(addresses, segment, payload, out)?;
+        self.ends.push((start + len, size));
+        Ok(())
+    }
+
+    fn end(&self) -> usize {
+        self.ends.last().map_or(0, |(end, _)| *end)
+    }
+
+    /// The packets in order.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = Outgoing<'_>> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|(end, _)| *end));
+        starts.zip(&self.ends).map(|(start, (end, size))| {
+            let bytes = self.bytes.get(start..*end).unwrap_or(&[]);
+            Outgoing { bytes, segment_size: *size }
+        })
+    }
+
+    /// Forgets them.
+    pub(crate) fn clear(&mut self) {
+        self.ends.clear();
     }
 }

@@ -25,6 +25,9 @@ pub struct StackCounters {
     pub not_accepted: u64,
     /// Packets that the device did not take.
     pub unsent: u64,
+    /// Packets that came unfinished, their checksum or their segments left to the interface, and were finished here: the
+    /// host at the other end has offloads on.
+    pub unfinished: u64,
     /// Connections in the table at present, those in TIME-WAIT not counted.
     pub connections: u64,
     /// Memory that payload takes at present, bytes.

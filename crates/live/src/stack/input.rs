@@ -1,14 +1,18 @@
 //! What arrives.
 
 use lowtide_tcp::{Arrival, FourTuple, PathReport};
-use lowtide_units::{HostStamp, Instant};
+#[cfg(test)]
+use lowtide_units::HostStamp;
+use lowtide_units::Instant;
 use lowtide_wire::icmp::{self, IcmpKind};
-use lowtide_wire::{Addresses, Segment, WireError, packet};
+use lowtide_wire::{Addresses, Ecn, Segment, WireError, packet};
 
 use super::{Batch, Conn, Stack};
+use crate::device::Incoming;
 
 impl Stack {
     /// An IP packet arrived, at that reading of the host's clock. What is none is counted and dropped.
+    #[cfg(test)]
     pub(crate) fn inject(
         &mut self,
         now: Instant,
@@ -16,8 +20,16 @@ impl Stack {
         bytes: &[u8],
         batch: &mut Batch,
     ) {
+        let packet = Incoming { bytes, stamp, segment_size: 0, trusted: false };
+        self.take(now, &packet, batch);
+    }
+
+    /// An IP packet arrived. What is none is counted and dropped.
+    pub(crate) fn take(&mut self, now: Instant, incoming: &Incoming<'_>, batch: &mut Batch) {
         self.counters.received += 1;
-        let (addresses, mut segment, payload) = match packet::parse(bytes) {
+        let Incoming { bytes, stamp, segment_size, trusted } = *incoming;
+        let parsed = if trusted { packet::parse_trusted(bytes) } else { packet::parse(bytes) };
+        let (addresses, mut segment, payload) = match parsed {
             Ok(parsed) => parsed,
             Err(WireError::NotTcp { .. }) => return self.icmp(now, bytes, batch),
             Err(WireError::Checksum { .. }) => {
@@ -35,6 +47,11 @@ impl Stack {
             return;
         }
         segment.rx.stamp = Some(stamp);
+        if segment_size > 0 {
+            let segments = segment.payload_len.div_ceil(u32::from(segment_size)) as u16;
+            segment.rx.coalesced = segments;
+            segment.rx.ce_coalesced = if segment.ecn == Ecn::Ce { segments } else { 0 };
+        }
         let payload = bytes.get(payload).unwrap_or(&[]);
         match self.boundary.handle_segment(now, local, remote, &segment) {
             Arrival::Taken(id, accepted) => {

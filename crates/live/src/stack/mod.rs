@@ -54,6 +54,8 @@ pub(crate) struct Stack {
     /// Connections that applications have changed since the last flush.
     changed: Vec<Key>,
     counters: StackCounters,
+    /// The device takes several segments in one packet.
+    several: bool,
     /// Why nothing works any more.
     fault: Option<Arc<str>>,
 }
@@ -71,6 +73,7 @@ impl Stack {
             due: Vec::new(),
             changed: Vec::new(),
             counters: StackCounters::default(),
+            several: false,
             fault: None,
         }
     }
@@ -85,9 +88,19 @@ impl Stack {
         }
     }
 
+    /// Whether the device takes several segments in one packet.
+    pub(crate) fn set_several(&mut self, several: bool) {
+        self.several = several;
+    }
+
     /// So many packets were not taken by the device.
     pub(crate) fn count_unsent(&mut self, n: u64) {
         self.counters.unsent += n;
+    }
+
+    /// So many packets came unfinished so far.
+    pub(crate) fn count_unfinished(&mut self, n: u64) {
+        self.counters.unfinished = n;
     }
 
     /// The tape could not be written, if so.

@@ -1,10 +1,11 @@
 //! Everything that follows a change of a connection: what it sends, what its application hears, its timer.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
-use lowtide_tcp::{CloseReason, Event, State};
+use lowtide_tcp::{CloseReason, Event, State, Transmit};
 use lowtide_units::{Duration, HostStamp, Instant};
-use lowtide_wire::Addresses;
+use lowtide_wire::{Addresses, Flags, Segment};
 
 use super::{Batch, ConnInfo, Key, Stack};
 
@@ -12,10 +13,42 @@ use super::{Batch, ConnInfo, Key, Stack};
 /// `net.ipv4.tcp_fin_timeout`). RFC 9293 has no such limit; without it a peer could hold connections for ever.
 const ORPHANED: Duration = Duration::from_secs(60);
 
+/// Bytes of payload in one packet: with its headers an IP packet has no more than 65,535.
+const MOST_PAYLOAD: u32 = 65_535 - lowtide_wire::packet::MAX_HEADERS_LEN as u32;
+
+/// Whether the system would cut its segments as [`Transmit::segment`] does. It knows nothing of the delay option, whose
+/// stamps are of single segments; CWR is rare.
+fn can_be_one(transmit: &Transmit) -> bool {
+    let header = &transmit.header;
+    header.options.delay().is_none() && !header.flags.contains(Flags::CWR)
+}
+
+/// Some segments of a transmission, in one packet.
+struct Part {
+    header: Segment,
+    stream: Range<u64>,
+    segments: u32,
+}
+
+/// Its parts, each with as many segments as a packet can have.
+fn parts(transmit: &Transmit) -> impl Iterator<Item = Part> {
+    let most = (MOST_PAYLOAD / transmit.mss.max(1)).max(1);
+    (0..transmit.segments).step_by(most as usize).map(move |first| {
+        let segments = most.min(transmit.segments - first);
+        let last = first + segments - 1;
+        let stream = transmit.stream_of(first).start..transmit.stream_of(last).end;
+        let mut header = transmit.segment(first);
+        header.payload_len = (stream.end - stream.start) as u32;
+        // FIN and PSH are the last one's, and the system leaves them there.
+        header.flags |= transmit.segment(last).flags;
+        Part { header, stream, segments }
+    })
+}
+
 impl Stack {
     /// Takes everything that a connection has to send and to say.
     pub(super) fn pump(&mut self, now: Instant, key: Key, batch: &mut Batch) {
-        let Self { boundary, conns, counters, .. } = self;
+        let Self { boundary, conns, counters, several, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
         let Some(id) = conn.id else { return };
         let stamp = HostStamp(now.since_start().as_ns());
@@ -29,7 +62,16 @@ impl Stack {
                 break;
             }
             let Some(transmit) = boundary.poll_transmit(now, id) else { break };
-            for i in 0..transmit.segments {
+            let several = *several && transmit.segments > 1 && can_be_one(&transmit);
+            for part in several.then(|| parts(&transmit)).into_iter().flatten() {
+                let payload = conn.send.pieces(&part.stream);
+                let size = transmit.mss as u16;
+                match batch.push_several(&addresses, &part.header, payload, size) {
+                    Ok(()) => counters.sent += u64::from(part.segments),
+                    Err(_) => counters.unsent += u64::from(part.segments),
+                }
+            }
+            for i in 0..if several { 0 } else { transmit.segments } {
                 let payload = conn.send.pieces(&transmit.stream_of(i));
                 let mut segment = transmit.segment(i);
                 segment.stamp_departure(stamp);

@@ -2,21 +2,53 @@
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
 /// Where threads wait for a connection or a listener, and who else wants to know.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wait {
-    pub(crate) changed: Arc<Condvar>,
+    place: Arc<Place>,
     pub(crate) watch: Option<(Arc<Watch>, u64)>,
 }
 
+/// Waking takes a system call even when nobody waits, and there is news with every segment: it is said once to those
+/// who wait.
+#[derive(Debug, Default)]
+struct Place {
+    changed: Condvar,
+    /// Somebody may wait who has not been woken.
+    awaited: AtomicBool,
+}
+
 impl Wait {
+    /// Waits for news on what `guard` locks, for at most `timeout`; false when there were none in that time.
+    pub(crate) fn wait<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        timeout: Option<Duration>,
+    ) -> (MutexGuard<'a, T>, bool) {
+        // Whoever wakes holds the same lock, so that nothing comes between this and the wait.
+        self.place.awaited.store(true, Ordering::Relaxed);
+        let changed = &self.place.changed;
+        match timeout {
+            None => (changed.wait(guard).unwrap_or_else(PoisonError::into_inner), true),
+            Some(timeout) => {
+                let waited = changed.wait_timeout(guard, timeout);
+                let (guard, result) = waited.unwrap_or_else(PoisonError::into_inner);
+                (guard, !result.timed_out())
+            }
+        }
+    }
+
     /// Something changed.
     pub(crate) fn wake(&self) {
-        self.changed.notify_all();
+        if self.place.awaited.swap(false, Ordering::Relaxed) {
+            self.place.changed.notify_all();
+        }
         if let Some((watch, token)) = &self.watch {
             watch.note(*token);
         }
@@ -49,18 +81,19 @@ impl Watch {
 
     pub(crate) fn note(&self, token: u64) {
         let mut changed = self.lock();
-        let first = changed.is_empty();
-        changed.insert(token);
-        // Under the lock: what is taken and what is readable never differ.
-        if let Some(descriptor) = self.descriptor.as_ref().filter(|_| first) {
-            let _ = descriptor.write(1);
+        // Who waits was woken by the first.
+        if changed.is_empty() {
+            self.some.notify_all();
+            // Under the lock: what is taken and what is readable never differ.
+            if let Some(descriptor) = &self.descriptor {
+                let _ = descriptor.write(1);
+            }
         }
-        drop(changed);
-        self.some.notify_all();
+        changed.insert(token);
     }
 
     /// The tokens that changed, in order; waits until there is one, at most `timeout`.
-    pub(crate) fn take(&self, timeout: Option<std::time::Duration>) -> BTreeSet<u64> {
+    pub(crate) fn take(&self, timeout: Option<Duration>) -> BTreeSet<u64> {
         let none = |set: &mut BTreeSet<u64>| set.is_empty();
         let guard = self.lock();
         let mut guard = match timeout {

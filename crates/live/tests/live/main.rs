@@ -7,8 +7,10 @@
 
 mod bulk;
 mod closing;
+mod crowd;
 mod forward;
 mod many;
+mod packet;
 mod relay;
 mod setup;
 mod taped;

@@ -4,10 +4,16 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
+use lowtide_live::links::{Links, VethEnd};
 use lowtide_live::load::{Load, LoadReport, Pipe, StreamReport, Way, transfer};
-use lowtide_live::{DevicePlan, Live, Settings, Side, config, netns};
+use lowtide_live::netns::Namespace;
+use lowtide_live::{Device, DevicePlan, Inbox, Live, Settings, Side, config, netns};
 use lowtide_tcp::Config;
+use lowtide_units::HostStamp;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 pub(crate) const V4: &str = "10.77.0.2/24";
 pub(crate) const V6: &str = "fd77::2/64";
@@ -16,6 +22,10 @@ pub(crate) const PORT: u16 = 5201;
 /// One end is lowtide's, the other the kernel's.
 pub(crate) struct World {
     pub(crate) live: Live,
+    /// Where the kernel's sockets are; in the namespace of the test without.
+    kernels: Option<Namespace>,
+    /// Moves packets between two TUN interfaces.
+    _shuttle: Option<Shuttle>,
 }
 
 /// Runs `test` in a namespace of its own, or says why not.
@@ -34,6 +44,45 @@ pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
     });
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
+    }
+}
+
+/// A namespace that this thread is not in, whose kernel has ECN.
+fn other_namespace() -> Namespace {
+    let namespace = Namespace::new().unwrap();
+    namespace.run(|| netns::set_sysctl("ipv4.tcp_ecn", "1").unwrap()).unwrap();
+    namespace
+}
+
+/// Moves packets between two devices until it is dropped.
+struct Shuttle {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Shuttle {
+    fn start(a: Device, b: Device) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut inbox = Inbox::default();
+            while !ended.load(Ordering::Relaxed) {
+                let mut fds = [&a, &b].map(|d| PollFd::new(d.as_fd(), PollFlags::POLLIN));
+                let _ = poll(&mut fds, PollTimeout::from(20_u8));
+                for (from, to) in [(&a, &b), (&b, &a)] {
+                    from.fill(&mut inbox, || HostStamp(0)).unwrap();
+                    to.send_many(inbox.packets().map(|(_, packet)| packet)).unwrap();
+                }
+            }
+        });
+        Self { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Shuttle {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().unwrap().join();
     }
 }
 
@@ -63,7 +112,62 @@ impl World {
 
     pub(crate) fn with(settings: Settings) -> Self {
         let live = Live::start(&plan("tun:lt0", &[V4, V6]), settings).unwrap();
-        Self { live }
+        Self { live, kernels: None, _shuttle: None }
+    }
+
+    /// Over a TUN interface with offload.
+    pub(crate) fn offload() -> Self {
+        let plan = DevicePlan { offload: true, ..plan("tun:lt0", &[V4, V6]) };
+        netns::set_sysctl("ipv4.tcp_ecn", "1").unwrap();
+        let live = Live::start(&plan, Settings::default()).unwrap();
+        Self { live, kernels: None, _shuttle: None }
+    }
+
+    /// Over a veth pair `lt0` and `k0`, the kernel in a namespace of its own, with its offloads or without; what several
+    /// segments are is cut, or not with `offload`.
+    pub(crate) fn veth(offloads: bool, offload: bool) -> Self {
+        let kernels = other_namespace();
+        let ours = VethEnd { name: "lt0", namespace: None };
+        let theirs = VethEnd { name: "k0", namespace: Some(&kernels) };
+        let mut links = Links::open().unwrap();
+        links.add_veth(&ours, &theirs, 1500).unwrap();
+        links.offloads_off("lt0").unwrap();
+        links.set_up("lt0", true).unwrap();
+        let set_up = || {
+            let mut links = Links::open().unwrap();
+            assert!(!links.offloads("k0").unwrap().is_empty(), "on at first");
+            if !offloads {
+                links.offloads_off("k0").unwrap();
+                assert_eq!(links.offloads("k0").unwrap(), Vec::<String>::new());
+            }
+            for side in [V4, V6].map(|s| Side::parse(s).unwrap()) {
+                links.add_address("k0", side.kernels, side.prefix).unwrap();
+            }
+            links.set_up("k0", true).unwrap();
+            let link = links.get("k0").unwrap();
+            assert!(link.up && link.mac.is_some() && link.mtu == 1500, "{link:?}");
+        };
+        kernels.run(set_up).unwrap();
+        let plan = DevicePlan { offload, ..plan("packet:lt0", &[V4, V6]) };
+        let live = Live::start(&plan, Settings::default()).unwrap();
+        Self { live, kernels: Some(kernels), _shuttle: None }
+    }
+
+    /// On a TUN interface `lt0` of somebody else, who moves packets between it and the kernel's in another namespace.
+    pub(crate) fn tuns() -> Self {
+        let kernels = other_namespace();
+        let ours = Device::open(&plan("tun:lt0", &[])).unwrap();
+        let theirs = kernels.run(|| Device::open(&plan("tun:k0", &[V4, V6])).unwrap()).unwrap();
+        let live = Live::start(&plan("packet:lt0", &[V4, V6]), Settings::default()).unwrap();
+        Self { live, kernels: Some(kernels), _shuttle: Some(Shuttle::start(ours, theirs)) }
+    }
+
+    /// What `f` does is done where the kernel's sockets are.
+    pub(crate) fn inside<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
+        match &self.kernels {
+            None => f(),
+            Some(there) => there.run(f).unwrap(),
+        }
     }
 
     /// No connection is left; the last ones may still be on their way out.
@@ -85,7 +189,7 @@ impl World {
         config: &Config,
         load: &Load,
     ) -> (LoadReport, Vec<StreamReport>) {
-        let listener = TcpListener::bind((kernel_at(v6), PORT)).unwrap();
+        let listener = self.inside(|| TcpListener::bind((kernel_at(v6), PORT)).unwrap());
         let to = SocketAddr::new(kernel_at(v6), PORT);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(self.live.connect(to, config)?)) };
         transfer(&listener, &open, load).unwrap()
@@ -100,7 +204,9 @@ impl World {
     ) -> (LoadReport, Vec<StreamReport>) {
         let listener = self.live.listen(PORT, config).unwrap();
         let to = SocketAddr::new(ours_at(v6), PORT);
-        let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(TcpStream::connect(to)?)) };
+        let open = || -> io::Result<Arc<dyn Pipe>> {
+            Ok(Arc::new(self.inside(|| TcpStream::connect(to))?))
+        };
         transfer(&listener, &open, load).unwrap()
     }
 }

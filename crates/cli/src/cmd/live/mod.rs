@@ -1,5 +1,6 @@
 //! `lowtide live`: our TCP on real packets.
 
+mod bench;
 mod bottleneck;
 mod link;
 mod link_report;
@@ -37,6 +38,7 @@ pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), Failure> {
         LiveCommand::Client(args) => client(args, out),
         LiveCommand::Server(args) => server(args, out),
         LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
+        LiveCommand::Bench(args) => bench::bench(args, out),
         LiveCommand::Proxy(args) => proxy::proxy(args, out),
         LiveCommand::Replay { tape } => play(tape, out),
     }

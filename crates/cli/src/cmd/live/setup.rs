@@ -1,7 +1,9 @@
 //! The host that the arguments describe, in its namespace.
 
 use lowtide_live::load::{Amount, Load, Way};
-use lowtide_live::{Device, DevicePlan, Live, LiveError, Settings, Side, config, netns};
+use lowtide_live::{
+    Device, DeviceKind, DevicePlan, Live, LiveError, Settings, Side, config, netns,
+};
 use lowtide_tcp::Config;
 
 use crate::args::{KernelEcnArg, LiveHostArgs, LiveLoadArgs, LiveOwnArgs, NetnsArg, PeerArg};
@@ -23,7 +25,8 @@ pub(super) fn refused(error: &LiveError) -> Failure {
     let typed = matches!(
         error,
         LiveError::DeviceName(_)
-            | LiveError::DeviceKind(_)
+            | LiveError::Xdp
+            | LiveError::Mtu { .. }
             | LiveError::Address(_)
             | LiveError::Pair { .. }
             | LiveError::Route(_)
@@ -36,6 +39,13 @@ impl Host {
     /// Reads the arguments, and moves this thread into the namespace that they want.
     pub(super) fn make(args: &LiveHostArgs) -> Result<Self, Failure> {
         let host = Self::read(&args.own)?;
+        if host.plan.kind == DeviceKind::Packet && args.peer == PeerArg::Kernel {
+            let help = "leave `--peer kernel` out, in the namespace of that interface".to_owned();
+            let message =
+                "`--peer kernel` makes a namespace, in which `packet:NAME` finds no interface"
+                    .to_owned();
+            return Err(Failure::Usage(message, Some(help)));
+        }
         Ok(Self { kernel: enter(args)?, ..host })
     }
 
@@ -60,9 +70,13 @@ impl Host {
             let message = format!("the kernel's address {stray} is in none of the networks");
             return Err(Failure::Usage(message, Some(help)));
         }
-        let plan = DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| refused(&e))?;
+        let mut plan = DevicePlan::parse(&args.device, args.mtu, sides).map_err(|e| refused(&e))?;
+        plan.offload = args.offload;
         let mtu = args.mtu.to_string();
         let mut set = vec![("mtu", mtu.as_str())];
+        if args.offload {
+            set.push(("tso-segments", "64"));
+        }
         for text in &args.set {
             let (name, value) = text.split_once('=').ok_or_else(|| {
                 let help = "for instance `-s send-buffer=\"1 MB\"`".to_owned();

@@ -1,0 +1,123 @@
+//! Many short connections for a long time, through a network that loses, repeats, damages and reorders packets: what a
+//! process holds is the same at the end as at the beginning.
+//!
+//! `LOWTIDE_SOAK_MINUTES=20 cargo test --release -p lowtide-bottleneck --test bottleneck soak -- --nocapture` is the
+//! real thing; without that variable it is a few seconds beside the other tests, which show one of connections only.
+
+use std::fs;
+use std::time::Duration;
+
+use lowtide_live::load::{Load, Way};
+use lowtide_live::{Clock, config};
+
+use crate::world::{Whose, World, both_ways, bytes, has_kernel, network, within};
+
+const FAULTS: [&str; 4] = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.2 %"];
+/// Connections at a time.
+const PARALLEL: usize = 48;
+/// How often it is looked at, in a long run.
+const LOOK: Duration = Duration::from_secs(30);
+/// Memory may differ by as much from one look to another, bytes: allocators give back what they like.
+const NOISE: u64 = 8 << 20;
+
+fn minutes() -> Option<u64> {
+    std::env::var("LOWTIDE_SOAK_MINUTES").ok()?.parse().ok()
+}
+
+/// What this process holds, and its connections.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    descriptors: usize,
+    memory: u64,
+    connections: u64,
+    buffers: u64,
+}
+
+impl Held {
+    fn now(world: &World) -> Self {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:")).unwrap();
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+        let packets = world.ends[0].live().stats().packets;
+        Self {
+            descriptors: fs::read_dir("/proc/self/fd").unwrap().count(),
+            memory: kib << 10,
+            connections: packets.connections,
+            buffers: packets.buffer_memory,
+        }
+    }
+
+    /// Once nothing is under way: connections that ended may still be on their way out.
+    fn quiet(world: &World) -> Self {
+        for _ in 0..6000 {
+            let held = Self::now(world);
+            if held.connections == 0 {
+                return held;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("{:?}", Self::now(world));
+    }
+}
+
+/// Many connections of all kinds, one after the other and next to each other; how many.
+fn round(world: &World, number: u64) -> usize {
+    let config = config("linux", None, &[("ecn", "rfc3168")]).unwrap();
+    // Sizes from a few bytes to some hundred kilobytes.
+    let size = 1 + (number * 7919 % 23).pow(4);
+    let way = if number.is_multiple_of(2) { Way::Up } else { Way::Down };
+    let (client, v6) = ((number / 2 % 2) as usize, (number / 4).is_multiple_of(2));
+    let load = Load { seed: number, ..bytes(way, PARALLEL, size) };
+    world.moves(&format!("round {number}"), (client, v6), &config, &load);
+    PARALLEL
+}
+
+#[test]
+fn soak() {
+    if !has_kernel() {
+        return;
+    }
+    let time = minutes().map_or(Duration::from_secs(4), |m| Duration::from_secs(60 * m));
+    within(time + Duration::from_mins(5), move || run(time));
+}
+
+fn run(time: Duration) {
+    let plan = network("400 Mbit/s", 50, 200, 40);
+    let whose = [Whose::Ours, Whose::Kernel];
+    let world = World::new(whose, &plan, &both_ways(&FAULTS));
+    let (clock, mut looks, mut connections) = (Clock::start(), Vec::new(), 0);
+    let seconds = || clock.now().since_start().as_secs_f64();
+    let mut number = 0;
+    while seconds() < time.as_secs_f64() {
+        // Memory is taken at first that is used again later.
+        if number == 8 || seconds() > looks.len() as f64 * LOOK.as_secs_f64() {
+            let held = Held::quiet(&world);
+            println!("{:>6.0} s {connections:>8} connections so far, {held:?}", seconds());
+            looks.push(held);
+        }
+        connections += round(&world, number);
+        number += 1;
+    }
+    let last = Held::quiet(&world);
+    println!("{:>6.0} s {connections:>8} connections, {last:?}", seconds());
+    assert_eq!((last.connections, last.buffers), (0, 0));
+    // Other tests of this process have descriptors of their own; the long run is by itself.
+    if minutes().is_some() {
+        assert_eq!(last.descriptors, looks[0].descriptors, "{looks:?}");
+    }
+    // The least of each half: what is in use for a while only is in neither.
+    let half = looks.len() / 2;
+    if minutes().is_some_and(|m| m >= 5) {
+        let least = |looks: &[Held]| looks.iter().map(|h| h.memory).min().unwrap();
+        let (first, second) = (least(&looks[1..=half]), least(&looks[half + 1..]));
+        assert!(second < first + NOISE, "memory grows from {first} to {second} bytes: {looks:?}");
+    }
+    let (report, stats) = world.end();
+    let faults =
+        report.hosts.iter().map(|h| h.faults).fold((0, 0, 0), |sum, f| {
+            (sum.0 + f.reordered, sum.1 + f.duplicated, sum.2 + f.corrupted)
+        });
+    assert!(faults.0 > 0 && faults.1 > 0 && faults.2 > 0, "{faults:?}");
+    assert!(stats[0].packets.bad_checksum > 0, "damage was noticed");
+    println!("reordered, duplicated, damaged: {faults:?}; ours: {:?}", stats[0].packets);
+}

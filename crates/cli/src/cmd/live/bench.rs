@@ -1,0 +1,143 @@
+//! `lowtide live bench`: our TCP beside the kernel's, on the same line and with the same processors.
+
+use lowtide_live::bench::{Bout, Line, Score, Whose};
+use lowtide_live::config;
+use serde::Serialize;
+
+use crate::args::LiveBenchArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// What is measured: the line, and who sends to whom. The first of the lines without and with offloads is what the
+/// others are held against.
+const ROWS: [(Line, [Whose; 2]); 12] = {
+    use Line::{Tun, TunOffload, Veth, VethOffloads};
+    use Whose::{Kernel, Lowtide};
+    [
+        (Veth, [Kernel, Kernel]),
+        (Veth, [Lowtide, Kernel]),
+        (Veth, [Kernel, Lowtide]),
+        (Veth, [Lowtide, Lowtide]),
+        (Tun, [Lowtide, Kernel]),
+        (Tun, [Kernel, Lowtide]),
+        (VethOffloads, [Kernel, Kernel]),
+        (VethOffloads, [Lowtide, Kernel]),
+        (VethOffloads, [Kernel, Lowtide]),
+        (VethOffloads, [Lowtide, Lowtide]),
+        (TunOffload, [Lowtide, Kernel]),
+        (TunOffload, [Kernel, Lowtide]),
+    ]
+};
+
+#[derive(Serialize)]
+struct Row {
+    line: &'static str,
+    sender: &'static str,
+    receiver: &'static str,
+    /// Median of the repeats, and the least and the most.
+    bits_per_second: [f64; 3],
+    /// To the kernel's TCP at both ends of a veth pair, with offloads where this line has them.
+    ratio: f64,
+    /// Of both ends together, seconds; of it the drivers of lowtide; of everything that ran on the machine.
+    cpu_per_gb: f64,
+    drivers_per_gb: f64,
+    machine_per_gb: f64,
+    bytes_retrans: u64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    version: &'static str,
+    repeats: u32,
+    processors: [usize; 2],
+    segments_at_once: String,
+    rows: Vec<Row>,
+}
+
+fn name(whose: Whose) -> &'static str {
+    match whose {
+        Whose::Kernel => "kernel",
+        Whose::Lowtide => "lowtide",
+    }
+}
+
+pub(super) fn bench(args: &LiveBenchArgs, out: Output) -> Result<(), Failure> {
+    let processors = match args.processors[..] {
+        [one] => [one, one],
+        [a, b] => [a, b],
+        _ => {
+            let help = "for instance `--processors 0,1`, or `0` for one that both share".to_owned();
+            return Err(Failure::Usage("a line has two ends".to_owned(), Some(help)));
+        }
+    };
+    let segments = args.segments.to_string();
+    let set = [("send-buffer", "4 MB"), ("receive-buffer", "4 MB"), ("tso-segments", &segments)];
+    let config = config("linux", None, &set).map_err(|m| Failure::Usage(m, None))?;
+    let mut scores: Vec<Vec<Score>> = ROWS.iter().map(|_| Vec::new()).collect();
+    // One repeat of all after another: what else the machine does meanwhile is shared.
+    for repeat in 0..args.repeats {
+        for ((line, ends), scores) in ROWS.into_iter().zip(&mut scores) {
+            out.note(&format!("{}/{} {}", repeat + 1, args.repeats, line.name()));
+            let (time, kernel_cc) = (args.time, args.kernel_cc.as_str());
+            let bout = Bout { line, ends, time, processors, config: &config, kernel_cc };
+            scores.push(bout.run().map_err(|e| Failure::Run(e.to_string()))?);
+        }
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for ((line, ends), mut scores) in ROWS.into_iter().zip(scores) {
+        scores.sort_by(|a, b| a.goodput().total_cmp(&b.goodput()));
+        let (Some(first), Some(last)) = (scores.first(), scores.last()) else { continue };
+        let median = scores[scores.len() / 2];
+        let gigabytes = median.bytes as f64 / 1e9;
+        let offloads = |name: &str| name.contains("offload");
+        let base = rows.iter().rev().find(|r| {
+            r.sender == "kernel"
+                && r.receiver == "kernel"
+                && offloads(r.line) == offloads(line.name())
+        });
+        rows.push(Row {
+            line: line.name(),
+            sender: name(ends[0]),
+            receiver: name(ends[1]),
+            bits_per_second: [median.goodput(), first.goodput(), last.goodput()],
+            ratio: base.map_or(1.0, |b| median.goodput() / b.bits_per_second[0]),
+            cpu_per_gb: median.processor / gigabytes,
+            drivers_per_gb: median.drivers / gigabytes,
+            machine_per_gb: median.machine / gigabytes,
+            bytes_retrans: median.retransmitted,
+        });
+    }
+    if out.json {
+        return out.json(&Report {
+            schema: "lowtide.live-bench/1",
+            version: env!("CARGO_PKG_VERSION"),
+            repeats: args.repeats,
+            processors,
+            segments_at_once: segments,
+            rows,
+        });
+    }
+    let head = [
+        "line",
+        "sender",
+        "receiver",
+        "Mbit/s",
+        "from",
+        "to",
+        "of kernel",
+        "CPU s/GB",
+        "drivers",
+        "machine",
+    ];
+    let cells = rows.iter().map(|r| {
+        let mbits = r.bits_per_second.map(|b| format!("{:.0}", b / 1e6));
+        let [median, least, most] = mbits;
+        let ratio = format!("{:.2}", r.ratio);
+        let cpu = [r.cpu_per_gb, r.drivers_per_gb, r.machine_per_gb].map(|s| format!("{s:.2}"));
+        let [cpu, drivers, machine] = cpu;
+        let (line, from, to) = (r.line.to_owned(), r.sender.to_owned(), r.receiver.to_owned());
+        vec![line, from, to, median, least, most, ratio, cpu, drivers, machine]
+    });
+    out.table(&head, &[3, 4, 5, 6, 7, 8, 9], &cells.collect::<Vec<_>>())
+}

@@ -1,0 +1,256 @@
+//! What one kernel leaves to be done to a packet: its checksum, or cutting it into segments
+//! (`struct virtio_net_hdr`, `include/uapi/linux/virtio_net.h`).
+//!
+//! Contract: a host on the same machine may hand over packets that are not as they would be on a line. Nothing is
+//! wrong with them; here they are made what they stand for.
+
+use lowtide_wire::checksum::Checksum;
+
+/// The header that goes before every packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Offload {
+    flags: u8,
+    kind: u8,
+    /// Bytes of payload of each segment.
+    size: u16,
+    /// Where what the checksum covers begins, and its place from there.
+    checksum: (u16, u16),
+}
+
+const NEEDS_CHECKSUM: u8 = 1;
+const NONE: u8 = 0;
+const TCP_V4: u8 = 1;
+const TCP_V6: u8 = 4;
+/// Beside the kind: the segments carry a mark, CWR belongs to the first.
+const ECN: u8 = 0x80;
+
+impl Offload {
+    /// Length in bytes.
+    pub(super) const LEN: usize = 10;
+    /// Before a packet that is what it is.
+    pub(super) const PLAIN: [u8; Self::LEN] = [0; Self::LEN];
+
+    pub(super) fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        let [flags, kind, _, _, size @ .., s0, s1, o0, o1] = bytes;
+        Self {
+            flags,
+            kind: kind & !ECN,
+            size: u16::from_ne_bytes(size),
+            checksum: (u16::from_ne_bytes([s0, s1]), u16::from_ne_bytes([o0, o1])),
+        }
+    }
+
+    /// The packet is one on the line, whole.
+    pub(super) const fn is_plain(self) -> bool {
+        self.flags & NEEDS_CHECKSUM == 0 && self.kind == NONE
+    }
+
+    /// Several segments of TCP in one.
+    pub(super) const fn is_several(self) -> bool {
+        matches!(self.kind, TCP_V4 | TCP_V6) && self.size > 0
+    }
+
+    /// Writes the checksum that was left out: its field holds the sum over the pseudo header. `before` bytes of the
+    /// frame, which the kernel counts as well, are not in `packet`.
+    pub(super) fn complete(self, packet: &mut [u8], before: usize) {
+        if self.flags & NEEDS_CHECKSUM == 0 {
+            return;
+        }
+        let start = usize::from(self.checksum.0).saturating_sub(before);
+        let Some(covered) = packet.get_mut(start..) else { return };
+        let sum = Checksum::new().with(covered).finish();
+        let at = usize::from(self.checksum.1);
+        if let Some(field) = covered.get_mut(at..at + 2) {
+            field.copy_from_slice(&sum.to_be_bytes());
+        }
+    }
+
+    /// Bytes of payload in each segment but the last.
+    pub(super) const fn segment_size(self) -> u16 {
+        self.size
+    }
+
+    /// For a packet of several segments, whose checksum holds the sum over the pseudo header: what the kernel has to
+    /// know to cut it; `before` bytes are before the packet in its frame.
+    pub(super) fn several(
+        packet: &[u8],
+        segment_size: u16,
+        before: usize,
+    ) -> Option<[u8; Self::LEN]> {
+        let shape = Shape::of(packet)?;
+        let kind = if shape.v6 { TCP_V6 } else { TCP_V4 };
+        let mut out = [NEEDS_CHECKSUM, kind, 0, 0, 0, 0, 0, 0, 0, 0];
+        let fields =
+            [before + shape.payload, usize::from(segment_size), before + shape.tcp, CHECKSUM];
+        for (place, field) in out[2..].as_chunks_mut::<2>().0.iter_mut().zip(fields) {
+            *place = u16::try_from(field).ok()?.to_ne_bytes();
+        }
+        Some(out)
+    }
+}
+
+/// Cuts a packet with several segments of TCP into packets with one each, as the interface would have done:
+/// `size` bytes of payload in all but the last. Each goes to `each`. False for what is no such packet.
+pub(super) fn cut(packet: &[u8], size: u16, mut each: impl FnMut(&[u8])) -> bool {
+    let size = usize::from(size);
+    let Some(shape) = Shape::of(packet) else { return false };
+    let (headers, payload) = packet.split_at(shape.payload);
+    let count = payload.chunks(size.max(1)).len();
+    let mut bytes = Vec::with_capacity(headers.len() + size);
+    for (number, piece) in payload.chunks(size.max(1)).enumerate() {
+        bytes.clear();
+        bytes.extend_from_slice(headers);
+        bytes.extend_from_slice(piece);
+        shape.adapt(&mut bytes, number, number * size, number + 1 == count);
+        each(&bytes);
+    }
+    count > 0
+}
+
+/// Where the headers of a packet lie.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    v6: bool,
+    /// Where TCP begins.
+    tcp: usize,
+    /// Where its payload begins.
+    payload: usize,
+}
+
+/// Where the checksum is in a TCP header.
+const CHECKSUM: usize = 16;
+/// Bits of TCP's flags byte.
+const FIN_PSH: u8 = 0x09;
+const CWR: u8 = 0x80;
+
+impl Shape {
+    fn of(packet: &[u8]) -> Option<Self> {
+        let first = *packet.first()?;
+        let v6 = first >> 4 == 6;
+        let tcp = if v6 { 40 } else { usize::from(first & 0x0f) * 4 };
+        let protocol = *packet.get(if v6 { 6 } else { 9 })?;
+        let offset = usize::from(packet.get(tcp + 12)? >> 4) * 4;
+        let payload = tcp + offset;
+        let whole = tcp >= 20 && offset >= 20 && payload <= packet.len();
+        (whole && protocol == lowtide_wire::tcp::PROTOCOL).then_some(Self { v6, tcp, payload })
+    }
+
+    /// Makes a copy of the headers those of one segment: the `number`th, whose payload begins `at` bytes into the whole.
+    fn adapt(self, bytes: &mut [u8], number: usize, at: usize, last: bool) {
+        let tcp_len = bytes.len() - self.tcp;
+        let add16 = |bytes: &mut [u8], place: usize, n: u16| {
+            if let Some(field) = bytes.get_mut(place..place + 2) {
+                let old = u16::from_be_bytes([field[0], field[1]]);
+                field.copy_from_slice(&old.wrapping_add(n).to_be_bytes());
+            }
+        };
+        let put = |bytes: &mut [u8], place: usize, n: u16| {
+            if let Some(field) = bytes.get_mut(place..place + 2) {
+                field.copy_from_slice(&n.to_be_bytes());
+            }
+        };
+        let addresses = if self.v6 {
+            put(bytes, 4, tcp_len as u16);
+            8..40
+        } else {
+            put(bytes, 2, bytes.len() as u16);
+            add16(bytes, 4, number as u16);
+            put(bytes, 10, 0);
+            let sum = Checksum::new().with(&bytes[..self.tcp]).finish();
+            put(bytes, 10, sum);
+            12..20
+        };
+        let pseudo = Checksum::new().with(bytes.get(addresses).unwrap_or(&[]));
+        let pseudo =
+            pseudo.with_u32(u32::from(lowtide_wire::tcp::PROTOCOL)).with_u32(tcp_len as u32);
+        let Some(tcp) = bytes.get_mut(self.tcp..) else { return };
+        if let Some(seq) = tcp.get_mut(4..8) {
+            let old = u32::from_be_bytes([seq[0], seq[1], seq[2], seq[3]]);
+            seq.copy_from_slice(&old.wrapping_add(at as u32).to_be_bytes());
+        }
+        if let Some(flags) = tcp.get_mut(13) {
+            if !last {
+                *flags &= !FIN_PSH;
+            }
+            if number > 0 {
+                *flags &= !CWR;
+            }
+        }
+        put(tcp, CHECKSUM, 0);
+        let sum = Checksum::new().with(tcp).with_sum(pseudo).finish();
+        put(tcp, CHECKSUM, sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_wire::{Addresses, Flags, Segment, SeqNum, packet};
+
+    use super::*;
+
+    fn packet(v6: bool, payload: &[u8]) -> Vec<u8> {
+        let (a, b) = if v6 { ("fd77::1", "fd77::2") } else { ("10.77.0.1", "10.77.0.2") };
+        let addresses = Addresses::between(a.parse().unwrap(), b.parse().unwrap()).unwrap();
+        let segment = Segment {
+            src_port: 1,
+            dst_port: 2,
+            seq: SeqNum::new(u32::MAX - 1000),
+            ack: SeqNum::new(7),
+            flags: Flags::ACK | Flags::PSH | Flags::FIN | Flags::CWR,
+            payload_len: payload.len() as u32,
+            ..Segment::default()
+        };
+        let mut bytes = vec![0; payload.len() + packet::MAX_HEADERS_LEN];
+        let len = packet::emit(&addresses, &segment, payload, &mut bytes).unwrap();
+        bytes.truncate(len);
+        bytes
+    }
+
+    #[test]
+    fn what_was_several_segments_is_cut_into_them() {
+        let payload: Vec<u8> = (0..3500_u32).map(|n| n as u8).collect();
+        for v6 in [false, true] {
+            let whole = packet(v6, &payload);
+            let mut pieces = Vec::new();
+            assert!(cut(&whole, 1448, |piece| pieces.push(piece.to_vec())));
+            let mut got = Vec::new();
+            for (number, piece) in pieces.iter().enumerate() {
+                let (_, segment, range) = packet::parse(piece).unwrap();
+                let want = SeqNum::new((u32::MAX - 1000).wrapping_add(got.len() as u32));
+                assert_eq!(segment.seq, want, "v6 {v6}, {number}");
+                let last = number == 2;
+                assert_eq!(segment.flags.contains(Flags::FIN | Flags::PSH), last);
+                assert_eq!(segment.flags.contains(Flags::CWR), number == 0);
+                got.extend_from_slice(&piece[range]);
+            }
+            assert_eq!((pieces.len(), got == payload), (3, true));
+            assert!(!cut(&whole[..30], 1448, |_| {}), "cut short");
+        }
+    }
+
+    #[test]
+    fn a_checksum_that_was_left_out_is_written() {
+        for v6 in [false, true] {
+            for before in [0, 14] {
+                let right = packet(v6, b"hello");
+                let tcp = if v6 { 40 } else { 20 };
+                let mut half = right.clone();
+                // What a kernel leaves in its place: the sum over the pseudo header.
+                let addresses = if v6 { 8..40 } else { 12..20 };
+                let len = half.len() - tcp;
+                let pseudo = Checksum::new().with(&right[addresses]).with_u32(6);
+                let pseudo = !pseudo.with_u32(len as u32).finish();
+                half[tcp + 16..tcp + 18].copy_from_slice(&pseudo.to_be_bytes());
+                let [s0, s1] = ((tcp + before) as u16).to_ne_bytes();
+                let [o0, o1] = 16_u16.to_ne_bytes();
+                let offload = Offload::from_bytes([1, 0, 0, 0, 0, 0, s0, s1, o0, o1]);
+                assert!(!offload.is_plain() && !offload.is_several());
+                offload.complete(&mut half, before);
+                assert_eq!(half, right, "v6 {v6}");
+            }
+        }
+        let mut short = [0; 4];
+        Offload::from_bytes([1, 0, 0, 0, 0, 0, 2, 0, 16, 0]).complete(&mut short, 0);
+        assert_eq!(short, [0; 4], "nothing beyond the packet");
+    }
+}

@@ -1,0 +1,96 @@
+//! Asking the kernel over netlink, one request at a time.
+
+use std::io;
+
+use lowtide_units::Duration;
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NetlinkSerializable,
+};
+use netlink_sys::{Socket, SocketAddr};
+
+use crate::clock::Clock;
+
+/// How long the kernel may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Looks for an answer are that far apart: answers are there when a request returns, all but a few.
+const PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
+
+/// A netlink socket of the namespace of the thread that made it; it stays with that namespace.
+#[derive(Debug)]
+pub(super) struct Netlink {
+    socket: Socket,
+    sequence: u32,
+}
+
+impl Netlink {
+    /// For one of netlink's protocols.
+    pub(super) fn open(protocol: isize) -> io::Result<Self> {
+        let mut socket = Socket::new(protocol)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        socket.set_non_blocking(true)?;
+        // Errors need not carry the whole request back.
+        socket.set_cap_ack(true)?;
+        Ok(Self { socket, sequence: 0 })
+    }
+
+    /// Makes a request and collects what the kernel answers, up to its word that this was all.
+    pub(super) fn ask<M>(&mut self, message: M, flags: u16) -> io::Result<Vec<M>>
+    where
+        M: NetlinkSerializable + NetlinkDeserializable,
+    {
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.sequence_number = self.sequence;
+        let mut request = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(message));
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let mut answers = Vec::new();
+        let clock = Clock::start();
+        loop {
+            let datagram = match self.socket.recv_from_full() {
+                Ok((datagram, _)) => datagram,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    if clock.now().since_start() > PATIENCE {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(e),
+            };
+            if self.take(&datagram, &mut answers)? {
+                return Ok(answers);
+            }
+        }
+    }
+
+    /// True when a datagram ends the answer.
+    fn take<M>(&self, datagram: &[u8], answers: &mut Vec<M>) -> io::Result<bool>
+    where
+        M: NetlinkSerializable + NetlinkDeserializable,
+    {
+        let mut rest = datagram;
+        while !rest.is_empty() {
+            let answer: NetlinkMessage<M> = NetlinkMessage::deserialize(rest)
+                .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
+            let len = (answer.header.length as usize).next_multiple_of(4).max(16);
+            rest = rest.get(len..).unwrap_or(&[]);
+            if answer.header.sequence_number != self.sequence {
+                continue;
+            }
+            match answer.payload {
+                NetlinkPayload::Error(e) if e.code.is_some() => return Err(e.to_io()),
+                NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(true),
+                NetlinkPayload::InnerMessage(message) => answers.push(message),
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,134 @@
+//! Very many connections of one host at a time. `LOWTIDE_CROWD=10000 cargo test --release -p lowtide-live --test live crowd --
+//! --nocapture` says what one of them takes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use lowtide_live::{Clock, Poller, Stream};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::world::{PORT, World, in_namespace, kernel_at, ours_at, settings};
+
+/// Connections that talk at a time.
+const AT_ONCE: usize = 200;
+/// Bytes that go to and fro on each connection.
+const EACH: usize = 20_000;
+
+fn wanted() -> usize {
+    std::env::var("LOWTIDE_CROWD").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
+}
+
+/// Memory of this process, bytes.
+fn memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:")).unwrap();
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+    kib << 10
+}
+
+#[test]
+fn a_crowd_comes_talks_and_goes() {
+    let n = wanted();
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, hard, hard).unwrap();
+    if hard < n as u64 + 200 {
+        eprintln!(
+            "skipped: {n} sockets of the kernel are more than the {hard} descriptors that are allowed"
+        );
+        return;
+    }
+    in_namespace(move || {
+        let world = World::new();
+        let clock = Clock::start();
+        let before = memory();
+        let say = |what: &str| {
+            let each = memory().saturating_sub(before) as f64 / n as f64;
+            let cpu = world.live.stats().cpu.as_secs_f64();
+            let at = clock.now().since_start().as_secs_f64();
+            println!("{at:>7.2} s: {what}: {n}, {each:.0} bytes of memory each, driver {cpu:.2} s");
+        };
+        // Half of them are opened by the kernel, half by us.
+        let config = settings(&[]);
+        let listener = world.live.listen(PORT, &config).unwrap();
+        let kernels = TcpListener::bind((kernel_at(false), PORT)).unwrap();
+        let (to_us, to_kernel) = (ours_at(false), kernel_at(false));
+        let mut pairs: Vec<(Stream, TcpStream)> = Vec::new();
+        for number in 0..n {
+            pairs.push(if number % 2 == 0 {
+                let theirs = TcpStream::connect(SocketAddr::new(to_us, PORT)).unwrap();
+                (listener.accept_within(Duration::from_secs(20)).unwrap().0, theirs)
+            } else {
+                let ours = world.live.connect(SocketAddr::new(to_kernel, PORT), &config).unwrap();
+                (ours, kernels.accept().unwrap().0)
+            });
+        }
+        say("open");
+        assert_eq!(world.live.stats().packets.connections, n as u64);
+
+        let (ours, theirs): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+        let poller = Poller::new();
+        for (number, stream) in ours.iter().enumerate() {
+            stream.set_nonblocking(true);
+            poller.watch_stream(stream, number as u64);
+        }
+        // The kernel's side writes to many and then reads from them, so that its memory for TCP is enough; ours sends
+        // back what comes.
+        let kernels = std::thread::spawn(move || {
+            let bytes: Vec<u8> = (0..EACH).map(|n| (n % 251) as u8).collect();
+            let mut got = vec![0; EACH];
+            for some in theirs.chunks(AT_ONCE) {
+                for mut stream in some {
+                    stream.write_all(&bytes).unwrap();
+                }
+                for mut stream in some {
+                    stream.read_exact(&mut got).unwrap();
+                    assert!(got == bytes);
+                }
+            }
+            theirs
+        });
+        let mut back = BTreeMap::new();
+        while back.len() < n || back.values().any(|sent| *sent < EACH) {
+            let ready = poller.wait(Some(Duration::from_secs(20)));
+            assert!(!ready.is_empty(), "nothing happens");
+            for token in ready {
+                let sent = back.entry(token.0).or_insert(0);
+                *sent += echo(&ours[token.0 as usize]);
+            }
+        }
+        let theirs = kernels.join().unwrap();
+        say("after traffic");
+        let packets = world.live.stats().packets;
+        assert_eq!((packets.connections, packets.stray), (n as u64, 0));
+
+        drop(theirs);
+        let mut byte = [0];
+        for mut stream in &ours {
+            stream.set_nonblocking(false);
+            assert_eq!(stream.read(&mut byte).unwrap(), 0);
+        }
+        drop(ours);
+        world.assert_empty();
+        assert_eq!(world.live.stats().packets.buffer_memory, 0);
+        say("gone");
+    });
+}
+
+/// Sends back what is there; it is little enough for the send buffer.
+fn echo(mut stream: &Stream) -> usize {
+    let mut buffer = [0; 4096];
+    let mut sent = 0;
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(n) => {
+                stream.write_all(&buffer[..n]).unwrap();
+                sent += n;
+            }
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return sent,
+            Err(e) => panic!("{e}"),
+        }
+    }
+}

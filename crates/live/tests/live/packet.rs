@@ -1,0 +1,125 @@
+//! An interface that is there already: one end of a veth pair, a TUN interface of somebody else.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+
+use lowtide_live::links::Links;
+use lowtide_live::load::Way;
+use lowtide_live::netns::set_sysctl;
+use lowtide_live::{Live, Settings};
+use lowtide_tcp::EcnMode;
+
+use crate::world::{PORT, V4, World, assert_good, bytes, in_namespace, plan, settings};
+
+const N: u64 = 6_000_000;
+
+/// Data in both directions, over IPv4 and IPv6, over connections of either end.
+fn every_way(world: &World, what: &str, segments: &str) {
+    let config = settings(&[("ecn", "rfc3168"), ("tso-segments", segments)]);
+    for v6 in [false, true] {
+        for way in [Way::Up, Way::Down] {
+            let got = world.to_kernel(v6, &config, &bytes(way, N));
+            assert_good(&format!("{what}: to the kernel, v6 {v6}, {way:?}"), &got, N);
+            assert_eq!(got.0.streams[0].info.unwrap().tcp.ecn, EcnMode::Classic);
+            let got = world.serve_kernel(v6, &config, &bytes(way, N));
+            assert_good(&format!("{what}: from the kernel, v6 {v6}, {way:?}"), &got, N);
+        }
+    }
+    let packets = world.live.stats().packets;
+    assert_eq!((packets.malformed, packets.bad_checksum), (0, 0), "{what}: {packets:?}");
+    world.assert_empty();
+}
+
+#[test]
+fn a_veth_pair_carries_every_byte() {
+    in_namespace(|| {
+        let world = World::veth(false, false);
+        every_way(&world, "veth", "1");
+        // The kernel cuts what we hand over in one, as it does with its own.
+        every_way(&world, "veth, 64 segments at once", "64");
+        assert_eq!(world.live.stats().packets.unfinished, 0);
+    });
+}
+
+#[test]
+fn what_a_peer_with_offloads_leaves_undone_is_done_and_counted() {
+    in_namespace(|| {
+        let world = World::veth(true, false);
+        every_way(&world, "veth with offloads", "64");
+        let whole = world.live.stats().packets;
+        assert!(whole.unfinished > 0);
+        drop(world);
+        // Or it is taken as it is, where that was asked for.
+        let world = World::veth(true, true);
+        every_way(&world, "veth with offloads at both ends", "64");
+        let packets = world.live.stats().packets;
+        assert!(packets.received < whole.received / 2, "{packets:?} {whole:?}");
+        assert_eq!(packets.unfinished, 0, "none had to be finished");
+    });
+}
+
+#[test]
+fn a_tun_interface_of_somebody_else_carries_every_byte() {
+    in_namespace(|| every_way(&World::tuns(), "tun", "7"));
+}
+
+#[test]
+fn with_offload_several_segments_are_one_packet_and_every_byte_is_right() {
+    in_namespace(|| {
+        let world = World::offload();
+        every_way(&world, "tun with offload", "64");
+        let packets = world.live.stats().packets;
+        // Eight times N came or went; without offload each packet would have had at most 1448 bytes of it.
+        assert!(packets.received < 8 * N / 1448, "{packets:?}");
+    });
+}
+
+#[test]
+fn beyond_the_network_is_by_the_gateway() {
+    in_namespace(|| {
+        let world = World::veth(false, false);
+        let there = "10.99.0.1".parse().unwrap();
+        let listener = world.inside(|| {
+            let mut links = Links::open().unwrap();
+            links.set_up("lo", true).unwrap();
+            links.add_address("lo", there, 32).unwrap();
+            TcpListener::bind((there, PORT)).unwrap()
+        });
+        let mut ours = world.live.connect(SocketAddr::new(there, PORT), &settings(&[])).unwrap();
+        let (mut kernels, _) = listener.accept().unwrap();
+        ours.write_all(b"hello").unwrap();
+        let mut got = [0; 5];
+        kernels.read_exact(&mut got).unwrap();
+        assert_eq!(&got, b"hello");
+    });
+}
+
+#[test]
+fn what_stands_in_the_way_is_said() {
+    in_namespace(|| {
+        let start = |device: &str, side: &str| {
+            let plan = plan(device, &[side]);
+            Live::start(&plan, Settings::default()).unwrap_err().to_string()
+        };
+        assert!(start("packet:no0", V4).contains("no interface `no0`"));
+        assert!(start("packet:lo", V4).contains("`lo` is down"));
+        let world = World::veth(false, false);
+        let mut links = Links::open().unwrap();
+        links.set_up("lo", true).unwrap();
+        assert!(start("packet:lo", V4).contains("neither Ethernet nor TUN"));
+        links.add_address("lt0", "10.77.5.9".parse().unwrap(), 24).unwrap();
+        let kernels = start("packet:lt0", "10.77.5.9/24");
+        assert!(kernels.contains("the kernel has the address 10.77.5.9"), "{kernels}");
+        set_sysctl("ipv4.conf.lt0.forwarding", "1").unwrap();
+        let forwards = start("packet:lt0", V4);
+        assert!(forwards.contains("net.ipv4.conf.lt0.forwarding to 0"), "{forwards}");
+        set_sysctl("ipv4.conf.lt0.forwarding", "0").unwrap();
+        links.set_mtu("lt0", 1400).unwrap();
+        assert!(start("packet:lt0", V4).contains("--mtu 1400"));
+        links.set_up("lt0", false).unwrap();
+        assert!(start("packet:lt0", V4).contains("`lt0` is down"));
+        links.delete("lt0").unwrap();
+        assert!(start("packet:lt0", V4).contains("no interface"));
+        drop(world);
+    });
+}
