@@ -33,8 +33,8 @@ pub(crate) use diff::DiffArgs;
 pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use live::{
-    KernelEcnArg, LiveBenchArgs, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs, LiveOwnArgs,
-    LiveServerArgs, NetnsArg, PeerArg,
+    KernelEcnArg, LiveBenchArgs, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs,
+    LiveOwnArgs, LiveServerArgs, NetnsArg, PeerArg,
 };
 pub(crate) use plan::PlanArgs;
 #[cfg(target_os = "linux")]

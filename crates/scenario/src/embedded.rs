@@ -23,6 +23,7 @@ static SCENARIOS: &[Embedded] = &[
         name: "bench-websearch",
         text: include_str!("../../../scenarios/bench-websearch.toml"),
     },
+    Embedded { name: "dctcp-uml", text: include_str!("../../../scenarios/dctcp-uml.toml") },
     Embedded { name: "dumbbell-10g", text: include_str!("../../../scenarios/dumbbell-10g.toml") },
     Embedded {
         name: "fat-tree-websearch",

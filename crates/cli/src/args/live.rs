@@ -20,12 +20,12 @@ pub(crate) enum LiveCommand {
     /// The network of a scenario in real time, between interfaces
     #[command(after_long_help = link::EXAMPLES)]
     Bottleneck(BottleneckArgs),
-    /// Relay connections between the kernel's TCP and ours
-    #[command(after_long_help = proxy::EXAMPLES)]
-    Proxy(ProxyArgs),
     /// Our TCP beside the kernel's, between namespaces that the command makes
     #[command(after_long_help = BENCH_NOTES)]
     Bench(LiveBenchArgs),
+    /// Relay connections between the kernel's TCP and ours
+    #[command(after_long_help = proxy::EXAMPLES)]
+    Proxy(ProxyArgs),
     /// Make every call of a tape again on a fresh endpoint, and say whether every answer is the same
     Replay {
         /// The tape, as --tape writes it

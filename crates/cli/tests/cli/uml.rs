@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -74,9 +73,8 @@ fn files_output_and_status_are_those_of_the_command() {
     if !is_able() {
         return;
     }
-    let folder: PathBuf =
-        std::env::temp_dir().join(format!("lowtide-uml-test-{}", std::process::id()));
-    let (inside, outside) = (folder.join("inside"), folder.join("outside"));
+    let folder = tempfile::tempdir().unwrap();
+    let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
     fs::create_dir_all(&inside).unwrap();
     fs::create_dir_all(&outside).unwrap();
     let run = |out: &str| {
@@ -93,12 +91,11 @@ fn files_output_and_status_are_those_of_the_command() {
     assert_eq!(bad.status.code(), Some(1));
     assert!(stderr(&bad).contains("Read-only"), "{}", stderr(&bad));
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Processes of the machine whose folder is `folder`.
 fn alive(folder: &str) -> usize {
-    let lines = fs::read_dir("/proc").unwrap().flatten();
+    let lines = fs::read_dir("/proc").expect("there is /proc").flatten();
     let lines = lines.filter_map(|e| fs::read(e.path().join("cmdline")).ok());
     lines.filter(|l| String::from_utf8_lossy(l).contains(folder)).count()
 }
@@ -109,10 +106,10 @@ fn a_machine_ends_with_whoever_booted_it() {
     if !is_able() {
         return;
     }
-    let parent = std::env::temp_dir().join(format!("lowtide-uml-kill-{}", std::process::id()));
-    fs::create_dir_all(&parent).unwrap();
+    let parent = tempfile::tempdir().unwrap();
+    let parent = parent.path();
     let mut child = command(&["--", "live", "client", "--peer", "kernel", "-t", "60", "-i", "0.1"])
-        .env("TMPDIR", &parent)
+        .env("TMPDIR", parent)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -130,9 +127,63 @@ fn a_machine_ends_with_whoever_booted_it() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(alive(text), 0, "the machine has ended");
-    assert_eq!(fs::read_dir(&parent).unwrap().count(), 1, "its folder is left");
+    assert_eq!(fs::read_dir(parent).unwrap().count(), 1, "its folder is left");
     let mut next = command(&["--", "list", "cc"]);
-    assert!(next.env("TMPDIR", &parent).output().unwrap().status.success());
-    assert_eq!(fs::read_dir(&parent).unwrap().count(), 0, "and that of its next is not");
-    fs::remove_dir(parent).unwrap();
+    assert!(next.env("TMPDIR", parent).output().unwrap().status.success());
+    assert_eq!(fs::read_dir(parent).unwrap().count(), 0, "and that of its next is not");
+}
+
+/// Both ends have the DCTCP of Linux, which the machine itself may lack; the network is ours.
+const TWO_FLOWS: &str = r#"
+schema = 1
+title = "Two DCTCP flows on a slow line"
+run = { duration = "2 s", end = "duration" }
+topology = { kind = "star", link-rate = "4 Mbit/s", link-delay = "1 ms" }
+switch = { buffer = "200 pkt", mark = { kind = "step", k = "10 pkt" } }
+transport = { profile = "linux" }
+hosts = { senders = { count = 2 }, receivers = { count = 1 } }
+traffic.long = { kind = "transfers", from = "senders", to = "receivers", count = 2, size = "unlimited" }
+compare = { schemes = ["dctcp"] }
+"#;
+
+#[test]
+fn a_scenario_runs_on_the_kernel_inside() {
+    if !is_able() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("two.toml"), TWO_FLOWS).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_lowtide"))
+        .args(["run", "two.toml", "--seeds", "1", "--backend", "uml", "-o", "results", "--json"])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(result["digest"].is_string(), "{result}");
+    let manifest = fs::read(folder.join("results/manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    assert_eq!(manifest["backend"]["name"], "uml");
+    // Not the kernel on which this test runs.
+    let here = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let there = manifest["backend"]["kernel"].as_str().unwrap();
+    assert!(!there.contains(here.trim()), "{there}");
+    assert!(manifest["command"].as_str().unwrap().contains("--backend uml"), "{manifest}");
+    let table = Command::new(env!("CARGO_BIN_EXE_lowtide"))
+        .args(["table", "results", "flows", "--csv"])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let table = String::from_utf8(table.stdout).unwrap();
+    let mut lines = table.lines().map(|l| l.split(',').collect::<Vec<_>>());
+    let head = lines.next().unwrap();
+    let column = |name: &str| head.iter().position(|h| *h == name).unwrap();
+    let mut flows = 0;
+    for row in lines {
+        flows += 1;
+        assert_eq!((row[column("cc_used")], row[column("ecn")]), ("dctcp", "true"), "{table}");
+        assert!(row[column("delivered_bytes")].parse::<u64>().unwrap() > 10_000, "{table}");
+    }
+    assert_eq!(flows, 2);
 }

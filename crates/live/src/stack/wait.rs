@@ -81,15 +81,15 @@ impl Watch {
 
     pub(crate) fn note(&self, token: u64) {
         let mut changed = self.lock();
-        let first = changed.is_empty();
-        changed.insert(token);
-        // Who waits was woken by the first. Under the lock: what is taken and what is readable never differ.
-        if first {
+        // Who waits was woken by the first.
+        if changed.is_empty() {
+            self.some.notify_all();
+            // Under the lock: what is taken and what is readable never differ.
             if let Some(descriptor) = &self.descriptor {
                 let _ = descriptor.write(1);
             }
-            self.some.notify_all();
         }
+        changed.insert(token);
     }
 
     /// The tokens that changed, in order; waits until there is one, at most `timeout`.

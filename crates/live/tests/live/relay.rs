@@ -33,14 +33,14 @@ struct Bench<'a> {
     stop: &'a AtomicBool,
 }
 
-impl Bench<'_> {
-    fn connect(&self, to: SocketAddr) -> TcpStream {
-        let stream = TcpStream::connect(to).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
-        stream
-    }
+fn connect(to: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
 
+impl Bench<'_> {
     fn accept(&self) -> TcpStream {
         let (stream, _) = self.server.accept().unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -50,7 +50,7 @@ impl Bench<'_> {
 
     /// A client and its server, by way of `front`.
     fn both(&self, front: SocketAddr) -> (TcpStream, TcpStream) {
-        let client = self.connect(front);
+        let client = connect(front);
         (client, self.accept())
     }
 
@@ -113,7 +113,7 @@ fn all(mut from: &TcpStream) -> Vec<u8> {
 
 /// Reads until there is an error, which there must be.
 fn error(mut from: &TcpStream) -> ErrorKind {
-    let mut place = [0; 65_536];
+    let mut place = [0; 16_384];
     loop {
         match from.read(&mut place) {
             Ok(0) => panic!("the end, and no error"),
@@ -176,7 +176,7 @@ fn a_target_that_refuses_or_says_nothing_resets_whoever_came() {
         |plan| plan.connect = Duration::from_millis(200),
         |bench| {
             for front in [fronts(8002), fronts(8003)].concat() {
-                assert_eq!(error(&bench.connect(front)), ErrorKind::ConnectionReset, "{front}");
+                assert_eq!(error(&connect(front)), ErrorKind::ConnectionReset, "{front}");
             }
             bench.until("all over", |s| s.over() == 4);
         },
@@ -278,7 +278,7 @@ fn those_beyond_the_limit_wait_and_then_come_in() {
                 let (first, at_first) = bench.both(front);
                 let (second, at_second) = bench.both(front);
                 // The third is connected as far as its own TCP knows; nobody serves it yet.
-                let mut third = bench.connect(front);
+                let mut third = connect(front);
                 third.write_all(b"me").unwrap();
                 bench.server.set_nonblocking(true).unwrap();
                 std::thread::sleep(Duration::from_millis(200));
@@ -322,7 +322,7 @@ fn many_at_a_time() {
                     for _ in 0..EACH {
                         let data = &data;
                         scope.spawn(move || {
-                            let mut stream = bench.connect(front);
+                            let mut stream = connect(front);
                             stream.write_all(data).unwrap();
                             stream.shutdown(Shutdown::Write).unwrap();
                             assert!(all(&stream) == *data);

@@ -14,6 +14,7 @@ fn every_embedded_scenario_expands_under_its_name() {
             "bench-incast",
             "bench-permutation",
             "bench-websearch",
+            "dctcp-uml",
             "dumbbell-10g",
             "fat-tree-websearch",
             "first-light",
@@ -22,6 +23,7 @@ fn every_embedded_scenario_expands_under_its_name() {
             "matrix",
             "own-flows",
             "queue-buildup",
+            "queue-buildup-100m",
             "schemes-10g",
             "share",
             "two-flows-1g"

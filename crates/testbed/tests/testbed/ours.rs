@@ -27,8 +27,12 @@ fn flows_arrive_and_what_is_known_is_told() {
 
 #[test]
 fn an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out() {
-    let set =
-        [("run.duration", "300 ms"), ("run.warmup", "150 ms"), ("traffic.bulk.size", "unlimited")];
+    let set = [
+        ("run.warmup", "150 ms"),
+        ("run.duration", "300 ms"),
+        ("run.end", "duration"),
+        ("traffic.bulk.size", "unlimited"),
+    ];
     let setup = setup(&set);
     let made = run(&setup, Whose::Ours, &[]);
     let tables = &made.tables;

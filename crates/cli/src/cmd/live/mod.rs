@@ -38,8 +38,8 @@ pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), Failure> {
         LiveCommand::Client(args) => client(args, out),
         LiveCommand::Server(args) => server(args, out),
         LiveCommand::Bottleneck(args) => bottleneck::bottleneck(args, out),
-        LiveCommand::Proxy(args) => proxy::proxy(args, out),
         LiveCommand::Bench(args) => bench::bench(args, out),
+        LiveCommand::Proxy(args) => proxy::proxy(args, out),
         LiveCommand::Replay { tape } => play(tape, out),
     }
 }
