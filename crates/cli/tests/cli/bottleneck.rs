@@ -1,4 +1,5 @@
 //! `lowtide live bottleneck` as a user sees it.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

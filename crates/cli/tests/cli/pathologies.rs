@@ -1,7 +1,6 @@
 //! The three pathologies of one-sided deployment (ODCTCP, chapter 5) on real packets: our TCP and the kernel's, the
 //! network between them, and what a capture of it says.
-
-use std::path::PathBuf;
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use serde_json::Value;
 
@@ -18,7 +17,7 @@ struct Seen {
 /// A megabyte or two through a line of 20 Mbit/s and 4 ms that marks from 10 packets on; the kernel speaks standard ECN.
 fn run(name: &str, args: &[&str]) -> Seen {
     let file = format!("lowtide-{name}-{}.pcapng", std::process::id());
-    let capture = PathBuf::from(std::env::temp_dir()).join(file);
+    let capture = std::env::temp_dir().join(file);
     let capture = capture.to_str().unwrap();
     let line = ["--through", "--rate", "20Mbit/s", "--delay", "2ms", "--buffer", "100"];
     let mark = ["--mark", "step", "--k", "10", "--capture", capture, "-J", "-i", "0.05"];

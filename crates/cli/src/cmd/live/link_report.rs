@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 #[derive(Serialize)]
-struct Queue {
+struct QueueRow {
     queue: String,
     at_switch: bool,
     rate_bps: u64,
@@ -35,7 +35,7 @@ struct Spread {
 }
 
 #[derive(Serialize)]
-struct Host {
+struct HostRow {
     host: String,
     attached: bool,
     gone: Option<String>,
@@ -79,8 +79,8 @@ struct Sample {
 #[derive(Serialize)]
 pub(super) struct Rows {
     seconds: f64,
-    queues: Vec<Queue>,
-    hosts: Vec<Host>,
+    queues: Vec<QueueRow>,
+    hosts: Vec<HostRow>,
     malformed: u64,
     unknown: u64,
     multicast: u64,
@@ -115,10 +115,10 @@ fn spread(h: &Histogram) -> Spread {
     }
 }
 
-fn queue(p: &PortReport) -> Queue {
+fn queue(p: &PortReport) -> QueueRow {
     let s = &p.stats;
     let observed: u64 = s.levels.iter().map(|l| l.time.as_ps()).sum();
-    Queue {
+    QueueRow {
         queue: p.name.clone(),
         at_switch: p.at_switch,
         rate_bps: p.rate.as_bps(),
@@ -137,8 +137,8 @@ fn queue(p: &PortReport) -> Queue {
     }
 }
 
-fn host(h: &HostReport) -> Host {
-    Host {
+fn host(h: &HostReport) -> HostRow {
+    HostRow {
         host: h.name.clone(),
         attached: h.attached,
         gone: h.gone.clone(),
@@ -204,7 +204,7 @@ pub(super) fn show(report: &Report, out: Output) -> Result<(), Failure> {
 /// As text.
 pub(super) fn text(rows: &Rows, out: Output) -> Result<(), Failure> {
     let busy = rows.queues.iter().filter(|q| q.at_switch && q.packets + q.drops + q.cut > 0);
-    let line = |q: &Queue| {
+    let line = |q: &QueueRow| {
         vec![
             q.queue.clone(),
             format!("{:.1}", q.bytes as f64 * 8.0 / rows.seconds.max(1e-9) / 1e6),
