@@ -63,7 +63,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a scenario: every scheme, point and seed, then tables, figures and a report
     #[command(after_long_help = RUN_EXAMPLES)]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Compare two sets of results seed by seed: differences with intervals, and a verdict for each
     #[command(after_long_help = compare::EXAMPLES)]
     Compare(CompareArgs),

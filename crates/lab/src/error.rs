@@ -101,6 +101,15 @@ pub enum LabError {
         /// The command that wrote it.
         command: String,
     },
+    /// A run was made on real packets.
+    #[error(
+        "the run {key} cannot be made again: real packets do not come twice (in a testbed that is up, `ip netns exec \
+         lowtide-HOST tcpdump -ni eth0 -w FILE` takes a capture, which `lowtide analyze` reads)"
+    )]
+    Measured {
+        /// Which.
+        key: Box<RunKey>,
+    },
     /// A benchmark's scenario has no runs.
     #[error("the scenario `{0}` has no runs")]
     NoRuns(String),

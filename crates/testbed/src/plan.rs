@@ -107,7 +107,7 @@ fn possible(setup: &Setup) -> Result<(), Refusal> {
     if !setup.probes.trace.is_empty() {
         return Err(refusal(
             "a flow on real packets cannot be traced".to_owned(),
-            "take a capture in the run, and read it with `lowtide analyze`",
+            "take a capture in a testbed that is up (docs/testbed.md), and read it with `lowtide analyze`",
         ));
     }
     match fastest(setup) {

@@ -25,7 +25,7 @@ pub(crate) enum TestbedCommand {
     #[command(after_long_help = UP_EXAMPLES)]
     Up(UpArgs),
     /// Run the flows of a scenario in the testbed that is up
-    Run(TestbedRunArgs),
+    Run(Box<TestbedRunArgs>),
     /// Take the testbed down, or what is left of one
     Down(PlaceArgs),
     /// Run a command of lowtide inside User Mode Linux: a kernel with its own DCTCP, RED and netem

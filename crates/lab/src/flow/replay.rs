@@ -75,7 +75,7 @@ pub(crate) fn specification(
     let point = manifest.points.iter().position(|p| *p == run.key.point).unwrap_or_default();
     let again = |reason: &str| not_again(manifest, run, reason);
     if manifest.backend.is_some() {
-        return Err(again("real packets do not come twice; a capture taken in the run shows them"));
+        return Err(LabError::Measured { key: Box::new(run.key.clone()) });
     }
     let texts: Vec<String> =
         names(&run.key.scheme, point).iter().filter_map(|name| dir.read(name).ok()).collect();
