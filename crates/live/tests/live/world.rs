@@ -30,7 +30,7 @@ pub(crate) struct World {
 }
 
 /// Nothing here takes as long, unless it hangs.
-const LONGEST: Duration = Duration::from_secs(300);
+const LONGEST: Duration = Duration::from_mins(5);
 
 /// Runs `test` in a namespace of its own, or says why not; it fails if it hangs.
 pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
