@@ -22,10 +22,8 @@ use crate::fidelity::Pace;
 use crate::report::Report;
 use crate::scheduling::{Wish, apply};
 use crate::table::Table;
-use crate::turn::{Core, Seat};
+use crate::turn::{Core, Room, Seat};
 
-/// The longest packet.
-const LONGEST: usize = 65_536;
 /// Lateness that no figure notices.
 const TOLERANCE: Duration = Duration::from_us(100);
 /// IP bytes of a full packet.
@@ -104,6 +102,34 @@ struct State {
     cpu: Duration,
 }
 
+impl State {
+    /// Notes what only the thread knows.
+    fn tell(&mut self, devices: &[Device]) {
+        self.cpu = thread_time();
+        for (seat, device) in self.core.seats.iter_mut().zip(devices) {
+            seat.unfinished = device.unfinished();
+        }
+    }
+}
+
+impl Core {
+    /// Lets devices look for their neighbours, and says in how long one of them is to do so next.
+    fn talk(&mut self, devices: &[Device]) -> Option<Duration> {
+        let mut next = None;
+        for (seat, device) in devices.iter().enumerate() {
+            let mut due = device.deadline();
+            if due.is_some_and(|due| due.is_zero()) {
+                if let Err(error) = device.fire() {
+                    self.leave(seat, &error);
+                }
+                due = device.deadline();
+            }
+            next = next.into_iter().chain(due).min();
+        }
+        next.map(|d| Duration::from_ns(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -155,7 +181,7 @@ impl Bottleneck {
             }
             let wanted = settings.captures.iter().find(|(at, _)| *at == host);
             let capture = wanted.map(|(_, path)| Capture::create(path, name)).transpose()?;
-            seats.push(Seat { host, gone: None, refused: 0, capture });
+            seats.push(Seat { host, gone: None, refused: 0, unfinished: 0, capture });
             devices.push(port.device);
         }
         let plan = Plan {
@@ -259,17 +285,18 @@ fn tolerance(blueprint: &Blueprint) -> Duration {
 fn run(shared: &Shared, devices: &[Device], wish: Wish, spin: Duration) {
     let _over = Over(shared);
     shared.lock().scheduling = apply(wish);
-    let mut buffer = vec![0; LONGEST];
+    let mut room = Room::default();
     let mut eyes = Eyes::new(shared, devices);
     let mut turns = 0_u32;
     while !shared.stop.load(Ordering::Acquire) {
         let began = shared.clock.now();
         let mut state = shared.lock();
-        state.core.turn(devices, &eyes.ready, &mut buffer, &mut || shared.clock.now());
+        state.core.turn(devices, &eyes.ready, &mut room, &mut || shared.clock.now());
         let next = state.core.engine.next();
         if turns.is_multiple_of(CPU_EVERY) {
-            state.cpu = thread_time();
+            state.tell(devices);
         }
+        let talk = state.core.talk(devices);
         turns = turns.wrapping_add(1);
         let now = shared.clock.now();
         state.core.pace.turn.add(now.saturating_since(began).as_ns());
@@ -281,9 +308,10 @@ fn run(shared: &Shared, devices: &[Device], wish: Wish, spin: Duration) {
         if gone == devices.len() && gone > 0 {
             break;
         }
-        eyes.wait(next.map(|at| at.saturating_since(now).saturating_sub(spin)));
+        let left = next.map(|at| at.saturating_since(now).saturating_sub(spin));
+        eyes.wait(left.into_iter().chain(talk).min());
     }
-    shared.lock().cpu = thread_time();
+    shared.lock().tell(devices);
 }
 
 /// Says so when the thread ends, even by a panic.

@@ -43,6 +43,9 @@ pub struct Fidelity {
     pub turn: Histogram,
     /// Packets that a device did not take.
     pub refused: u64,
+    /// Packets that came unfinished from a host whose interface has offloads on: they had no mark and no time of their
+    /// own.
+    pub unfinished: u64,
     /// Packets for which there was no room ([`crate::Strays::crowded`]).
     pub crowded: u64,
     /// How the thread ran: real-time priority, core; what was refused.
@@ -66,6 +69,12 @@ impl Fidelity {
         }
         if self.refused > 0 {
             all.push(format!("devices did not take {} packets", self.refused));
+        }
+        if self.unfinished > 0 {
+            all.push(format!(
+                "{} packets came with offloads of their hosts' interfaces: `ethtool -K NAME tx off tso off gso off` there",
+                self.unfinished
+            ));
         }
         if self.crowded > 0 {
             all.push(format!("{} packets found no room for their bytes", self.crowded));

@@ -13,6 +13,8 @@
 //! - **Bytes** are kept as they came, but for the ECN codepoint, whose change keeps the checksum of an IPv4 header, and
 //!   for [`Faults`]. Hop limits are left alone: switches, not routers.
 //! - **Class** of a packet ([`lowtide_net::Packet::class`]) is its DSCP.
+//! - On an Ethernet ([`lowtide_live::Device::Packet`]) a port's device answers for the addresses of the other hosts: they
+//!   are the `ours` of its plan's sides, the host's is `kernels`.
 //! - Any IP packet is carried; what is for nobody is counted and dropped ([`Strays`]).
 //!
 //! ```no_run

@@ -157,6 +157,7 @@ impl Core {
                 batch: self.pace.batch.clone(),
                 turn: self.pace.turn.clone(),
                 refused: self.seats.iter().map(|s| s.refused).sum(),
+                unfinished: self.seats.iter().map(|s| s.unfinished).sum(),
                 crowded: engine.strays().crowded,
                 scheduling: scheduling.to_owned(),
                 cpu,

@@ -9,8 +9,9 @@ mod tests;
 
 use std::io;
 
+use lowtide_live::{Device, Inbox};
 use lowtide_net::HostId;
-use lowtide_units::{Duration, Instant};
+use lowtide_units::{Duration, HostStamp, Instant};
 
 use crate::capture::Capture;
 use crate::engine::{Deliver, Engine};
@@ -19,17 +20,43 @@ use crate::fidelity::Pace;
 /// Packets that are read from one device in a turn, before others have theirs.
 const BURST: usize = 32;
 
+/// The longest packet.
+const LONGEST: usize = 65_536;
+
+/// Room for what is read.
+#[derive(Debug)]
+pub(crate) struct Room {
+    one: Vec<u8>,
+    many: Inbox,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { one: vec![0; LONGEST], many: Inbox::default() }
+    }
+}
+
 /// Whatever packets come from and go to.
 pub(crate) trait Wire {
-    /// The next packet, its length; `None` when there is none.
-    fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+    /// Reads what waits, some [`BURST`] packets at most, and gives each to `take`.
+    fn read(&self, room: &mut Room, take: &mut dyn FnMut(&[u8])) -> io::Result<()>;
     /// False when there is no room.
     fn send(&self, packet: &[u8]) -> io::Result<bool>;
 }
 
-impl Wire for lowtide_live::Device {
-    fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        Self::recv(self, buffer)
+impl Wire for Device {
+    fn read(&self, room: &mut Room, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        if let Self::Packet(_) = self {
+            // Many in one call; and what a host left to be cut into segments is cut.
+            self.fill(&mut room.many, HostStamp::default)?;
+            room.many.packets().for_each(|(_, packet)| take(packet));
+            return Ok(());
+        }
+        for _ in 0..BURST {
+            let Some(len) = self.recv(&mut room.one)? else { break };
+            take(room.one.get(..len).unwrap_or(&[]));
+        }
+        Ok(())
     }
     fn send(&self, packet: &[u8]) -> io::Result<bool> {
         Self::send(self, packet)
@@ -43,6 +70,8 @@ pub(crate) struct Seat {
     /// Why there is nothing more to be had from it.
     pub(crate) gone: Option<String>,
     pub(crate) refused: u64,
+    /// Packets that came with their checksum or their segments still to be made.
+    pub(crate) unfinished: u64,
     pub(crate) capture: Option<Capture>,
 }
 
@@ -65,7 +94,7 @@ impl Core {
         &mut self,
         wires: &[W],
         ready: &[bool],
-        buffer: &mut [u8],
+        room: &mut Room,
         clock: &mut impl FnMut() -> Instant,
     ) -> usize {
         let mut read = 0;
@@ -73,18 +102,12 @@ impl Core {
             if !ready.get(i).copied().unwrap_or(false) {
                 continue;
             }
-            for _ in 0..BURST {
-                match wire.recv(buffer) {
-                    Ok(Some(len)) => {
-                        read += 1;
-                        self.arrive(wires, i, buffer.get(..len).unwrap_or(&[]), clock);
-                    }
-                    Ok(None) => break,
-                    Err(error) => {
-                        self.leave(i, &error);
-                        break;
-                    }
-                }
+            let result = wire.read(room, &mut |packet| {
+                read += 1;
+                self.arrive(wires, i, packet, clock);
+            });
+            if let Err(error) = result {
+                self.leave(i, &error);
             }
         }
         let now = clock();
@@ -119,7 +142,8 @@ impl Core {
         engine.advance(now, &mut out);
     }
 
-    fn leave(&mut self, seat: usize, error: &io::Error) {
+    /// There is nothing more to be had from the device of that seat.
+    pub(crate) fn leave(&mut self, seat: usize, error: &io::Error) {
         if let Some(seat) = self.seats.get_mut(seat) {
             seat.gone.get_or_insert_with(|| error.to_string());
         }

@@ -29,13 +29,15 @@ struct Fake {
 }
 
 impl Wire for Fake {
-    fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn read(&self, _: &mut Room, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         if self.gone.get() {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        let Some(packet) = self.waiting.borrow_mut().pop_front() else { return Ok(None) };
-        buffer[..packet.len()].copy_from_slice(&packet);
-        Ok(Some(packet.len()))
+        for _ in 0..BURST {
+            let Some(packet) = self.waiting.borrow_mut().pop_front() else { break };
+            take(&packet);
+        }
+        Ok(())
     }
     fn send(&self, packet: &[u8]) -> io::Result<bool> {
         if !self.full.get() {
@@ -101,6 +103,7 @@ struct Rig {
     core: Core,
     wires: [Fake; 2],
     clock: Cell<Instant>,
+    room: Room,
 }
 
 impl Rig {
@@ -123,7 +126,13 @@ impl Rig {
                 table.add(address(host, v6), bits, HostId(host as u32)).unwrap();
             }
         }
-        let seat = |host| Seat { host: HostId(host), gone: None, refused: 0, capture: None };
+        let seat = |host| Seat {
+            host: HostId(host),
+            gone: None,
+            refused: 0,
+            unfinished: 0,
+            capture: None,
+        };
         let core = Core {
             engine: Engine::new(plan, &settings, table).unwrap(),
             seats: vec![seat(0), seat(1)],
@@ -132,7 +141,12 @@ impl Rig {
             tolerance: Duration::from_us(100),
             nowhere: 0,
         };
-        Self { core, wires: <[Fake; 2]>::default(), clock: Cell::new(Instant::ZERO) }
+        Self {
+            core,
+            wires: <[Fake; 2]>::default(),
+            clock: Cell::new(Instant::ZERO),
+            room: Room::default(),
+        }
     }
 
     fn put(&self, packets: impl IntoIterator<Item = Vec<u8>>) {
@@ -142,7 +156,7 @@ impl Rig {
     fn turn(&mut self, at: Instant) -> usize {
         self.clock.set(at);
         let clock = &self.clock;
-        self.core.turn(&self.wires, &[true, true], &mut vec![0; 65_536], &mut || clock.get())
+        self.core.turn(&self.wires, &[true, true], &mut self.room, &mut || clock.get())
     }
 
     /// Turns at every event, until `end`; when each packet came to host 1.

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 mod delay;
+mod ethernet;
 mod ours;
 mod pairs;
 mod setup;

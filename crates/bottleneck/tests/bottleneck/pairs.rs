@@ -4,6 +4,7 @@
 use lowtide_live::config;
 use lowtide_live::load::Way;
 use lowtide_tcp::EcnMode;
+use lowtide_tcp::scheme::SCHEMES;
 
 use crate::world::{Whose, World, both_ways, bounded, bytes, has_kernel, megabytes, network};
 
@@ -148,4 +149,28 @@ fn the_kernels_among_themselves() {
     const BOTH: [Setting; 2] =
         [setting("plain", &[], &[]), setting("bare", &[("tcp_sack", "0")], &[])];
     all(&BOTH, [Whose::Kernel, Whose::Kernel]);
+}
+
+/// Every sender of ours to the kernel's receiver, and the kernel's sender to every receiver of ours.
+#[test]
+fn every_scheme_of_ours_and_the_kernels_ecn() {
+    if !has_kernel() {
+        return;
+    }
+    bounded(|| {
+        let plan = network("1 Gbit/s", 50, 100, 20);
+        let world = World::new([Whose::Ours, Whose::Kernel], &plan, &both_ways(&FAULTS));
+        world.ends[1].set("tcp_ecn", "1");
+        for (i, scheme) in SCHEMES.iter().enumerate() {
+            // A kernel refuses ECN to a SYN with ECT.
+            let config = config("linux", Some(scheme.name), &[("ect", "data")]).unwrap();
+            let each = megabytes() * 1_000_000 / 6 / PARALLEL as u64;
+            for way in [Way::Up, Way::Down] {
+                world.moves(scheme.name, (0, i % 2 == 1), &config, &bytes(way, PARALLEL, each));
+            }
+        }
+        let (report, ours) = world.end();
+        let marks: u64 = report.ports.iter().map(|p| p.stats.marks).sum();
+        assert!(marks > 0 && ours[0].packets.bad_checksum > 0);
+    });
 }

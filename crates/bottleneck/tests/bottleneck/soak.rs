@@ -2,17 +2,15 @@
 //! process holds is the same at the end as at the beginning.
 //!
 //! `LOWTIDE_SOAK_MINUTES=20 cargo test --release -p lowtide-bottleneck --test bottleneck soak -- --nocapture` is the
-//! real thing; without that variable it is a few seconds, which show no leak of memory but one of descriptors and
-//! connections.
+//! real thing; without that variable it is a few seconds beside the other tests, which show one of connections only.
 
 use std::fs;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use lowtide_live::load::{Load, Way};
 use lowtide_live::{Clock, config};
 
-use crate::world::{Whose, World, both_ways, bytes, has_kernel, network};
+use crate::world::{Whose, World, both_ways, bytes, has_kernel, network, within};
 
 const FAULTS: [&str; 4] = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.2 %"];
 /// Connections at a time.
@@ -80,16 +78,7 @@ fn soak() {
         return;
     }
     let time = minutes().map_or(Duration::from_secs(4), |m| Duration::from_secs(60 * m));
-    let (done, wait) = channel::<()>();
-    let thread = std::thread::spawn(move || {
-        let _done = done;
-        run(time);
-    });
-    let hangs = wait.recv_timeout(time + Duration::from_secs(300));
-    assert!(hangs != Err(RecvTimeoutError::Timeout), "it hangs");
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
+    within(time + Duration::from_mins(5), move || run(time));
 }
 
 fn run(time: Duration) {
@@ -112,7 +101,10 @@ fn run(time: Duration) {
     let last = Held::quiet(&world);
     println!("{:>6.0} s {connections:>8} connections, {last:?}", seconds());
     assert_eq!((last.connections, last.buffers), (0, 0));
-    assert_eq!(last.descriptors, looks[0].descriptors, "{looks:?}");
+    // Other tests of this process have descriptors of their own; the long run is by itself.
+    if minutes().is_some() {
+        assert_eq!(last.descriptors, looks[0].descriptors, "{looks:?}");
+    }
     // The least of each half: what is in use for a while only is in neither.
     let half = looks.len() / 2;
     if minutes().is_some_and(|m| m >= 5) {

@@ -7,6 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use lowtide_bottleneck::{Bottleneck, Faults, Port, Report, Settings};
+use lowtide_live::links::{Links, VethEnd};
 use lowtide_live::load::{Accept, Amount, Load, LoadReport, Pipe, StreamReport, Way, transfer};
 use lowtide_live::netns::{self, Namespace};
 use lowtide_live::{Device, DevicePlan, Live, LiveStats, Side};
@@ -28,6 +29,11 @@ pub(crate) fn megabytes() -> u64 {
 
 /// Runs `test`, which fails if it hangs.
 pub(crate) fn bounded(test: impl FnOnce() + Send + 'static) {
+    within(LONGEST * (1 + megabytes() / 30) as u32, test);
+}
+
+/// Runs `test`, which takes no longer than `limit`.
+pub(crate) fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
     let (done, wait) = channel::<()>();
     let thread = std::thread::Builder::new().spawn(move || {
         let _done = done;
@@ -35,8 +41,7 @@ pub(crate) fn bounded(test: impl FnOnce() + Send + 'static) {
     });
     let thread = thread.unwrap();
     // The end of the thread, well or not, closes the channel.
-    let hangs = wait.recv_timeout(LONGEST * (1 + megabytes() / 30) as u32)
-        == Err(RecvTimeoutError::Timeout);
+    let hangs = wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
     assert!(!hangs, "it hangs");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
@@ -66,6 +71,10 @@ pub(crate) fn has_kernel() -> bool {
 pub(crate) enum Whose {
     Ours,
     Kernel,
+    /// The kernel's, on an Ethernet, with or without its offloads.
+    Ethernet {
+        offloads: bool,
+    },
 }
 
 /// A host.
@@ -166,6 +175,11 @@ impl World {
                     let device = namespace.run(|| kernel(number)).unwrap();
                     (End::Kernel(namespace), device)
                 }
+                Whose::Ethernet { offloads } => {
+                    let namespace = Namespace::new().unwrap();
+                    let device = ethernet(number, &namespace, offloads);
+                    (End::Kernel(namespace), device)
+                }
             };
             let networks = addresses.map(|a| (a, if a.is_ipv6() { 128 } else { 32 })).to_vec();
             ends.push(end);
@@ -217,6 +231,40 @@ fn kernel(number: usize) -> Device {
     });
     netns::set_sysctl("ipv4.tcp_congestion_control", "reno").unwrap();
     Device::open(&DevicePlan::parse("tun:eth0", 1500, sides.to_vec()).unwrap()).unwrap()
+}
+
+/// A pair of interfaces from the kernel's host to a namespace where nothing else is. What comes out there is the
+/// network's, which answers for the other host.
+fn ethernet(number: usize, host: &Namespace, offloads: bool) -> Device {
+    let sides = [false, true].map(|v6| Side {
+        ours: address(1 - number, v6),
+        kernels: address(number, v6),
+        prefix: if v6 { 64 } else { 24 },
+    });
+    let pair = || {
+        let mut links = Links::open().unwrap();
+        let near = VethEnd { name: "p0", namespace: None };
+        let far = VethEnd { name: "eth0", namespace: Some(host) };
+        links.add_veth(&near, &far, 1500).unwrap();
+        links.offloads_off("p0").unwrap();
+        links.set_up("p0", true).unwrap();
+    };
+    let middle = Namespace::new().unwrap();
+    middle.run(pair).unwrap();
+    let far = || {
+        let mut links = Links::open().unwrap();
+        if !offloads {
+            links.offloads_off("eth0").unwrap();
+        }
+        for side in &sides {
+            links.add_address("eth0", side.kernels, side.prefix).unwrap();
+        }
+        links.set_up("eth0", true).unwrap();
+        netns::set_sysctl("ipv4.tcp_congestion_control", "reno").unwrap();
+    };
+    host.run(far).unwrap();
+    let plan = DevicePlan::parse("packet:p0", 1500, sides.to_vec()).unwrap();
+    middle.run(|| Device::open(&plan)).unwrap().unwrap()
 }
 
 /// So many bytes over each of a few connections.

@@ -15,7 +15,8 @@ one port:
   HOST=tun:NAME=ADDRESS/BITS[,ADDRESS/BITS][@NETNS]      an interface NAME with these addresses is made, in the network
                                                          namespace NETNS: a name of `ip netns`, or the number
                                                          of a process in it
-  HOST=packet:NAME=ADDRESS/BITS[,...]                    an interface that is there, at whose far end these are
+  HOST=packet:NAME=ADDRESS/BITS[,...]                    an interface that is there, one end of a veth pair; these
+                                                         are the host's, at the other end
 
 Examples:
   ip netns add left; ip netns add right

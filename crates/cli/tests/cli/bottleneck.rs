@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use lowtide_live::links::{Links, VethEnd};
 use lowtide_live::netns::Namespace;
 use serde_json::Value;
 
@@ -58,21 +59,51 @@ impl Hosts {
         Self { left, right, somebody }
     }
 
-    /// The command, when its network runs.
+    /// The command, when its network runs; its interfaces are made in the namespaces of the hosts.
     fn network(&self, args: &[&str]) -> Child {
         let right = format!("b.0=tun:eth0=10.77.0.2/24@{}", self.somebody.id());
         let ports = ["--port", "a.0=tun:eth0=10.77.0.1/24", "--port", &right];
+        Self::run(&self.left, &[&ports, args].concat())
+    }
+
+    /// The same between veth pairs, in a namespace of its own.
+    fn on_ethernets(&self, args: &[&str]) -> Child {
+        let middle = Namespace::new().unwrap();
+        let hosts = [(&self.left, "p0", "10.77.0.1"), (&self.right, "p1", "10.77.0.2")];
+        for (host, name, address) in hosts {
+            let near = VethEnd { name, namespace: None };
+            let far = VethEnd { name: "eth0", namespace: Some(host) };
+            let pair = || {
+                let mut links = Links::open().unwrap();
+                links.add_veth(&near, &far, 1500).unwrap();
+                links.offloads_off(name).unwrap();
+                links.set_up(name, true).unwrap();
+            };
+            middle.run(pair).unwrap();
+            let end = || {
+                let mut links = Links::open().unwrap();
+                links.offloads_off("eth0").unwrap();
+                links.add_address("eth0", address.parse().unwrap(), 24).unwrap();
+                links.set_up("eth0", true).unwrap();
+            };
+            host.run(end).unwrap();
+        }
+        let ports =
+            ["--port", "a.0=packet:p0=10.77.0.1/24", "--port", "b.0=packet:p1=10.77.0.2/24"];
+        Self::run(&middle, &[&ports, args].concat())
+    }
+
+    fn run(namespace: &Namespace, args: &[&str]) -> Child {
         let run = || {
             Command::new(env!("CARGO_BIN_EXE_lowtide"))
                 .args(["live", "bottleneck", "-J", "--netns", "here"])
-                .args(ports)
                 .args(args)
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .spawn()
                 .unwrap()
         };
-        let mut child = self.left.run(run).unwrap();
+        let mut child = namespace.run(run).unwrap();
         let mut line = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         said.read_line(&mut line).unwrap();
@@ -126,7 +157,7 @@ fn two_kernels_talk_through_it_until_it_is_told_to_end() {
     for signal in ["-INT", "-TERM"] {
         let hosts = Hosts::new();
         let args = ["--rate", "1Gbit/s", "--mark", "step", "--k", "20", "--sample", "1ms"];
-        let child = hosts.network(&args);
+        let child = if signal == "-INT" { hosts.network(&args) } else { hosts.on_ethernets(&args) };
         hosts.transfer(2_000_000);
         let (code, result) = ended(child, signal);
         assert_eq!(code, Some(0), "{result}");

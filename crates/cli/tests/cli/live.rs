@@ -44,7 +44,7 @@ fn what_cannot_be_is_refused_with_what_could() {
             &["client", "--peer", "kernel", "--device", "packet:eth0"],
             "`packet:NAME` finds no interface",
         ),
-        (&["client", "--device", "xdp:eth0"], "use `packet:NAME`"),
+        (&["client", "10.77.0.1", "--device", "xdp:eth0"], "use `packet:NAME`"),
         (&["client", "--peer", "kernel", "--addr", "10.0.0.1"], "with a prefix"),
         (&["client", "--peer", "kernel", "--kernel-addr", "9.9.9.9"], "none of the networks"),
         (&["client", "--peer", "kernel", "--scheme", "x"], "there are"),

@@ -61,6 +61,11 @@ impl Seen {
         (windows, median)
     }
 
+    /// The feedback of the receiver is one of these.
+    fn speaks(&self, kinds: &[&str]) -> bool {
+        kinds.iter().any(|kind| self.direction["feedback"]["kind"] == *kind)
+    }
+
     fn evidence(&self, what: &str) -> u64 {
         self.direction["evidence"][what].as_u64().unwrap()
     }
@@ -105,19 +110,20 @@ fn receivers_of_dctcp_hurry_the_ack_for_cwr_and_one_sided_ones_do_not() {
         return;
     }
     let receive = |name, scheme| {
-        let seen = run(name, &["-R", "--scheme", scheme, "-s", "ect=data", "-n", "3M"]);
+        let seen = run(name, &["-R", "--scheme", scheme, "-s", "ect=data", "-n", "5M"]);
         assert!(!seen.found("window-collapse"), "{scheme}: {:?}", seen.findings);
         assert!(seen.direction["marks"]["ce"].as_u64().unwrap() > 20, "{scheme}");
         assert!(seen.direction["marks"]["cwr"].as_u64().unwrap() > 5, "{scheme}");
         seen
     };
+    // How many echoes end with a CWR of their own, which is what tells the two apart, is a matter of chance.
     let seen = receive("dctcp-receiver", "dctcp");
-    assert_eq!(seen.direction["feedback"]["kind"], "dctcp");
+    assert!(seen.speaks(&["dctcp", "dctcp-or-odctcp"]), "{}", seen.direction["feedback"]);
     assert!(seen.evidence("as_dctcp") > 20 && seen.evidence("as_rfc3168") == 0);
     assert!(seen.evidence("cwr_alone") > 0 && seen.evidence("cwr_and_later") == 0);
 
     let seen = receive("odctcp-receiver", "odctcp-receiver");
-    assert_eq!(seen.direction["feedback"]["kind"], "odctcp");
+    assert!(seen.speaks(&["odctcp", "dctcp-or-odctcp"]), "{}", seen.direction["feedback"]);
     assert!(seen.evidence("as_dctcp") > 20 && seen.evidence("as_rfc3168") == 0);
     assert!(seen.evidence("cwr_and_later") > seen.evidence("cwr_alone"));
 

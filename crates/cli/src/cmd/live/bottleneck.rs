@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lowtide_bottleneck::{Bottleneck, Port};
 use lowtide_live::netns::{self, Namespace};
-use lowtide_live::{Device, DevicePlan, LiveError, Side};
+use lowtide_live::{Device, DeviceKind, DevicePlan, LiveError, Side};
 use lowtide_net::Blueprint;
 use std::sync::atomic::Ordering;
 
@@ -32,11 +32,15 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failu
         })?;
         settings.captures.push((link::host(&network, name)?, PathBuf::from(path)));
     }
-    let wanted: Vec<Wanted> = args
+    let mut wanted: Vec<Wanted> = args
         .ports
         .iter()
         .map(|text| Wanted::read(&network, text, args.mtu))
         .collect::<Result<_, _>>()?;
+    let all: Vec<IpAddr> = wanted.iter().flat_map(|w| &w.addresses).copied().collect();
+    for port in &mut wanted {
+        port.answer_for(&all);
+    }
     watch_for_interrupt()?;
     let ports =
         wanted.into_iter().map(|w| w.open(args.netns.is_some())).collect::<Result<Vec<_>, _>>()?;
@@ -66,11 +70,27 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failu
 struct Wanted {
     host: lowtide_net::HostId,
     plan: DevicePlan,
+    /// Those of the host.
+    addresses: Vec<IpAddr>,
     /// The namespace of its interface: a name, or the number of a process in it.
     namespace: Option<String>,
 }
 
 impl Wanted {
+    /// On an Ethernet the host asks who has the addresses of the other hosts: this port has.
+    fn answer_for(&mut self, all: &[IpAddr]) {
+        if self.plan.kind != DeviceKind::Packet {
+            return;
+        }
+        let own = std::mem::take(&mut self.plan.sides);
+        let others = all.iter().filter(|a| !self.addresses.contains(a));
+        let sides = others.flat_map(|a| own.iter().filter(|s| s.contains(*a)).map(|s| (*s, *a)));
+        self.plan.sides = sides.map(|(side, ours)| Side { ours, ..side }).collect();
+        if self.plan.sides.is_empty() {
+            self.plan.sides = own;
+        }
+    }
+
     fn read(network: &Blueprint, text: &str, mtu: u16) -> Result<Self, Failure> {
         let wrong = || {
             let message = format!("`--port {text}` is no port");
@@ -94,12 +114,14 @@ impl Wanted {
         };
         let sides: Result<Vec<Side>, LiveError> = addresses.split(',').map(side).collect();
         let plan = sides.and_then(|sides| DevicePlan::parse(device, mtu, sides));
-        Ok(Self { host: link::host(network, name)?, plan: plan.map_err(link::device)?, namespace })
+        let plan = plan.map_err(link::device)?;
+        let addresses = plan.sides.iter().map(|s| s.kernels).collect();
+        Ok(Self { host: link::host(network, name)?, plan, addresses, namespace })
     }
 
     /// In the machine's own namespace only if that is `insisted` on.
     fn open(self, insisted: bool) -> Result<Port, Failure> {
-        let Self { host, plan, namespace } = self;
+        let Self { host, plan, addresses, namespace } = self;
         let open = || {
             if !insisted && netns::is_the_machines() {
                 return Err(LiveError::OwnNamespace);
@@ -116,7 +138,7 @@ impl Wanted {
             }
             None => open(),
         };
-        let networks = plan.sides.iter().map(|s| (s.kernels, bits(s.kernels))).collect();
+        let networks = addresses.into_iter().map(|a| (a, bits(a))).collect();
         Ok(Port { host, device: device.map_err(link::device)?, networks })
     }
 }

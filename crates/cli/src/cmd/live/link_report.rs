@@ -59,6 +59,7 @@ struct Timing {
     late: Spread,
     tolerance_us: f64,
     behind_packets: u64,
+    unfinished_packets: u64,
     /// Packets read in one turn.
     batch_mean: u64,
     batch_max: u64,
@@ -161,6 +162,7 @@ fn timing(f: &Fidelity) -> Timing {
         late: spread(&f.late),
         tolerance_us: micros(f.tolerance.as_ns()),
         behind_packets: f.behind,
+        unfinished_packets: f.unfinished,
         batch_mean: f.batch.mean(),
         batch_max: f.batch.max(),
         turn: spread(&f.turn),
