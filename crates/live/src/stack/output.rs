@@ -13,6 +13,9 @@ use super::{Batch, ConnInfo, Key, Stack};
 /// `net.ipv4.tcp_fin_timeout`). RFC 9293 has no such limit; without it a peer could hold connections for ever.
 const ORPHANED: Duration = Duration::from_secs(60);
 
+/// Memory that a connection keeps for what it will send next while nothing is on its way, bytes. More is given back: of
+/// many connections most are idle.
+const KEPT: usize = 4096;
 /// Bytes of payload in one packet: with its headers an IP packet has no more than 65,535.
 const MOST_PAYLOAD: u32 = 65_535 - lowtide_wire::packet::MAX_HEADERS_LEN as u32;
 
@@ -66,7 +69,12 @@ impl Stack {
             for part in several.then(|| parts(&transmit)).into_iter().flatten() {
                 let payload = conn.send.pieces(&part.stream);
                 let size = transmit.mss as u16;
-                match batch.push_several(&addresses, &part.header, payload, size) {
+                // One segment is no several: the system would not know how to cut it.
+                let pushed = match part.segments {
+                    1 => batch.push(&addresses, &part.header, payload),
+                    _ => batch.push_several(&addresses, &part.header, payload, size),
+                };
+                match pushed {
                     Ok(()) => counters.sent += u64::from(part.segments),
                     Err(_) => counters.unsent += u64::from(part.segments),
                 }
@@ -96,6 +104,9 @@ impl Stack {
         let look = |c: &lowtide_tcp::Connection| (c.acked_upto(), c.state(), c.poll_timeout());
         let Some((acked, state, timer)) = boundary.look(id, look) else { return };
         conn.send.forget(acked);
+        if conn.send.is_empty() && conn.send.memory() > KEPT {
+            conn.send.trim();
+        }
         conn.established |= newly_established;
         if news {
             conn.wait.wake();

@@ -5,7 +5,9 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use lowtide_live::links::{Links, VethEnd};
 use lowtide_live::load::{Load, LoadReport, Pipe, StreamReport, Way, transfer};
@@ -28,9 +30,14 @@ pub(crate) struct World {
     _shuttle: Option<Shuttle>,
 }
 
-/// Runs `test` in a namespace of its own, or says why not.
+/// Nothing here takes as long, unless it hangs.
+const LONGEST: Duration = Duration::from_mins(5);
+
+/// Runs `test` in a namespace of its own, or says why not; it fails if it hangs.
 pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
+    let (done, wait) = channel::<()>();
     let thread = std::thread::spawn(move || {
+        let _done = done;
         if let Err(why) = netns::enter_new() {
             eprintln!("skipped: {why}");
             return;
@@ -42,6 +49,9 @@ pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
         assert!(!netns::is_the_machines());
         test();
     });
+    // The end of the thread, well or not, closes the channel.
+    let hangs = wait.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout);
+    assert!(!hangs, "it hangs");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
@@ -177,7 +187,7 @@ impl World {
             if left() == 0 {
                 return;
             }
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20));
         }
         panic!("{} connections are left", left());
     }

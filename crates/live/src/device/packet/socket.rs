@@ -128,6 +128,7 @@ impl Socket {
                     Err(
                         Errno::EAGAIN
                         | Errno::ENOBUFS
+                        | Errno::ENOMEM
                         | Errno::ENETDOWN
                         | Errno::EMSGSIZE
                         | Errno::EINVAL
