@@ -1,5 +1,6 @@
 //! What is written reads back unchanged, and what is read was checked.
 
+use lowtide_wire::checksum::Checksum;
 use lowtide_wire::{
     Addresses, Ecn, Header, Options, SackBlocks, Segment, SeqNum, WireError, options, packet, tcp,
 };
@@ -29,6 +30,28 @@ proptest! {
         prop_assert_eq!(read, segment);
         prop_assert_eq!(&out[range], &payload[..]);
         prop_assert!(out[len..].iter().all(|byte| *byte == 0xaa), "wrote behind the packet");
+    }
+
+    #[test]
+    fn an_unfinished_packet_lacks_its_checksum_and_nothing_else(
+        addresses in strategy::addresses(),
+        (segment, payload) in strategy::segment(),
+        at: prop::sample::Index,
+    ) {
+        let (mut whole, mut out) = ([0; 500], [0xaa; 500]);
+        let len = packet::emit(&addresses, &segment, &payload, &mut whole).unwrap();
+        let pieces = payload.split_at(at.index(payload.len() + 1));
+        prop_assert_eq!(packet::emit_unfinished(&addresses, &segment, pieces, &mut out), Ok(len));
+        let (from, read, range) = packet::parse_trusted(&out[..len]).unwrap();
+        prop_assert_eq!((from, read, &out[range]), (addresses, segment, &payload[..]));
+        // The sum over everything behind the IP header, its own field included, is the checksum (RFC 1071).
+        let tcp = ip_len(&addresses);
+        let sum = Checksum::new().with(&out[tcp..len]).finish();
+        out[tcp + 16..tcp + 18].copy_from_slice(&sum.to_be_bytes());
+        prop_assert!(out[..len] == whole[..len]);
+        prop_assert!(out[len..].iter().all(|byte| *byte == 0xaa), "wrote behind the packet");
+        let short = packet::emit_unfinished(&addresses, &segment, pieces, &mut out[..len - 1]);
+        prop_assert_eq!(short, Err(WireError::NoRoom { need: len, have: len - 1 }));
     }
 
     #[test]

@@ -107,6 +107,8 @@ struct Driver {
     malformed: u64,
     bad_checksum: u64,
     unsent: u64,
+    /// Their checksum or segments were left to the interface, and finished here.
+    unfinished: u64,
     backlog_full: u64,
     cpu_seconds: f64,
     cpu_seconds_per_gb: f64,
@@ -289,6 +291,7 @@ pub(super) fn report(
                 malformed: packets.malformed,
                 bad_checksum: packets.bad_checksum,
                 unsent: packets.unsent,
+                unfinished: packets.unfinished,
                 backlog_full: packets.backlog_full,
                 cpu_seconds: cpu,
                 cpu_seconds_per_gb: per_gb,
@@ -306,6 +309,13 @@ pub(super) fn report(
     if report.streams.len() > 1 {
         let took = report.took.as_secs_f64();
         out.text(&format!("[SUM] {took:>15.3} s {}", amounts(bytes, report.took)))?;
+    }
+    if packets.unfinished > 0 {
+        out.note(&format!(
+            "{} packets came with their checksum or segments left to the interface, and were finished here: each \
+             hides marks and times of single ones; turn offloads off at the peer (ethtool -K NAME tx off tso off gso off)",
+            packets.unfinished
+        ));
     }
     out.text(&format!("driver: {cpu:.3} s of processor, {per_gb:.2} s for a GB"))?;
     between.map_or(Ok(()), |rows| link_report::text(&rows, out))
