@@ -61,13 +61,14 @@ fn what_the_buffer_has_not_taken_can_be_withdrawn() {
         let mut t = Script::established(o, &config);
         t.run(
             "send 1000000000
-             > . 1:1001(1000) ack 1 * 4",
+             > . 1:1001(1000) ack 1 * 4
+             > . 4001:4501(500) ack 1",
         );
         t.app(|c| assert_eq!(c.withdraw(), 1_000_000_000 - 4_500));
         t.app(|c| assert_eq!(c.withdraw(), 0));
         t.run(
             "close
-             > FP. 4001:4501(500) ack 1",
+             > F. 4501:4501(0) ack 1",
         );
         t.app(|c| assert_eq!(c.withdraw(), 0, "a FIN is on its way"));
     });

@@ -124,7 +124,7 @@ fn rates_over_time_are_a_measure() {
     let rates = "rates = \"converged\", group = \"pair\", every = \"1 ms\"";
     assert!(matches!(measure(&format!("{{ {rates}, within = 0.1 }}")), Ok(Measure::Rates(_))));
     let error = |text: &str| measure(text).unwrap_err();
-    assert!(error(&format!("{{ {rates} }}")).contains("needs `within`"));
+    assert!(error(&format!("{{ {rates} }}")).contains("need `within`"));
     let backwards = format!("{{ {rates}, within = 0.1, from = \"2 s\", to = \"1 s\" }}");
     assert!(error(&backwards).contains("before `to`"));
     let variation = "{ rates = \"variation\", group = \"pair\", every = \"1\" }";
