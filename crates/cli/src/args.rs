@@ -13,6 +13,8 @@ mod plan;
 #[cfg(target_os = "linux")]
 mod proxy;
 #[cfg(target_os = "linux")]
+mod quantity;
+#[cfg(target_os = "linux")]
 mod testbed;
 mod threads;
 #[cfg(target_os = "linux")]

@@ -10,6 +10,7 @@ mod args;
 mod catalogue;
 mod cmd;
 mod failure;
+mod interrupt;
 mod output;
 mod progress;
 

@@ -87,7 +87,7 @@ pub(crate) struct BottleneckArgs {
     #[arg(short = 's', long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seconds to run for; until Ctrl-C without it
-    #[arg(short, long, value_name = "SECONDS", value_parser = super::live::seconds)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = super::quantity::seconds)]
     pub(crate) time: Option<Duration>,
     /// What passes a host's port, as a pcapng file
     #[arg(long = "capture", value_name = "HOST=FILE")]

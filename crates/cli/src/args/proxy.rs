@@ -5,7 +5,7 @@ use lowtide_live::relay::Route;
 use lowtide_units::Duration;
 
 use super::LiveOwnArgs;
-use super::live::{seconds, size};
+use super::quantity::{seconds, size};
 
 pub(super) const EXAMPLES: &str = "\
 A route says where connections come in and, after `=`, where they go; the other TCP carries them there. Ctrl-C or

@@ -1,8 +1,6 @@
 //! `lowtide run`: every run of a plan, then tables, figures and the report.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use lowtide_lab::{Backend, Finished, LabError, Options, SummaryRow, Task, Tasked};
@@ -15,6 +13,7 @@ use crate::args::{BackendArg, RunArgs, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::scenario;
 use crate::failure::Failure;
+use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 use crate::progress::Bar;
 
@@ -192,19 +191,6 @@ impl How<'_> {
         }
         result.map_err(Failure::from)
     }
-}
-
-/// Set by Ctrl-C.
-pub(super) static STOP: AtomicBool = AtomicBool::new(false);
-
-/// Several plans may be done one after the other; the handler can be set only once.
-pub(super) fn watch_for_interrupt() -> Result<(), Failure> {
-    static WATCHED: OnceLock<Result<(), String>> = OnceLock::new();
-    let set = || ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed));
-    WATCHED
-        .get_or_init(|| set().map_err(|e| format!("cannot watch for Ctrl-C: {e}")))
-        .clone()
-        .map_err(Failure::Run)
 }
 
 /// A run with a flow that failed is no success.

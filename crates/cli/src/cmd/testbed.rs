@@ -7,11 +7,12 @@ use lowtide_testbed::named::{NamedError, Places, Standing, Up, down};
 use lowtide_uml::guest;
 use serde::Serialize;
 
-use super::run::{STOP, run_by, watch_for_interrupt};
+use super::run::run_by;
 use super::scenario;
 use super::uml::uml;
 use crate::args::{BackendArg, PlaceArgs, RealArgs, TestbedCommand, TestbedRunArgs, UpArgs};
 use crate::failure::Failure;
+use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
 pub(crate) fn testbed(what: &TestbedCommand, out: Output) -> Result<(), Failure> {

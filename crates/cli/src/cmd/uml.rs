@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use lowtide_uml::{Kernel, Machine, NETWORK, UmlError, Word};
 
-use super::run::{STOP, watch_for_interrupt};
 use crate::args::UmlArgs;
 use crate::failure::Failure;
+use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
 fn failed(error: &UmlError) -> Failure {

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 
 use super::{link, link_report};
 use crate::args::BottleneckArgs;
-use crate::cmd::run::{STOP, watch_for_interrupt};
 use crate::failure::Failure;
+use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
 /// How often it is looked at from outside.

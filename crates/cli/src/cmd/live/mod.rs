@@ -24,9 +24,9 @@ use lowtide_live::load::{
 use lowtide_live::{Live, LiveStats, replay};
 use serde::Serialize;
 
-use super::run::{STOP, watch_for_interrupt};
 use crate::args::{LiveClientArgs, LiveCommand, LiveServerArgs, PeerArg};
 use crate::failure::Failure;
+use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 use setup::Host;
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::setup::{Host, refused};
 use super::{end, failed};
 use crate::args::ProxyArgs;
-use crate::cmd::run::{STOP, watch_for_interrupt};
 use crate::failure::Failure;
+use crate::interrupt::{STOP, watch_for_interrupt};
 use crate::output::Output;
 
 /// How often it is looked whether an interval is over.
