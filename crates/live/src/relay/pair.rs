@@ -87,6 +87,11 @@ impl Pair {
                 Ok(false) if self.source.error().is_some() => return Next::End(Way::Reset),
                 Ok(false) => return Next::Wait,
                 Err(e) if e.kind() == io::ErrorKind::TimedOut => return Next::End(Way::TimedOut),
+                // Opened and reset before anybody looked; a target that is not there refuses.
+                Err(e) if e.kind() == io::ErrorKind::ConnectionReset => {
+                    stats.connected += 1;
+                    return Next::End(Way::Reset);
+                }
                 Err(_) => return Next::End(Way::Unreachable),
             }
         }
