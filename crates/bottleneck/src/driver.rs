@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use lowtide_live::{Clock, Device};
+use lowtide_live::{Clock, Device, Processors};
 use lowtide_net::{Blueprint, HostId};
 use lowtide_units::{Bytes, Duration, Instant};
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -19,7 +19,7 @@ use crate::engine::{Engine, Plan};
 use crate::error::BottleneckError;
 use crate::faults::Faults;
 use crate::fidelity::Pace;
-use crate::report::Report;
+use crate::report::{Report, Thread};
 use crate::scheduling::{Wish, apply};
 use crate::table::Table;
 use crate::turn::{Core, Room, Seat};
@@ -90,6 +90,8 @@ struct Shared {
     state: Mutex<State>,
     names: Vec<String>,
     clock: Clock,
+    /// When it started.
+    before: Processors,
     wake: EventFd,
     stop: AtomicBool,
     over: AtomicBool,
@@ -140,7 +142,11 @@ impl Shared {
         // What was due is the thread's to do: figures end where it was last.
         let now = self.clock.now();
         let State { core, scheduling, cpu } = &*state;
-        core.report(now, &self.names, scheduling, *cpu)
+        let after = Processors::read().unwrap_or_default();
+        let stolen = after.stolen.saturating_sub(self.before.stolen).as_nanos();
+        let stolen = Duration::from_ns(u64::try_from(stolen).unwrap_or(u64::MAX));
+        let thread = Thread { scheduling: scheduling.clone(), cpu: *cpu, stolen };
+        core.report(now, &self.names, thread)
     }
 }
 
@@ -203,6 +209,7 @@ impl Bottleneck {
             state: Mutex::new(state),
             names: blueprint.hosts.clone(),
             clock: Clock::start(),
+            before: Processors::read().unwrap_or_default(),
             wake,
             stop: AtomicBool::new(false),
             over: AtomicBool::new(false),

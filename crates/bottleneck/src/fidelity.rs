@@ -52,6 +52,9 @@ pub struct Fidelity {
     pub scheduling: String,
     /// Processor time of the thread.
     pub cpu: Duration,
+    /// Processor time that whoever runs this virtual machine gave to others meanwhile, of all processors, in steps of
+    /// 10 ms; zero where nobody tells.
+    pub stolen: Duration,
 }
 
 impl Fidelity {

@@ -106,14 +106,21 @@ impl Report {
     }
 }
 
+/// What only the driver knows of the thread and the machine.
+#[derive(Debug, Default)]
+pub(crate) struct Thread {
+    pub(crate) scheduling: String,
+    pub(crate) cpu: Duration,
+    pub(crate) stolen: Duration,
+}
+
 impl Core {
     /// The report at `now`, up to which everything has happened.
     pub(crate) fn report(
         &self,
         now: lowtide_units::Instant,
         names: &[String],
-        scheduling: &str,
-        cpu: Duration,
+        thread: Thread,
     ) -> Report {
         let engine = &self.engine;
         let figures = engine.figures(now);
@@ -159,8 +166,9 @@ impl Core {
                 refused: self.seats.iter().map(|s| s.refused).sum(),
                 unfinished: self.seats.iter().map(|s| s.unfinished).sum(),
                 crowded: engine.strays().crowded,
-                scheduling: scheduling.to_owned(),
-                cpu,
+                scheduling: thread.scheduling,
+                cpu: thread.cpu,
+                stolen: thread.stolen,
             },
         }
     }

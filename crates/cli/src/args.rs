@@ -6,6 +6,8 @@ mod bench;
 mod compare;
 mod diff;
 #[cfg(target_os = "linux")]
+mod flow;
+#[cfg(target_os = "linux")]
 mod link;
 #[cfg(target_os = "linux")]
 mod live;
@@ -31,6 +33,8 @@ pub(crate) use backend::{BackendArg, RealArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use diff::DiffArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use flow::FlowArg;
 #[cfg(target_os = "linux")]
 pub(crate) use link::{BottleneckArgs, LinkArgs, ThroughArgs};
 #[cfg(target_os = "linux")]

@@ -67,6 +67,9 @@ pub struct Measured {
     pub late_p99_us: f64,
     /// The latest.
     pub late_max_us: f64,
+    /// Processor time that whoever runs this virtual machine gave to others meanwhile, of all processors, milliseconds.
+    #[serde(default)]
+    pub stolen_ms: f64,
     /// Packets that an interface refused.
     pub refused: u64,
     /// Packets that were no IP, or for nobody.

@@ -369,7 +369,7 @@ fn a_device_that_is_full_or_gone_is_told() {
     assert!(rig.core.seats[1].gone.is_some());
     assert_eq!(rig.core.nowhere, 1);
     let names = ["a".to_owned(), "b".to_owned()];
-    let report = rig.core.report(ns(3_000_000), &names, "", Duration::ZERO);
+    let report = rig.core.report(ns(3_000_000), &names, crate::report::Thread::default());
     let complaints = report.complaints().join("; ");
     assert!(complaints.contains("host `b` is gone"), "{complaints}");
     assert!(complaints.contains("did not take 1 packets"), "{complaints}");

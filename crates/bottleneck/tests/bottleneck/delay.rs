@@ -18,11 +18,8 @@ fn dx_measures_the_queue_that_is_there() {
         let whose = [Whose::Ours, Whose::Ours];
         let world = World::new(whose, &network("10 Mbit/s", 200, 500, 500), &Settings::default());
         let dx = config("linux", Some("dx"), &[("send-buffer", "60 kB")]).unwrap();
-        let load = Load {
-            amount: Amount::Millis(LASTS),
-            interval: Duration::from_ms(10),
-            ..bytes(Way::Up, 2, 0)
-        };
+        let mut load = Load { interval: Duration::from_ms(10), ..bytes(Way::Up, 2, 0) };
+        load.flows.iter_mut().for_each(|flow| flow.amount = Amount::Millis(LASTS));
         let began = world.bottleneck.now();
         let (report, before) = std::thread::scope(|scope| {
             let traffic = scope.spawn(|| world.moves("dx", (0, false), &dx, &load).0);

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use lowtide_bottleneck::{Bottleneck, Faults, Port, Report, Settings};
 use lowtide_live::links::{Links, VethEnd};
-use lowtide_live::load::{Accept, Amount, Load, LoadReport, Pipe, StreamReport, Way, transfer};
+use lowtide_live::load::{
+    Accept, Amount, Flow, Load, LoadReport, Pipe, StreamReport, Way, transfer,
+};
 use lowtide_live::netns::{self, Namespace};
 use lowtide_live::{Device, DevicePlan, Live, LiveStats, Side};
 use lowtide_net::topology::HostLine;
@@ -199,7 +201,7 @@ impl World {
         Self { ends, bottleneck }
     }
 
-    /// Data over `load.parallel` connections that host `client` opens to the other one; both ends have seen the
+    /// Data over connections that host `client` opens to the other one; both ends have seen the
     /// same bytes, or this fails.
     pub(crate) fn moves(
         &self,
@@ -214,8 +216,12 @@ impl World {
         let open = || self.ends[client].connect(to, config);
         let (report, served) = transfer(&*listener, &open, load).unwrap();
         assert!(report.is_good(), "{what}: {:#?}\n{served:#?}", report.streams);
-        if let Amount::Bytes(n) = load.amount {
-            assert_eq!(report.bytes(), n * load.parallel as u64, "{what}");
+        let bytes = load.flows.iter().map(|flow| match flow.amount {
+            Amount::Bytes(n) => Some(n),
+            Amount::Millis(_) => None,
+        });
+        if let Some(bytes) = bytes.sum::<Option<u64>>() {
+            assert_eq!(report.bytes(), bytes, "{what}");
         }
         assert!(served.iter().all(|s| s.error.is_none()), "{what}: {served:#?}");
         (report, served)
@@ -279,12 +285,7 @@ fn ethernet(number: usize, host: &Namespace, offloads: bool) -> Device {
 
 /// So many bytes over each of a few connections.
 pub(crate) fn bytes(way: Way, parallel: usize, n: u64) -> Load {
-    Load {
-        parallel,
-        way,
-        amount: Amount::Bytes(n),
-        piece: 64 << 10,
-        interval: lowtide_units::Duration::ZERO,
-        seed: 42,
-    }
+    let zero = lowtide_units::Duration::ZERO;
+    let flow = Flow { start: zero, way, amount: Amount::Bytes(n), piece: 64 << 10 };
+    Load { flows: vec![flow; parallel], interval: zero, seed: 42 }
 }

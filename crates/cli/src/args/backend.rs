@@ -28,4 +28,8 @@ pub(crate) struct RealArgs {
     /// Another control of the kernel in the place of one of ours: `odctcp=bpf_odctcp`
     #[arg(long, value_name = "OURS=KERNEL")]
     pub(crate) kernel_cc: Vec<String>,
+    /// Make a run again while the machine underneath takes more than 1 % of the processors' time for others, so often at
+    /// most; the one from which it took least counts
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) tries: Option<u32>,
 }

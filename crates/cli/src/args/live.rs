@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use lowtide_units::{Duration, parse_duration};
 
+use super::flow::{FlowArg, flow};
 use super::quantity::{seconds, size};
 use super::{BottleneckArgs, ProxyArgs, ThroughArgs, link, proxy};
 
@@ -55,6 +56,7 @@ const CLIENT_EXAMPLES: &str = "\
 Examples:
   lowtide live client --peer kernel -P 4 -t 5       four connections, five seconds
   lowtide live client --peer kernel -R -n 500M      the kernel sends
+  lowtide live client --peer kernel --flow time=9 --flow start=3,time=3 --flow start=4,bytes=1M,reverse
   lowtide live client --peer kernel --kernel-ecn on --scheme dctcp -i 0.5 -J
   lowtide live client --peer kernel -s recovery=sack -s send-buffer='1 MB' --tape run.tape
   ip netns exec lt lowtide live client 10.77.0.1    a server in the namespace `lt`";
@@ -195,6 +197,10 @@ pub(crate) struct LiveLoadArgs {
     /// Connections at a time
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) parallel: u32,
+    /// One connection of a schedule, several times for several: start=SECONDS, time=SECONDS or bytes=BYTES, length=BYTES,
+    /// reverse; the rest as the other options say
+    #[arg(long = "flow", value_name = "start=S,time=S,...", value_parser = flow, conflicts_with = "parallel")]
+    pub(crate) flows: Vec<FlowArg>,
     /// The server sends, the client receives
     #[arg(short = 'R', long)]
     pub(crate) reverse: bool,

@@ -16,7 +16,7 @@ use lowtide_tcp::Config;
 use lowtide_units::Duration;
 
 use crate::error::LiveError;
-use crate::load::{Amount, Load, Pipe, ServePlan, Way, run, serve};
+use crate::load::{Amount, Flow, Load, Pipe, ServePlan, Way, run, serve};
 use line::{End, lay};
 use usage::{Usage, pin};
 
@@ -105,14 +105,13 @@ impl Bout<'_> {
         let failed = |e: io::Error| LiveError::system("send from one end to the other", e);
         let listener = receiver.listen(self)?;
         let to = SocketAddr::new(receiver.address(), line::PORT);
-        let load = Load {
-            parallel: 1,
+        let flow = Flow {
+            start: Duration::ZERO,
             way: Way::Up,
             amount: Amount::Millis(self.time.as_ms()),
             piece: 128 << 10,
-            interval: Duration::ZERO,
-            seed: 1,
         };
+        let load = Load { flows: vec![flow], interval: Duration::ZERO, seed: 1 };
         let (stop, served) = (AtomicBool::new(false), Mutex::new(Ok(())));
         let before = Usage::now()?;
         let report = std::thread::scope(|scope| {

@@ -17,5 +17,5 @@ pub use data::{Digest, Pattern};
 pub use exchange::{Outcome, Progress, ask, serve_one};
 pub use message::{Amount, Request, Verdict, Way};
 pub use pipe::{Accept, Pipe};
-pub use run::{Interval, Load, LoadReport, Open, Sample, StreamReport, run};
+pub use run::{Flow, Interval, Load, LoadReport, Open, Sample, StreamReport, run};
 pub use serve::{ServePlan, serve};

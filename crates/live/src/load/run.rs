@@ -12,17 +12,24 @@ use super::{Amount, Pipe, Request, Way};
 use crate::clock::{Clock, std_duration};
 use crate::stack::ConnInfo;
 
-/// What a client does.
-#[derive(Clone, Copy, Debug)]
-pub struct Load {
-    /// Connections at a time.
-    pub parallel: usize,
+/// One connection of a client.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// It is opened so long after the client began.
+    pub start: Duration,
     /// Who sends.
     pub way: Way,
-    /// How much on each connection.
+    /// How much.
     pub amount: Amount,
     /// Bytes of one write.
     pub piece: u32,
+}
+
+/// What a client does.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Its connections.
+    pub flows: Vec<Flow>,
     /// How often it is looked at; zero for only at the end.
     pub interval: Duration,
     /// Which bytes are sent.
@@ -38,6 +45,8 @@ pub struct StreamReport {
     pub peer: Option<SocketAddr>,
     /// Who sent; unknown where no request came.
     pub way: Option<Way>,
+    /// When it was opened, since the client began; at a server when it came.
+    pub start: Duration,
     /// Bytes of data that this end wrote or read.
     pub bytes: u64,
     /// How long it took, from before the connection was opened until everything was confirmed.
@@ -55,6 +64,8 @@ pub struct StreamReport {
 pub struct Sample {
     /// Which one, from 1.
     pub number: usize,
+    /// Who sends.
+    pub way: Way,
     /// Bytes of data in the interval.
     pub bytes: u64,
     /// The client's address.
@@ -108,8 +119,8 @@ impl LoadReport {
 /// How one more connection is opened.
 pub type Open<'a> = dyn Fn() -> io::Result<Arc<dyn Pipe>> + Sync + 'a;
 
-/// Opens `load.parallel` connections with `open`, moves the data, and tells `each` of every interval, before it is kept. Ends early
-/// when `stop` is set.
+/// Opens the connections of `load` with `open` when each is to begin, moves the data, and tells `each` of every interval, before it
+/// is kept. Ends early when `stop` is set; what has not begun by then does not.
 pub fn run(
     load: &Load,
     open: &Open<'_>,
@@ -117,15 +128,16 @@ pub fn run(
     each: &mut dyn FnMut(&mut Interval),
 ) -> LoadReport {
     let clock = Clock::start();
-    let running = AtomicUsize::new(load.parallel);
-    let pipes: Vec<Watched> = (0..load.parallel).map(|_| Watched::default()).collect();
+    let running = AtomicUsize::new(load.flows.len());
+    let pipes: Vec<Watched> = load.flows.iter().map(|_| Watched::default()).collect();
     let mut intervals = Vec::new();
     let streams = std::thread::scope(|scope| {
         let mut threads = Vec::new();
-        for (index, watched) in pipes.iter().enumerate() {
+        for (index, (flow, watched)) in load.flows.iter().zip(&pipes).enumerate() {
             let running = &running;
+            let seed = load.seed.wrapping_add(index as u64);
             let work = move || {
-                let report = one(load, index, open, watched, clock);
+                let report = one(flow, seed, index, open, watched, clock);
                 running.fetch_sub(1, Ordering::Release);
                 report
             };
@@ -147,7 +159,7 @@ pub fn run(
                     },
                     Err(e) => format!("cannot start a thread: {e}"),
                 };
-                failed(index, why)
+                failed(index, clock.now(), why)
             };
         threads.into_iter().map(finish).collect()
     });
@@ -161,11 +173,28 @@ struct Watched {
     pipe: std::sync::OnceLock<Arc<dyn Pipe>>,
 }
 
-fn failed(index: usize, why: String) -> StreamReport {
+impl Watched {
+    /// Waits until `at`; false when all is stopped before.
+    fn wait(&self, at: Instant, clock: Clock) -> bool {
+        loop {
+            let left = at.saturating_since(clock.now());
+            if left == Duration::ZERO {
+                return true;
+            }
+            if self.progress.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            std::thread::sleep(std_duration(left.min(LOOK)));
+        }
+    }
+}
+
+fn failed(index: usize, start: Instant, why: String) -> StreamReport {
     StreamReport {
         number: index + 1,
         peer: None,
         way: None,
+        start: start.since_start(),
         bytes: 0,
         took: Duration::ZERO,
         outcome: None,
@@ -175,19 +204,23 @@ fn failed(index: usize, why: String) -> StreamReport {
 }
 
 fn one(
-    load: &Load,
+    flow: &Flow,
+    seed: u64,
     index: usize,
     open: &Open<'_>,
     watched: &Watched,
     clock: Clock,
 ) -> StreamReport {
+    if !watched.wait(Instant::ZERO + flow.start, clock) {
+        return failed(index, clock.now(), "it had not begun when all was stopped".to_owned());
+    }
     let start = clock.now();
     let pipe = match open() {
         Ok(pipe) => watched.pipe.get_or_init(|| pipe),
-        Err(e) => return failed(index, e.to_string()),
+        Err(e) => return failed(index, start, e.to_string()),
     };
-    let seed = load.seed.wrapping_add(index as u64);
-    let request = Request { way: load.way, amount: load.amount, seed, piece: load.piece };
+    let Flow { way, amount, piece, .. } = *flow;
+    let request = Request { way, amount, seed, piece };
     let peer = pipe.peer().ok();
     let result = ask(&**pipe, &request, &watched.progress);
     let took = clock.now().saturating_since(start);
@@ -198,7 +231,8 @@ fn one(
     StreamReport {
         number: index + 1,
         peer,
-        way: Some(load.way),
+        way: Some(way),
+        start: start.since_start(),
         bytes: watched.progress.bytes.load(Ordering::Relaxed),
         took,
         outcome,
@@ -229,11 +263,12 @@ fn watch(
         if due || (rest && load.interval > Duration::ZERO) {
             let samples =
                 pipes.iter().zip(&mut before).enumerate().filter_map(|(index, (w, old))| {
+                    let way = load.flows.get(index)?.way;
                     let pipe = w.pipe.get()?;
                     let (info, local) = (pipe.info(), pipe.local().ok());
                     let all = w.progress.bytes.load(Ordering::Relaxed);
                     let bytes = all - std::mem::replace(old, all);
-                    Some(Sample { number: index + 1, bytes, local, info })
+                    Some(Sample { number: index + 1, way, bytes, local, info })
                 });
             let samples = samples.collect();
             each(Interval { from: from.since_start(), to: now.since_start(), samples });

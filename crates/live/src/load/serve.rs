@@ -67,6 +67,7 @@ fn one(pipe: &Arc<dyn Pipe>, number: usize, clock: Clock) -> StreamReport {
         number,
         peer,
         way: None,
+        start: start.since_start(),
         bytes: progress.bytes.load(Ordering::Relaxed),
         took: clock.now().saturating_since(start),
         outcome: None,

@@ -12,6 +12,7 @@ mod forward;
 mod many;
 mod packet;
 mod relay;
+mod schedule;
 mod setup;
 mod taped;
 mod world;

@@ -3,10 +3,10 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use lowtide_live::load::{Load, Way};
+use lowtide_live::load::Way;
 use lowtide_live::{Poller, Stream};
 
-use crate::world::{PORT, World, assert_good, bytes, in_namespace, ours_at, settings};
+use crate::world::{PORT, World, assert_good, in_namespace, ours_at, over, settings};
 
 #[test]
 fn many_short_connections_leave_nothing_behind() {
@@ -14,10 +14,10 @@ fn many_short_connections_leave_nothing_behind() {
         let world = World::new();
         let config = settings(&[]);
         for round in 0..10 {
-            let load = Load { parallel: 40, ..bytes(Way::Up, 700 * (round + 1)) };
+            let load = over(40, Way::Up, 700 * (round + 1));
             let n = 40 * 700 * (round + 1);
             assert_good("up", &world.to_kernel(round % 2 == 1, &config, &load), n);
-            let load = Load { way: Way::Down, ..load };
+            let load = over(40, Way::Down, 700 * (round + 1));
             assert_good("down", &world.serve_kernel(round % 2 == 0, &config, &load), n);
         }
         world.assert_empty();

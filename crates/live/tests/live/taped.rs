@@ -4,10 +4,10 @@ use std::fs;
 use std::io::BufReader;
 use std::time::Duration;
 
-use lowtide_live::load::{Load, Way};
+use lowtide_live::load::Way;
 use lowtide_live::{Settings, replay};
 
-use crate::world::{World, assert_good, bytes, in_namespace, settings};
+use crate::world::{World, assert_good, in_namespace, over, settings};
 
 #[test]
 fn a_replay_gives_every_answer_again() {
@@ -15,9 +15,9 @@ fn a_replay_gives_every_answer_again() {
         let path = std::env::temp_dir().join(format!("lowtide-tape-{}", std::process::id()));
         let world = World::with(Settings { tape: Some(path.clone()), ..Settings::default() });
         let config = settings(&[("ecn", "rfc3168"), ("receive-buffer", "200 kB")]);
-        let load = Load { parallel: 3, ..bytes(Way::Up, 400_000) };
+        let load = over(3, Way::Up, 400_000);
         assert_good("up", &world.to_kernel(false, &config, &load), 1_200_000);
-        let load = Load { way: Way::Down, ..load };
+        let load = over(3, Way::Down, 400_000);
         assert_good("down", &world.serve_kernel(true, &config, &load), 1_200_000);
         let stats = world.live.shutdown(Duration::from_secs(2)).unwrap();
 

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use lowtide_live::links::{Links, VethEnd};
-use lowtide_live::load::{Load, LoadReport, Pipe, StreamReport, Way, transfer};
+use lowtide_live::load::{Amount, Flow, Load, LoadReport, Pipe, StreamReport, Way, transfer};
 use lowtide_live::netns::Namespace;
 use lowtide_live::{Device, DevicePlan, Inbox, Live, Settings, Side, config, netns};
 use lowtide_tcp::Config;
@@ -223,14 +223,14 @@ impl World {
 
 /// So many bytes over one connection.
 pub(crate) fn bytes(way: Way, n: u64) -> Load {
-    Load {
-        parallel: 1,
-        way,
-        amount: lowtide_live::load::Amount::Bytes(n),
-        piece: 64 << 10,
-        interval: lowtide_units::Duration::ZERO,
-        seed: 42,
-    }
+    over(1, way, n)
+}
+
+/// So many bytes over each of several.
+pub(crate) fn over(connections: usize, way: Way, n: u64) -> Load {
+    let zero = lowtide_units::Duration::ZERO;
+    let flow = Flow { start: zero, way, amount: Amount::Bytes(n), piece: 64 << 10 };
+    Load { flows: vec![flow; connections], interval: zero, seed: 42 }
 }
 
 /// Both ends saw the same bytes, and as many as were to be sent.

@@ -66,6 +66,8 @@ struct Timing {
     turn: Spread,
     scheduling: String,
     cpu_seconds: f64,
+    /// Of all processors, to others than this virtual machine.
+    stolen_seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -168,6 +170,7 @@ fn timing(f: &Fidelity) -> Timing {
         turn: spread(&f.turn),
         scheduling: f.scheduling.clone(),
         cpu_seconds: f.cpu.as_secs_f64(),
+        stolen_seconds: f.stolen.as_secs_f64(),
     }
 }
 
@@ -254,6 +257,12 @@ pub(super) fn text(rows: &Rows, out: Output) -> Result<(), Failure> {
         "timing: {:.0} us late in the mean, {:.0} at 99 %, {:.0} at most; {} packets a turn at most; {}; {:.2} s of processor",
         t.late.mean_us, t.late.p99_us, t.late.max_us, t.batch_max, t.scheduling, t.cpu_seconds
     ))?;
+    if t.stolen_seconds > 0.0 {
+        out.text(&format!(
+            "the machine underneath took {:.2} s of processor for others",
+            t.stolen_seconds
+        ))?;
+    }
     for complaint in &rows.complaints {
         out.text(&format!("! {complaint}"))?;
     }

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use lowtide_bottleneck::Bottleneck;
 use lowtide_live::load::{
-    Accept, Interval, Load, LoadReport, Pipe, ServePlan, StreamReport, Way, run, serve,
+    Accept, Interval, Load, LoadReport, Pipe, ServePlan, StreamReport, run, serve,
 };
 use lowtide_live::{Live, LiveStats, replay};
 use serde::Serialize;
@@ -111,7 +111,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
 
 /// The client's work, its server somewhere else.
 fn alone(open: &Open<'_>, load: &Load, out: Output) -> LoadReport {
-    run(load, open, &STOP, &mut |interval| show::interval(interval, load.way == Way::Up, out))
+    run(load, open, &STOP, &mut |interval| show::interval(interval, false, out))
 }
 
 /// A server of this command: its connections, and what became of them.
@@ -151,14 +151,14 @@ fn with_server(
     let done = |report: StreamReport| {
         served.reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
     };
-    let plan = ServePlan { connections: Some(load.parallel), stop: &over, began: &began };
+    let plan = ServePlan { connections: Some(load.flows.len()), stop: &over, began: &began };
     let work = || serve(listener, plan, &done);
     std::thread::scope(|scope| {
         let server = std::thread::Builder::new().spawn_scoped(scope, work);
         let server = server.map_err(failed("cannot start a thread"))?;
         let report = run(load, open, &STOP, &mut |interval| {
             let ours = served.complete(interval);
-            show::interval(interval, (load.way == Way::Up) != ours, out);
+            show::interval(interval, ours, out);
         });
         over.store(true, Ordering::Relaxed);
         match server.join() {

@@ -1,12 +1,14 @@
 //! The host that the arguments describe, in its namespace.
 
-use lowtide_live::load::{Amount, Load, Way};
+use lowtide_live::load::{Amount, Flow, Load, Way};
 use lowtide_live::{
     Device, DeviceKind, DevicePlan, Live, LiveError, Settings, Side, config, netns,
 };
 use lowtide_tcp::Config;
 
-use crate::args::{KernelEcnArg, LiveHostArgs, LiveLoadArgs, LiveOwnArgs, NetnsArg, PeerArg};
+use crate::args::{
+    FlowArg, KernelEcnArg, LiveHostArgs, LiveLoadArgs, LiveOwnArgs, NetnsArg, PeerArg,
+};
 use crate::failure::Failure;
 
 /// A host that can be started.
@@ -164,12 +166,16 @@ fn enter(args: &LiveHostArgs) -> Result<Option<[String; 2]>, Failure> {
 
 /// What a client is asked to do.
 pub(super) fn load(args: &LiveLoadArgs) -> Load {
-    Load {
-        parallel: args.parallel as usize,
-        way: if args.reverse { Way::Down } else { Way::Up },
-        amount: args.bytes.map_or(Amount::Millis(args.time.as_ms()), Amount::Bytes),
-        piece: u32::try_from(args.length).unwrap_or(u32::MAX),
-        interval: args.interval,
-        seed: 1,
-    }
+    let flow = |f: &FlowArg| Flow {
+        start: f.start,
+        way: if f.reverse || args.reverse { Way::Down } else { Way::Up },
+        amount: match (f.time, f.bytes.or(args.bytes)) {
+            (None, Some(bytes)) => Amount::Bytes(bytes),
+            (time, _) => Amount::Millis(time.unwrap_or(args.time).as_ms()),
+        },
+        piece: u32::try_from(f.length.unwrap_or(args.length)).unwrap_or(u32::MAX),
+    };
+    let alike = vec![FlowArg::default(); args.parallel as usize];
+    let flows = if args.flows.is_empty() { &alike } else { &args.flows };
+    Load { flows: flows.iter().map(flow).collect(), interval: args.interval, seed: 1 }
 }

@@ -75,6 +75,10 @@ fn transport(info: &ConnInfo) -> Transport {
 struct StreamRow {
     stream: usize,
     peer: Option<String>,
+    /// As of the whole; `null` where no connection came about.
+    way: Option<&'static str>,
+    /// When it was opened, since the client began.
+    start_seconds: f64,
     bytes: u64,
     seconds: f64,
     bits_per_second: f64,
@@ -124,7 +128,7 @@ struct Report {
     tcp: String,
     /// The kernel's congestion control and `tcp_ecn`, where the namespace is of this command.
     kernel: Option<[String; 2]>,
-    /// `up`: the client sends.
+    /// `up`: the client sends; `down`, or `both` where connections differ.
     way: &'static str,
     bytes: u64,
     seconds: f64,
@@ -147,10 +151,28 @@ fn rate(bytes: u64, took: Duration) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }
 }
 
+const fn name(way: Way) -> &'static str {
+    match way {
+        Way::Up => "up",
+        Way::Down => "down",
+    }
+}
+
+fn way(load: &Load) -> &'static str {
+    let has = |way| load.flows.iter().any(|flow| flow.way == way);
+    match (has(Way::Up), has(Way::Down)) {
+        (true, true) => "both",
+        (false, true) => name(Way::Down),
+        _ => name(Way::Up),
+    }
+}
+
 fn stream_row(s: &StreamReport) -> StreamRow {
     StreamRow {
         stream: s.number,
         peer: s.peer.map(|p| p.to_string()),
+        way: s.way.map(name),
+        start_seconds: s.start.as_secs_f64(),
         bytes: s.bytes,
         seconds: s.took.as_secs_f64(),
         bits_per_second: rate(s.bytes, s.took),
@@ -196,16 +218,16 @@ fn amounts(bytes: u64, took: Duration) -> String {
     format!("{:>9.1} MB  {:>8.1} Mbit/s", bytes as f64 / 1e6, rate(bytes, took) / 1e6)
 }
 
-/// One line for each connection, and one for all; `sends` says whether what is shown of transports is that of
-/// who sends.
-pub(super) fn interval(interval: &Interval, sends: bool, out: Output) {
+/// One line for each connection, and one for all; `other` says that what is shown of transports is not the client's but that
+/// of the other end.
+pub(super) fn interval(interval: &Interval, other: bool, out: Output) {
     if out.json {
         return;
     }
     let took = interval.to.saturating_sub(interval.from);
     let span = format!("{:>7.2}-{:<7.2} s", interval.from.as_secs_f64(), interval.to.as_secs_f64());
     for s in &interval.samples {
-        let facts = facts(s.info.as_ref(), sends);
+        let facts = facts(s.info.as_ref(), (s.way == Way::Up) != other);
         // A reader that went away shows when the result is printed.
         let _ = out.text(&format!("[{:>3}] {span} {}{facts}", s.number, amounts(s.bytes, took)));
     }
@@ -277,7 +299,7 @@ pub(super) fn report(
             mtu: host.plan.mtu,
             tcp: host.asked.clone(),
             kernel: host.kernel.clone(),
-            way: if load.way == Way::Up { "up" } else { "down" },
+            way: way(load),
             bytes,
             seconds: report.took.as_secs_f64(),
             bits_per_second: rate(bytes, report.took),
@@ -301,10 +323,10 @@ pub(super) fn report(
     }
     out.text("over")?;
     for s in &report.streams {
-        out.text(&line(s, load.way == Way::Up))?;
+        out.text(&line(s, s.way == Some(Way::Up)))?;
     }
     for s in served {
-        out.text(&format!("served {}", line(s, load.way == Way::Down)))?;
+        out.text(&format!("served {}", line(s, s.way == Some(Way::Down))))?;
     }
     if report.streams.len() > 1 {
         let took = report.took.as_secs_f64();

@@ -1,0 +1,56 @@
+//! What the processors of the whole machine have been doing (`proc(5)`, /proc/stat).
+
+use std::io;
+use std::time::Duration;
+
+use nix::unistd::{SysconfVar, sysconf};
+
+/// Time since the machine started, summed over its processors. Ticks of 10 ms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Processors {
+    /// In which one was neither idle nor waiting for a disk.
+    pub busy: Duration,
+    /// In which one wanted to run and whoever runs this virtual machine gave it to others.
+    pub stolen: Duration,
+}
+
+impl Processors {
+    /// Until now.
+    ///
+    /// # Errors
+    /// There is no /proc.
+    pub fn read() -> io::Result<Self> {
+        let per_second = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
+        let stat = std::fs::read_to_string("/proc/stat")?;
+        Ok(Self::parse(&stat, u64::try_from(per_second).unwrap_or(100)))
+    }
+
+    /// The first line: user, nice, system, idle, iowait, irq, softirq, steal; what guests use is in user and nice.
+    fn parse(stat: &str, per_second: u64) -> Self {
+        let first = stat.lines().next().unwrap_or("");
+        let ticks = first.split_whitespace().skip(1).take(8).map(|n| n.parse().unwrap_or(0_u64));
+        let (mut busy, mut stolen) = (0, 0);
+        for (i, n) in ticks.enumerate() {
+            match i {
+                3 | 4 => {}
+                7 => stolen += n,
+                _ => busy += n,
+            }
+        }
+        let time = |ticks: u64| Duration::from_millis(ticks * 1000 / per_second.max(1));
+        Self { busy: time(busy), stolen: time(stolen) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_neither_idle_nor_waiting_nor_stolen_is_busy() {
+        let stat = "cpu  1 2 4 1000 2000 8 16 4000 9000 9000\ncpu0 5 5 5 5\n";
+        let (busy, stolen) = (Duration::from_millis(310), Duration::from_secs(40));
+        assert_eq!(Processors::parse(stat, 100), Processors { busy, stolen });
+        assert_eq!(Processors::parse("", 100), Processors::default());
+    }
+}
