@@ -5,13 +5,13 @@ use lowtide_lab::{Backend, Made, Refusal};
 use lowtide_live::LiveError;
 use lowtide_live::netns::Namespace;
 use lowtide_record::Backend as Entry;
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 
 use crate::choice::{Choice, Whose};
 use crate::kernel::ends::KernelEnd;
 use crate::named::gone;
 use crate::plan::{self, Stack};
-use crate::run::run;
+use crate::run::{Done, run};
 use crate::tables::{self, Seen};
 
 /// Runs on real packets, in namespaces without a name: nothing can be left behind.
@@ -19,12 +19,28 @@ use crate::tables::{self, Seen};
 pub struct Testbed {
     choice: Choice,
     name: Option<&'static str>,
+    tries: u32,
+}
+
+/// One part of the processors' time in so many may go to others of the machine underneath: then long flows were within 3 % of
+/// the simulation, and 10 to 23 % slower with one in ten (`docs/testbed.md`).
+const TAKEN: u128 = 100;
+
+/// Whether no more than one part in [`TAKEN`] of the time of all processors went to others.
+fn is_calm(stolen: Duration, took: Duration, processors: usize) -> bool {
+    u128::from(stolen.as_ps()) * TAKEN <= u128::from(took.as_ps()) * processors as u128
 }
 
 impl Testbed {
     /// Hosts have TCPs as `choice` says.
     pub const fn new(choice: Choice) -> Self {
-        Self { choice, name: None }
+        Self { choice, name: None, tries: 1 }
+    }
+
+    /// Makes a run again while the machine underneath takes too much for others, so often at most, and keeps the one
+    /// from which it took least. What flows did decides nothing.
+    pub fn tries(self, tries: u32) -> Self {
+        Self { tries, ..self }
     }
 
     /// The same under another name in the manifest: where it runs matters.
@@ -45,8 +61,10 @@ impl Backend for Testbed {
         };
         let except = self.choice.except.iter().map(|host| format!("{other}:{host}"));
         let controls = self.choice.controls.iter().map(|(from, to)| format!("{from}={to}"));
+        let tries = (self.tries > 1).then(|| format!("tries:{}", self.tries));
         let name = self.name.unwrap_or(name);
-        Entry { name: name.to_owned(), kernel: kernel(), choices: except.chain(controls).collect() }
+        let choices = except.chain(controls).chain(tries).collect();
+        Entry { name: name.to_owned(), kernel: kernel(), choices }
     }
 
     fn check(&self, setup: &Setup) -> Result<(), Refusal> {
@@ -76,12 +94,31 @@ impl Backend for Testbed {
         watch: &mut dyn FnMut(Instant) -> bool,
     ) -> Result<Option<Made>, String> {
         let plans = plan::hosts(setup, &self.choice).map_err(|r| r.message)?;
-        let done = run(setup, &plans, watch).map_err(|e| e.to_string())?;
-        let Some(done) = done else { return Ok(None) };
-        if let Some((host, why)) = gone(&done.report) {
-            return Err(format!("the interface of host `{host}` is gone: {why}"));
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let (mut made, mut best): (u32, Option<Done>) = (0, None);
+        let done = loop {
+            let done = run(setup, &plans, watch).map_err(|e| e.to_string())?;
+            let Some(done) = done else { return Ok(None) };
+            if let Some((host, why)) = gone(&done.report) {
+                return Err(format!("the interface of host `{host}` is gone: {why}"));
+            }
+            made += 1;
+            let least = match best.take() {
+                Some(best) if best.report.fidelity.stolen <= done.report.fidelity.stolen => best,
+                _ => done,
+            };
+            let report = &least.report;
+            if made >= self.tries || is_calm(report.fidelity.stolen, report.took, processors) {
+                break least;
+            }
+            best = Some(least);
+        };
+        let mut measured = tables::measured(&done, plan::differences(setup));
+        if made > 1 {
+            measured.remarks.push(format!(
+                "made {made} times: the machine underneath took least from this one"
+            ));
         }
-        let measured = tables::measured(&done, plan::differences(setup));
         let tables = tables::tables(setup, &plans, &Seen::of(done));
         Ok(Some(Made::measured(setup, tables, measured)))
     }
@@ -105,4 +142,17 @@ fn right_to_namespaces() -> Result<Namespace, Refusal> {
     }
     let message = LiveError::NoTun.to_string();
     Err(Refusal { message, help: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_part_in_a_hundred_of_all_processors_may_be_taken() {
+        let ms = Duration::from_ms;
+        assert!(is_calm(ms(0), ms(1500), 1));
+        assert!(is_calm(ms(30), ms(1500), 2) && !is_calm(ms(40), ms(1500), 2));
+        assert!(!is_calm(ms(30), ms(1500), 1));
+    }
 }

@@ -21,6 +21,9 @@ const LOOK: std::time::Duration = std::time::Duration::from_millis(2);
 const TELL_EVERY: u32 = 25;
 /// The bottleneck's thread goes before all others: it was taken off for up to 20 ms without.
 const PRIORITY: u8 = 50;
+/// Waking a thread takes 20 to 50 us on a virtual machine, and less than that is left between two packets: so long before
+/// something is due it stays awake.
+const SPIN: Duration = Duration::from_us(60);
 /// Senders are looked at no more often: the kernel is asked for all its sockets each time.
 const CLOSEST_SAMPLES: Duration = Duration::from_ms(5);
 
@@ -39,10 +42,13 @@ pub(crate) struct Done {
 
 /// The bottleneck for `setup`.
 pub(crate) fn settings(setup: &Setup) -> Settings {
+    // On a single processor the hosts would wait for it.
+    let alone = std::thread::available_parallelism().is_ok_and(|n| n.get() == 1);
     Settings {
         seed: setup.seed,
         warmup: setup.warmup,
         priority: Some(PRIORITY),
+        spin: if alone { Duration::ZERO } else { SPIN },
         sample: setup.probes.interval.filter(|_| setup.probes.queues).unwrap_or(Duration::ZERO),
         ..Settings::default()
     }

@@ -282,6 +282,7 @@ pub(crate) fn measured(done: &Done, mut differences: Vec<String>) -> Measured {
         late_p50_us: us(late.percentile(50)),
         late_p99_us: us(late.percentile(99)),
         late_max_us: us(late.max()),
+        stolen_ms: us(report.fidelity.stolen.as_us()),
         refused: report.fidelity.refused,
         strays: strays.malformed + strays.unknown + report.nowhere,
         remarks,

@@ -21,9 +21,10 @@ pub(crate) fn backend(
         return Err(needs("--our-hosts", "kernel"));
     }
     if arg == BackendArg::Sim {
-        return match real.kernel_cc.first() {
-            Some(_) => Err(needs("--kernel-cc", "kernel")),
-            None => Ok(None),
+        return match (real.kernel_cc.first(), real.tries) {
+            (Some(_), _) => Err(needs("--kernel-cc", "kernel")),
+            (None, Some(_)) => Err(needs("--tries", "live` or `kernel")),
+            (None, None) => Ok(None),
         };
     }
     real_packets(arg, real).map(Some)
@@ -47,7 +48,7 @@ fn real_packets(arg: BackendArg, real: &RealArgs) -> Result<Box<dyn Backend>, Fa
         BackendArg::Kernel | BackendArg::Uml => (Whose::Kernels, real.our_hosts.clone()),
         BackendArg::Sim | BackendArg::Live => (Whose::Ours, real.kernel_hosts.clone()),
     };
-    let testbed = Testbed::new(Choice { all, except, controls });
+    let testbed = Testbed::new(Choice { all, except, controls }).tries(real.tries.unwrap_or(1));
     Ok(Box::new(if arg == BackendArg::Uml { testbed.called("uml") } else { testbed }))
 }
 

@@ -115,6 +115,10 @@ fn show(report: &Report, out: Output) -> Result<(), Failure> {
 
 fn run(args: &TestbedRunArgs, out: Output) -> Result<(), Failure> {
     let TestbedRunArgs { run, place } = args;
+    if run.real.tries.is_some() {
+        let message = "`--tries` goes with `lowtide run --backend live` or `kernel`".to_owned();
+        return Err(Failure::Usage(message, None));
+    }
     let plain = RealArgs { kernel_cc: run.real.kernel_cc.clone(), ..RealArgs::default() };
     if run.backend != BackendArg::Sim || run.real != plain {
         let message = "in a testbed that is up all hosts have the kernel's TCP".to_owned();

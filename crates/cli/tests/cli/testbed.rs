@@ -127,6 +127,8 @@ fn what_does_not_go_together_is_refused() {
         (&["run", "small.toml", "--backend", "live", "--our-hosts", "x"], "--backend kernel"),
         (&["run", "small.toml", "--backend", "live", "--kernel-hosts", "x"], "is called `x`"),
         (&["run", "small.toml", "--kernel-cc", "a=b"], "--backend kernel"),
+        (&["run", "small.toml", "--tries", "3"], "--backend live"),
+        (&["testbed", "run", "small.toml", "--tries", "3"], "--tries"),
         (
             &["run", "queue-buildup", "--backend", "live", "-s", "topology.link-rate=10 Gbit/s"],
             "2 Gbit/s",

@@ -120,6 +120,13 @@ fn late(other: &Finished, scheme: &str, out: &mut Vec<String>) {
              {p99:.0} us",
             runs.len()
         ));
+        let stolen: f64 = runs.iter().map(|m| m.stolen_ms).sum();
+        if stolen > 0.0 {
+            out.push(format!(
+                "the machine underneath took {stolen:.0} ms of processor for others in these {} runs",
+                runs.len()
+            ));
+        }
     }
     let refused: u64 = runs.iter().map(|m| m.refused).sum();
     if refused > 0 {

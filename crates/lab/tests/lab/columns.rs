@@ -33,6 +33,7 @@ fn each_is_held_against_the_first_and_a_cause_has_its_figures() {
             behind: 11,
             late_p99_us: 300.0,
             late_max_us: 4000.0,
+            stolen_ms: 10.0,
             refused: 2,
             differences: vec!["`delack-timer` is 1 ms in the scenario".to_owned()],
             ..Measured::default()
@@ -48,6 +49,7 @@ fn each_is_held_against_the_first_and_a_cause_has_its_figures() {
     for part in [
         "fell behind in 3 of 3 runs",
         "up to 4000 us late",
+        "took 30 ms of processor for others in these 3 runs",
         "did not take 6 packets",
         "`delack-timer`",
     ] {

@@ -95,6 +95,7 @@ impl Standing {
             late_p50_us: us(after.late_p50_ns),
             late_p99_us: us(after.late_p99_ns),
             late_max_us: us(after.late_max_ns),
+            stolen_ms: us(after.stolen_ns.saturating_sub(before.stolen_ns)) / 1e3,
             refused: after.refused - before.refused,
             strays: after.strays - before.strays,
             remarks: vec![
