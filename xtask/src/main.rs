@@ -2,7 +2,7 @@
 //!
 //! `registry` keeps the lists of registered files, `docs` the pages that are made of the code,
 //! `adversary` runs random connections, `fuzz` runs a fuzzer, `instructions` counts those of the hot path,
-//! `performance` writes the figures of a page; `docs/testing.md` and `docs/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
+//! `performance` writes the figures of a page, `record` what came of claims into their files; `docs/testing.md` and `docs/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
 
 mod adversary;
 mod arguments;
@@ -10,6 +10,7 @@ mod docs;
 mod fuzz;
 mod instructions;
 mod performance;
+mod record;
 mod registry;
 
 use std::path::Path;
@@ -23,7 +24,8 @@ usage: cargo xtask registry [--check]
        cargo xtask fuzz TARGET [--minutes N] [--slice N] [--stale N] [-j N]
        cargo xtask fuzz TARGET --keep
        cargo xtask instructions [--record] [PROGRAM]
-       cargo xtask performance FILE";
+       cargo xtask performance FILE
+       cargo xtask record FILE [--again]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,6 +51,10 @@ fn main() -> ExitCode {
         "performance" => match rest {
             [file] => performance::run(root(), file),
             _ => usage("performance takes what `lowtide bench --json` printed, in a file"),
+        },
+        "record" => match record::Plan::read(rest) {
+            Ok(plan) => plan.run(root()),
+            Err(why) => usage(&why),
         },
         "instructions" => match instructions::Plan::read(rest) {
             Ok(plan) => plan.run(root()),

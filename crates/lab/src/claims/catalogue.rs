@@ -106,6 +106,8 @@ mod tests {
                 let form = super::super::plan(&row, super::super::Mode { quick, seeds: None });
                 form.unwrap_or_else(|e| panic!("{}: {e}", row.id()));
             }
+            let vary = super::super::vary(&row);
+            vary.unwrap_or_else(|e| panic!("{}: {e}", row.id()));
         }
     }
 

@@ -11,7 +11,7 @@ use crate::figure::number;
 
 const HEAD: &str = "\
 # What the papers report, and what comes out here
-Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-lab --test scorecard`.
+Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p lowtide-lab --test lab scorecard`.
 
 `lowtide reproduce` runs every experiment with the paper's parameters, `lowtide reproduce dctcp-fig18` one of them,
 `--quick` a reduced form. It prints a line per claim and writes one page, `runs/papers/reproduction.html`, with the
