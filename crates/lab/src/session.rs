@@ -115,36 +115,44 @@ pub fn execute_task(plan: &Plan, options: &Options<'_>, task: Task) -> Result<Ta
     let (dir, before) = RunDir::begin(&options.dir, &planned, false)?;
     let completed = |m: &Manifest| holds(m, plan, &keys);
     if before.is_none_or(|m| !completed(&m)) {
-        let jobs = || keys.iter().zip(&plan.runs);
-        let own: Vec<_> = jobs().skip(task.index).step_by(task.of.max(1)).collect();
-        let todo: Vec<_> = own.iter().copied().filter(|(k, s)| !dir.has(k, &s.hash)).collect();
-        let kept = own.len() - todo.len();
-        (options.progress)(Progress::Planned { runs: own.len(), kept });
-        let done = run_and_keep(&dir, &todo, options)?.into_iter().flatten().count();
-        if done < todo.len() {
-            let (finished, total) = (kept + done, own.len());
-            return Err(LabError::Interrupted { finished, total, dir: options.dir.clone() });
-        }
-        let total = keys.len();
-        let finished = jobs().filter(|(key, spec)| dir.has(key, &spec.hash)).count();
-        if finished == total {
-            match complete(
-                &dir,
-                plan,
-                options,
-                kept_runs(&dir, plan, &keys),
-                planned,
-                &present::write,
-            ) {
-                // Another task completed the directory, and took what this one was reading.
-                Err(_) if dir.manifest().is_ok_and(|m| completed(&m)) => {}
-                done => return done.map(Box::new).map(Tasked::Complete),
-            }
-        } else if !dir.manifest().is_ok_and(|m| completed(&m)) {
-            return Ok(Tasked::Waiting { finished, total });
+        match do_task(&dir, plan, options, task, &keys, planned) {
+            done @ Ok(Tasked::Complete(_)) => return done,
+            other if !dir.manifest().is_ok_and(|m| completed(&m)) => return other,
+            // Another task completed the directory meanwhile, and took what this one was reading or
+            // writing; nothing that this one has done since is needed.
+            _ => dir.tidy()?,
         }
     }
     load(&options.dir).map(Box::new).map(Tasked::Complete)
+}
+
+/// The runs of a task, and the directory if no other run is missing.
+fn do_task(
+    dir: &RunDir,
+    plan: &Plan,
+    options: &Options<'_>,
+    task: Task,
+    keys: &[RunKey],
+    planned: Manifest,
+) -> Result<Tasked, LabError> {
+    let jobs = || keys.iter().zip(&plan.runs);
+    let own: Vec<_> = jobs().skip(task.index).step_by(task.of.max(1)).collect();
+    let todo: Vec<_> = own.iter().copied().filter(|(k, s)| !dir.has(k, &s.hash)).collect();
+    let kept = own.len() - todo.len();
+    (options.progress)(Progress::Planned { runs: own.len(), kept });
+    let done = run_and_keep(dir, &todo, options)?.into_iter().flatten().count();
+    if done < todo.len() {
+        let (finished, total) = (kept + done, own.len());
+        return Err(LabError::Interrupted { finished, total, dir: options.dir.clone() });
+    }
+    let total = keys.len();
+    let finished = jobs().filter(|(key, spec)| dir.has(key, &spec.hash)).count();
+    if finished < total {
+        return Ok(Tasked::Waiting { finished, total });
+    }
+    let runs = kept_runs(dir, plan, keys);
+    let finished = complete(dir, plan, options, runs, planned, &present::write)?;
+    Ok(Tasked::Complete(Box::new(finished)))
 }
 
 /// The runs of the plan that are there already.

@@ -238,11 +238,19 @@ impl RunDir {
     }
 
     /// The same for a table that only some runs have (with queries, with a trace); without any, there is
-    /// none.
+    /// none. A run that is not there any more is an error, not one without the table.
     fn merge_some<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
-        let file = format!("{}.parquet", R::TABLE);
-        let has = |run: &&ManifestRun| self.partial(&run.key, &run.hash).join(&file).exists();
-        let with: Vec<ManifestRun> = runs.iter().filter(has).cloned().collect();
+        let mut with = Vec::new();
+        for run in runs {
+            let place = self.partial(&run.key, &run.hash);
+            // In this order: a run that is there after the look was there for it.
+            if place.join(format!("{}.parquet", R::TABLE)).exists() {
+                with.push(run.clone());
+            } else {
+                let path = place.join(RUN_FILE);
+                fs::metadata(&path).map_err(RecordError::io("read", &path))?;
+            }
+        }
         if with.is_empty() {
             files::remove(&self.path_of::<R>())
         } else {
@@ -344,9 +352,16 @@ impl RunDir {
             tables.chain(files.iter().cloned()).map(|f| files::entry(&self.root, &f)).collect();
         let manifest = Manifest { status: Status::Complete, files: entries?, ..manifest };
         self.write_manifest(&manifest)?;
+        self.tidy()?;
+        Ok(manifest)
+    }
+
+    /// Removes what a complete directory has no use for: the partial results, also those of a process that
+    /// did not know yet, and what was left half written.
+    pub fn tidy(&self) -> Result<(), RecordError> {
         remove_directory(&self.root.join(PARTIAL))?;
         self.remove_left_over();
-        Ok(manifest)
+        Ok(())
     }
 
     /// Removes what processes that were killed left half written. One that is still completing the same
@@ -357,8 +372,8 @@ impl RunDir {
             let Ok(entries) = fs::read_dir(place) else { continue };
             for path in entries.filter_map(|e| e.ok().map(|e| e.path())) {
                 if is_temporary(&path) {
-                    // A file that stays is in nobody's way.
-                    let _ = fs::remove_file(path);
+                    // What stays is in nobody's way.
+                    let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
                 }
             }
         }

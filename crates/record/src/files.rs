@@ -50,31 +50,55 @@ pub(crate) fn is_temporary(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == GROWING)
 }
 
+/// A file that grows beside its place under a name of its own. One that is not [put](Self::put) there goes:
+/// whoever gives up leaves nothing behind.
+pub(crate) struct Growing(PathBuf);
+
+impl Growing {
+    /// Begins the file that belongs at `place`.
+    pub(crate) fn create(place: &Path) -> Result<(Self, File), RecordError> {
+        let path = temporary(place);
+        let file = File::create(&path).map_err(RecordError::io("create", &path))?;
+        Ok((Self(path), file))
+    }
+
+    /// Puts the file, whole now, at `place`.
+    pub(crate) fn put(self, place: &Path) -> Result<(), RecordError> {
+        rename(&self.0, place)
+    }
+}
+
+impl Drop for Growing {
+    fn drop(&mut self) {
+        // Once renamed, the name is nobody's.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
 /// Writes `path` whole or not at all, making its directory when needed.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), RecordError> {
-    rename(&write_growing(path, content)?, path)
+    write_growing(path, content)?.put(path)
 }
 
 /// The same unless `path` is there already; whether it was written.
 pub(crate) fn write_new(path: &Path, content: &[u8]) -> Result<bool, RecordError> {
     let growing = write_growing(path, content)?;
-    match fs::hard_link(&growing, path) {
-        Ok(()) => remove(&growing).map(|()| true),
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => remove(&growing).map(|()| false),
+    match fs::hard_link(&growing.0, path) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),
         // A file system without links: the last of several that come at once stays.
-        Err(_) if path.exists() => remove(&growing).map(|()| false),
-        Err(_) => rename(&growing, path).map(|()| true),
+        Err(_) if path.exists() => Ok(false),
+        Err(_) => growing.put(path).map(|()| true),
     }
 }
 
-fn write_growing(path: &Path, content: &[u8]) -> Result<PathBuf, RecordError> {
+fn write_growing(path: &Path, content: &[u8]) -> Result<Growing, RecordError> {
     if let Some(parent) = path.parent() {
         make_directory(parent)?;
     }
-    let temporary = temporary(path);
-    let mut file = File::create(&temporary).map_err(RecordError::io("create", &temporary))?;
-    file.write_all(content).map_err(RecordError::io("write", &temporary))?;
-    Ok(temporary)
+    let (growing, mut file) = Growing::create(path)?;
+    file.write_all(content).map_err(RecordError::io("write", &growing.0))?;
+    Ok(growing)
 }
 
 pub(crate) fn make_directory(path: &Path) -> Result<(), RecordError> {
@@ -93,9 +117,12 @@ pub(crate) fn remove(path: &Path) -> Result<(), RecordError> {
     }
 }
 
-/// Removes a directory with all that is in it; one that is not there is fine.
+/// Removes a directory with all that is in it; one that is not there is fine. It is there whole or not at
+/// all: who reads it meanwhile finds nothing rather than a part of it.
 pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
-    match fs::remove_dir_all(path) {
+    let going = temporary(path);
+    let removed = fs::rename(path, &going).and_then(|()| fs::remove_dir_all(&going));
+    match removed {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(RecordError::io("remove", path)(e)),
         _ => Ok(()),
     }

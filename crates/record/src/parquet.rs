@@ -14,7 +14,7 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
 use crate::error::RecordError;
-use crate::files::{rename, temporary};
+use crate::files::Growing;
 use crate::key::RunKey;
 use crate::table::{self, Row};
 
@@ -24,15 +24,14 @@ const ROW_GROUP: usize = 1 << 16;
 /// A table being written; nothing is there under its name before [`TableWriter::finish`].
 pub(crate) struct TableWriter {
     path: PathBuf,
-    growing: PathBuf,
+    growing: Growing,
     schema: SchemaRef,
     writer: ArrowWriter<File>,
 }
 
 impl TableWriter {
     pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, RecordError> {
-        let growing = temporary(path);
-        let file = File::create(&growing).map_err(RecordError::io("create", &growing))?;
+        let (growing, file) = Growing::create(path)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(ROW_GROUP))
@@ -54,7 +53,7 @@ impl TableWriter {
 
     pub(crate) fn finish(self) -> Result<(), RecordError> {
         self.writer.close().map_err(|e| RecordError::table(&self.path, &e))?;
-        rename(&self.growing, &self.path)
+        self.growing.put(&self.path)
     }
 }
 

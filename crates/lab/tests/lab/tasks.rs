@@ -73,7 +73,7 @@ fn a_task_does_its_own_runs_once() {
 fn tasks_at_the_same_time_come_to_one_whole_directory() {
     const TASKS: usize = 4;
     let expected = simulate(&plan(), 2).unwrap();
-    for round in 0..3 {
+    for round in 0..6 {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("out");
         let start = Barrier::new(TASKS + 1);

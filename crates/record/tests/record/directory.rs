@@ -82,6 +82,43 @@ fn a_directory_is_interrupted_until_everything_is_there() {
     assert!(names.all(|n| !n.contains(".tmp")));
 }
 
+/// A process that is late merges what another one has merged and removed, or is removing.
+#[test]
+fn who_comes_late_takes_nothing_from_a_complete_directory_and_leaves_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = filled(temp.path());
+    dir.merge(&runs()).unwrap();
+    let names = || {
+        let entries = fs::read_dir(temp.path()).unwrap().map(|e| e.unwrap().file_name());
+        let mut all: Vec<_> = entries.map(|n| n.into_string().unwrap()).collect();
+        all.sort_unstable();
+        all
+    };
+    // A table that some runs have: gone with its run, or not there because the run has none?
+    let queries = temp.path().join("queries.parquet");
+    fs::write(&queries, "somebody's").unwrap();
+    let gone = partial(temp.path(), 1);
+    fs::rename(gone.join("run.json"), gone.join("run.json.tmp")).unwrap();
+    let error = dir.merge(&runs()).unwrap_err().to_string();
+    assert!(error.contains("run.json"), "{error}");
+    assert!(queries.exists());
+    fs::rename(gone.join("run.json.tmp"), gone.join("run.json")).unwrap();
+    dir.merge(&runs()).unwrap();
+    assert!(!queries.exists(), "no run has it");
+
+    dir.finish(manifest(), &[]).unwrap();
+    let complete = names();
+    let error = dir.merge(&runs()).unwrap_err().to_string();
+    assert!(error.contains("partial"), "{error}");
+    assert_eq!(names(), complete);
+    // A run of which it did not know that nobody needs it.
+    dir.keep(&runs()[0], &tables(1)).unwrap();
+    fs::create_dir(temp.path().join("partial.0123-4.tmp")).unwrap();
+    assert_ne!(names(), complete);
+    dir.tidy().unwrap();
+    assert_eq!(names(), complete);
+}
+
 #[test]
 fn finished_runs_are_kept_and_broken_ones_run_again() {
     let temp = tempfile::tempdir().unwrap();
