@@ -112,6 +112,16 @@ mod tests {
     }
 
     #[test]
+    fn one_parameter_of_a_paper_is_fitted_at_most() {
+        let mut papers = BTreeSet::new();
+        for row in rows() {
+            if Expected::parse(row.expected, "").unwrap().calibration.is_some() {
+                assert!(papers.insert(row.paper), "{}: a second calibration", row.id());
+            }
+        }
+    }
+
+    #[test]
     fn a_name_means_a_row_a_paper_or_all() {
         let all = rows();
         let Some(first) = all.first() else { return };

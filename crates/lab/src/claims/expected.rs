@@ -111,6 +111,8 @@ pub struct Expected {
     pub title: String,
     /// Other rows of the paper that this experiment stands for, as `fig4.2`.
     pub also: Vec<String>,
+    /// The free parameter that was fitted to this experiment, for the whole paper; none of its claims count.
+    pub calibration: Option<String>,
     /// The reduced form.
     pub quick: Quick,
     /// The claims, in the order of the file.
@@ -128,6 +130,8 @@ struct File {
     title: String,
     #[serde(default)]
     also: Vec<String>,
+    #[serde(default)]
+    calibration: Option<String>,
     #[serde(default)]
     quick: Table,
     claim: Vec<Claim>,
@@ -151,6 +155,12 @@ impl Expected {
                 return Err(fail(format!("claim `{}`: {wrong}", claim.id)));
             }
         }
+        if file.calibration.is_some()
+            && let Some(claim) = file.claim.iter().find(|c| !c.calibrated)
+        {
+            let id = &claim.id;
+            return Err(fail(format!("claim `{id}`: a parameter was fitted to it: `calibrated`")));
+        }
         let ids: Vec<&str> = file.claim.iter().map(|c| c.id.as_str()).collect();
         for (i, vary) in file.vary.iter().enumerate() {
             let twice = file.vary[..i].iter().any(|v| v.id == vary.id);
@@ -165,6 +175,7 @@ impl Expected {
             paper: file.paper,
             title: file.title,
             also: file.also,
+            calibration: file.calibration,
             quick: Quick::of(&file.quick).map_err(|e| fail(format!("[quick]: {e}")))?,
             claims: file.claim,
             figures: file.figure,

@@ -97,6 +97,7 @@ fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError>
         id => row.id(),
         title => expected.title,
         paper => expected.paper,
+        calibration => expected.calibration,
         figures,
         claims => Serde(outcome.claims.iter().map(Line::new).collect::<Vec<_>>()),
         seeds => manifest.seeds.len(),

@@ -61,11 +61,12 @@ pub fn scorecard() -> Result<String, ClaimError> {
     }
     for (_, rows) in &papers {
         for (id, expected) in rows {
-            let _ = write!(
-                out,
-                "\n## {id}\n{}. *{}*\n\n| claim | paper | here | verdict |\n|---|---|---|---|\n",
-                expected.title, expected.paper
-            );
+            let _ = write!(out, "\n## {id}\n{}. *{}*\n\n", expected.title, expected.paper);
+            if let Some(calibration) = &expected.calibration {
+                let _ =
+                    write!(out, "**Fitted to it, so that it does not count:** {calibration}.\n\n");
+            }
+            out.push_str("| claim | paper | here | verdict |\n|---|---|---|---|\n");
             for claim in &expected.claims {
                 out.push_str(&line(claim));
             }
