@@ -50,16 +50,19 @@ pub struct Made {
     pub tables: RunTables,
     /// How it went, on real packets.
     pub measured: Option<Measured>,
+    /// Threads that it took, where it was simulated.
+    pub threads: Option<u32>,
 }
 
 impl Made {
-    pub(crate) fn simulated(setup: &Setup, outcome: &Outcome) -> Self {
-        Self { tables: with_ideals(RunTables::new(setup, outcome), setup), measured: None }
+    pub(crate) fn simulated(setup: &Setup, outcome: &Outcome, threads: usize) -> Self {
+        let tables = with_ideals(RunTables::new(setup, outcome), setup);
+        Self { tables, measured: None, threads: Some(threads as u32) }
     }
 
     /// What real packets made of `setup`.
     pub fn measured(setup: &Setup, tables: RunTables, measured: Measured) -> Self {
-        Self { tables: with_ideals(tables, setup), measured: Some(measured) }
+        Self { tables: with_ideals(tables, setup), measured: Some(measured), threads: None }
     }
 }
 

@@ -160,7 +160,7 @@ impl Schedule<'_> {
         }
         let why = used.why.as_ref().map(|why| why as &dyn fmt::Display);
         (self.progress)(Progress::Threads { key, threads: used.threads, why });
-        Ok(Some(Made::simulated(setup, &outcome)))
+        Ok(Some(Made::simulated(setup, &outcome, used.threads)))
     }
 
     fn measured(

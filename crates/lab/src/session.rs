@@ -174,13 +174,14 @@ fn run_and_keep(
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
     let &Options { jobs, threads, stop, progress, backend, .. } = options;
     let schedule = Schedule { jobs, threads, stop, progress, backend };
-    schedule.run(todo, options.clock, &|i, _, Made { tables, measured }, wall| {
+    schedule.run(todo, options.clock, &|i, _, Made { tables, measured, threads }, wall| {
         let (key, spec) = todo[i];
         let run = ManifestRun {
             key: key.clone(),
             hash: spec.hash.clone(),
             digest: tables.digest().to_owned(),
             wall_seconds: wall.as_secs_f64(),
+            threads,
             size_classes: spec.size_classes(),
             measured,
         };

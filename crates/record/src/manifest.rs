@@ -30,6 +30,9 @@ pub struct ManifestRun {
     pub digest: String,
     /// Seconds of wall time it took.
     pub wall_seconds: f64,
+    /// Threads that it took; they change nothing else. None on real packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
     /// Ends of the ranges of flow sizes that the summary shows, in bytes, ascending.
     pub size_classes: Vec<u64>,
     /// How it went on real packets; none of what was simulated.

@@ -193,6 +193,7 @@ pub(crate) fn run(key: RunKey) -> ManifestRun {
         hash: "00aa".into(),
         digest,
         wall_seconds: 0.5,
+        threads: Some(1),
         size_classes: vec![10_000],
         measured: None,
     }
