@@ -159,7 +159,9 @@ impl Expected {
             && let Some(claim) = file.claim.iter().find(|c| !c.calibrated)
         {
             let id = &claim.id;
-            return Err(fail(format!("claim `{id}`: a parameter was fitted to it: `calibrated`")));
+            let wrong =
+                "a parameter was fitted to this experiment, so it needs `calibrated = true`";
+            return Err(fail(format!("claim `{id}`: {wrong}")));
         }
         let ids: Vec<&str> = file.claim.iter().map(|c| c.id.as_str()).collect();
         for (i, vary) in file.vary.iter().enumerate() {
@@ -304,5 +306,19 @@ mod tests {
             let error = claim(rest).unwrap_err().to_string();
             assert!(error.contains(says), "{rest}: {error}");
         }
+    }
+    #[test]
+    fn what_a_parameter_was_fitted_to_does_not_count() {
+        let file = |calibrated: &str| {
+            let text = format!(
+                "paper = \"P\"\ntitle = \"T\"\ncalibration = \"g\"\n[[claim]]\nid = \"a\"\nsays = \"s\"\n\
+                 kind = \"ratio\"\nsource = \"fig. 1\"\nreported = 1.0\n{calibrated}\
+                 measure = {{ metric = \"utilisation\", queue = \"q\" }}\n"
+            );
+            Expected::parse(&text, "p/t")
+        };
+        let error = file("").unwrap_err().to_string();
+        assert!(error.contains("claim `a`") && error.contains("`calibrated = true`"), "{error}");
+        assert_eq!(file("calibrated = true\n").unwrap().calibration.as_deref(), Some("g"));
     }
 }
