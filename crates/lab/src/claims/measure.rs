@@ -72,6 +72,9 @@ pub struct Rows {
     /// How much of the column makes one of the claim's unit: 1448 for segments of so many bytes.
     #[serde(default = "one")]
     pub per: f64,
+    /// What is added to the result, in the claim's unit: to a queue what a packet takes where nothing waits.
+    #[serde(default)]
+    pub plus: f64,
 }
 
 /// The column of the time in tables over time.
@@ -301,7 +304,7 @@ impl Rows {
                 && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| (s - *w as f64).abs() < 0.5))
         };
         let y = |i: usize| Some(ys[i]? - less.map_or(Some(0.0), |less| less[i])?);
-        let pair = |i: usize| Some((xs.map_or(Some(0.0), |x| x[i])?, y(i)? / self.per));
+        let pair = |i: usize| Some((xs.map_or(Some(0.0), |x| x[i])?, y(i)? / self.per + self.plus));
         Ok((0..frame.rows()).filter(wanted).filter_map(pair).collect())
     }
 
@@ -347,7 +350,7 @@ impl Rows {
                 None => self.reduce.of(found),
                 Some(_) => self.reduce.weighed(&found, &weights),
             };
-            Ok(one.map(|v| v / self.per))
+            Ok(one.map(|v| v / self.per + self.plus))
         };
         seeds.iter().map(value).collect()
     }

@@ -172,6 +172,15 @@ fn a_column_is_taken_off_another_row_by_row() {
 }
 
 #[test]
+fn a_constant_is_added_behind_the_unit() {
+    let text = "{ table = \"probes\", column = \"cwnd\", per = 2, plus = 8, reduce = \"last\", \
+                where = { scheme = \"b\" } }";
+    let bare = rows(&text.replace("plus = 8, ", "")).of_frame(&frame(), &[1]).unwrap();
+    let with = rows(text).of_frame(&frame(), &[1]).unwrap();
+    assert_eq!((bare, with), (vec![Some(3.5)], vec![Some(11.5)]));
+}
+
+#[test]
 fn a_histogram_is_weighed_by_its_counts() {
     let of = |reduce: Reduce| reduce.weighed(&[1.0, 2.0, 4.0], &[2.0, 1.0, 1.0]);
     assert_eq!(of(Reduce::Mean), Some(2.0));
