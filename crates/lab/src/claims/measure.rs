@@ -269,6 +269,9 @@ impl Rows {
 
     /// What contradicts itself.
     fn check(self) -> Result<Self, String> {
+        if self.plus.abs() > 0.0 && !self.reduce.is_a_value() {
+            return Err("`plus` goes with a mean, a percentile or one of the values".to_owned());
+        }
         match self.reduce {
             _ if self.weight.is_none() => Ok(self),
             Reduce::Mean | Reduce::Sd => Ok(self),

@@ -45,6 +45,11 @@ pub enum Reduce {
 }
 
 impl Reduce {
+    /// Whether a constant that is added to each value is added to the result.
+    pub(super) const fn is_a_value(self) -> bool {
+        use Reduce::{Count, Jain, MaxRise, Sd, Span, StepSd, Sum, Travel};
+        !matches!(self, Sum | Count | Sd | Span | Jain | StepSd | MaxRise | Travel)
+    }
     /// `None` where there is nothing to reduce; a count is zero then.
     pub(super) fn of(self, mut values: Vec<f64>) -> Option<f64> {
         let n = values.len() as f64;

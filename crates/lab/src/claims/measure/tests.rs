@@ -178,6 +178,9 @@ fn a_constant_is_added_behind_the_unit() {
     let bare = rows(&text.replace("plus = 8, ", "")).of_frame(&frame(), &[1]).unwrap();
     let with = rows(text).of_frame(&frame(), &[1]).unwrap();
     assert_eq!((bare, with), (vec![Some(3.5)], vec![Some(11.5)]));
+    // A deviation does not know of it.
+    let error = measure(&text.replace("\"last\"", "\"sd\"")).unwrap_err();
+    assert!(error.contains("`plus` goes with"), "{error}");
 }
 
 #[test]
