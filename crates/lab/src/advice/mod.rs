@@ -12,7 +12,8 @@ use serde::Serialize;
 pub use check::{Check, Checked, measure, scenario};
 
 use crate::error::LabError;
-use crate::theory::dctcp::{self, DomainError, Sawtooth};
+use crate::theory::dctcp::{self, Sawtooth};
+use crate::theory::{DomainError, path_packets};
 
 /// Bytes of a packet on an Ethernet line beside its own: preamble, header, check sequence, gap.
 const FRAMING_BYTES: u32 = 38;
@@ -100,7 +101,7 @@ impl Question {
 
     fn path_packets(&self) -> f64 {
         let seconds = self.rtt.as_ps() as f64 / 1e12;
-        dctcp::path_packets(self.rate.as_bps() as f64, seconds, f64::from(self.wire_bytes()))
+        path_packets(self.rate.as_bps() as f64, seconds, f64::from(self.wire_bytes()))
     }
 }
 

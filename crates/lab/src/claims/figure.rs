@@ -1,7 +1,10 @@
 //! A paper's figure, drawn again from our tables in the paper's own axes; what is drawn is data.
 //!
 //! Contract: a point of a curve over a swept key is a measure as claims have it, the mean over seeds with
-//! its interval. A distribution takes the values of all seeds, a trace those of the first.
+//! its interval. A distribution takes the values of all seeds, a trace and a plane those of the first. Beside
+//! what was measured may stand what an analysis says, never alone.
+
+use std::collections::BTreeMap;
 
 use lowtide_record::Point;
 use serde::Deserialize;
@@ -9,6 +12,7 @@ use serde::Deserialize;
 use super::check::Names;
 use super::measure::{Measure, Rows, TIME};
 use super::source::Source;
+use super::theory::Theory;
 use crate::figure::{Axis, Dot, Figure, Look, Panel, Rule, Series, thinned};
 use crate::interval::OverSeeds;
 use crate::plots::place_of;
@@ -36,15 +40,29 @@ pub struct PaperFigure {
     mark: Vec<Mark>,
 }
 
+/// What stands along the horizontal axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+pub(super) enum Kind {
     /// A measure over a swept key.
     Over,
     /// The share of values up to each one.
     Cdf,
     /// Values over time, of the first seed.
     Trace,
+    /// Values over others of the same time, of the first seed; what lies beyond the axes is left out.
+    Plane,
+}
+
+impl Kind {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Over => "over",
+            Self::Cdf => "cdf",
+            Self::Trace => "trace",
+            Self::Plane => "plane",
+        }
+    }
 }
 
 /// An axis as the paper has it.
@@ -69,7 +87,14 @@ struct AxisOf {
 #[serde(deny_unknown_fields)]
 struct CurveOf {
     name: String,
-    measure: Measure,
+    #[serde(default)]
+    measure: Option<Measure>,
+    /// Of a plane: what stands along the horizontal axis.
+    #[serde(default)]
+    across: Option<Measure>,
+    /// In place of a measure.
+    #[serde(default)]
+    theory: Option<Theory>,
 }
 
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -94,17 +119,37 @@ impl PaperFigure {
         if (self.kind == Kind::Over) != self.key.is_some() {
             return Err("`key` goes with `kind = \"over\"`, which needs it".to_owned());
         }
+        if self.curve.iter().all(|curve| curve.theory.is_some()) {
+            return Err("a curve with a `measure` is needed".to_owned());
+        }
         for curve in &self.curve {
-            match (&self.key, &curve.measure) {
-                (Some(key), measure) => {
-                    let value = names.values(key).next();
-                    let value = value.ok_or_else(|| format!("`{key}` is not swept"))?;
-                    names.measure(&measure.with(key, value))
-                }
-                (None, measure @ Measure::Rows(_)) => names.measure(measure),
-                (None, _) => Err("it takes rows of a table, with `table` and `column`".to_owned()),
+            self.check_curve(curve, names).map_err(|e| format!("curve `{}`: {e}", curve.name))?;
+        }
+        Ok(())
+    }
+
+    fn check_curve(&self, curve: &CurveOf, names: &Names<'_>) -> Result<(), String> {
+        let measure = match (&curve.measure, &curve.theory) {
+            (Some(measure), None) => measure,
+            (None, Some(_)) if self.x.per.is_some() => {
+                return Err("`theory` does not go with `per` of the axis".to_owned());
             }
-            .map_err(|e| format!("curve `{}`: {e}", curve.name))?;
+            (None, Some(theory)) if curve.across.is_none() => return theory.check(self.kind),
+            _ => return Err("it takes either a `measure` or a `theory`".to_owned()),
+        };
+        if (self.kind == Kind::Plane) != curve.across.is_some() {
+            return Err("`across` goes with `kind = \"plane\"`, which needs it".to_owned());
+        }
+        if let Some(key) = &self.key {
+            let value = names.values(key).next();
+            let value = value.ok_or_else(|| format!("`{key}` is not swept"))?;
+            return names.measure(&measure.with(key, value));
+        }
+        for measure in std::iter::once(measure).chain(&curve.across) {
+            if !matches!(measure, Measure::Rows(_)) {
+                return Err("it takes rows of a table, with `table` and `column`".to_owned());
+            }
+            names.measure(measure)?;
         }
         Ok(())
     }
@@ -113,20 +158,14 @@ impl PaperFigure {
     pub(super) fn draw(&self, of: Source<'_>, points: &[Point]) -> Result<Figure, String> {
         let mut series = Vec::new();
         for (style, curve) in self.curve.iter().enumerate() {
-            let (look, dots) = match (&self.key, &curve.measure) {
-                (Some(key), measure) => {
-                    (Look::Measured, over(measure, key, self.x.per.unwrap_or(1.0), of, points)?)
-                }
-                (None, Measure::Rows(rows)) if curve.measure.is_at(points) => match self.kind {
-                    Kind::Trace => (Look::Trace, trace(rows, of)?),
-                    _ => (Look::Steps, distribution(rows, of)?),
-                },
-                _ => continue,
-            };
+            let Some((look, dots)) = self.measured(curve, of, points)? else { continue };
             if !dots.is_empty() {
                 let (scheme, part) = (curve.name.clone(), String::new());
                 series.push(Series { scheme, part, style, look, points: dots });
             }
+        }
+        if !series.is_empty() {
+            series.extend(self.analyses(&series)?);
         }
         let legend = series.iter().map(|s| (s.scheme.clone(), s.style)).collect();
         let xs = series.iter().flat_map(|s| &s.points).map(|p| p.x);
@@ -150,7 +189,63 @@ impl PaperFigure {
     }
 }
 
+impl PaperFigure {
+    /// What was measured of a curve, and how it is drawn; nothing where it is an analysis, or of a point that
+    /// was left out.
+    fn measured(
+        &self,
+        curve: &CurveOf,
+        of: Source<'_>,
+        points: &[Point],
+    ) -> Result<Option<(Look, Vec<Dot>)>, String> {
+        let Some(measure) = &curve.measure else { return Ok(None) };
+        if let Some(key) = &self.key {
+            let dots = over(measure, key, self.x.per.unwrap_or(1.0), of, points)?;
+            return Ok(Some((Look::Measured, dots)));
+        }
+        let Measure::Rows(rows) = measure else { return Ok(None) };
+        if !measure.is_at(points) {
+            return Ok(None);
+        }
+        Ok(Some(match (self.kind, &curve.across) {
+            (Kind::Plane, Some(Measure::Rows(across))) => {
+                let mut dots = plane(across, rows, of)?;
+                dots.retain(|dot| self.x.holds(dot.x) && self.y.holds(dot.y));
+                (Look::Trace, dots)
+            }
+            (Kind::Trace, _) => (Look::Trace, trace(rows, of)?),
+            _ => (Look::Steps, distribution(rows, of)?),
+        }))
+    }
+
+    /// The analyses, where the measured curves are.
+    fn analyses(&self, measured: &[Series]) -> Result<Vec<Series>, String> {
+        let of_all = || measured.iter().flat_map(|s| &s.points);
+        let mut places: Vec<f64> = of_all().map(|dot| dot.x).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let ends = [places.first(), places.last()].map(|x| x.copied().unwrap_or_default());
+        let mut axis = [self.x.low.unwrap_or(ends[0]), self.x.high.unwrap_or(ends[1])];
+        if self.kind == Kind::Plane {
+            axis[1] = axis[1].min(self.y.high.unwrap_or(f64::INFINITY));
+        }
+        let mut series = Vec::new();
+        for (style, curve) in self.curve.iter().enumerate() {
+            let Some(theory) = &curve.theory else { continue };
+            let (scheme, part) = (curve.name.clone(), String::new());
+            let points = theory.dots(&places, axis)?;
+            series.push(Series { scheme, part, style, look: Look::Thin, points });
+        }
+        Ok(series)
+    }
+}
+
 impl AxisOf {
+    /// Whether a value lies between the ends that the file names.
+    fn holds(&self, value: f64) -> bool {
+        self.low.is_none_or(|low| low <= value) && self.high.is_none_or(|high| value <= high)
+    }
+
     fn axis(&self, column: &str, values: &[f64]) -> Axis {
         let finite = || values.iter().copied().filter(|v| v.is_finite());
         let positive = finite().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
@@ -214,4 +309,17 @@ fn trace(rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String> {
     let pairs = rows.all(first, Some(TIME))?;
     let dots: Vec<Dot> = pairs.into_iter().map(|(ps, y)| Dot::new(ps / 1e12, y)).collect();
     Ok(thinned(&dots, MOST_POINTS))
+}
+
+/// The values of `rows` over those of `across`, where both have one at the same time.
+fn plane(across: &Rows, rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String> {
+    let first = Source { seeds: of.seeds.get(..1).unwrap_or_default(), ..of };
+    let of_times = |rows: &Rows| -> Result<BTreeMap<u64, f64>, String> {
+        let pairs = rows.all(first, Some(TIME))?;
+        Ok(pairs.into_iter().map(|(ps, y)| (ps as u64, y)).collect())
+    };
+    let (across, rows) = (of_times(across)?, of_times(rows)?);
+    let step = rows.len().div_ceil(MOST_POINTS).max(1);
+    let both = rows.iter().filter_map(|(ps, y)| Some(Dot::new(*across.get(ps)?, *y)));
+    Ok(both.step_by(step).collect())
 }

@@ -16,6 +16,7 @@ mod rates;
 mod reproduce;
 mod scorecard;
 mod source;
+mod theory;
 mod variation;
 mod vary;
 mod verdict;

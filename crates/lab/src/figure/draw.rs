@@ -28,6 +28,8 @@ pub(super) const LEFT: i32 = 74;
 const RIGHT: i32 = 78;
 /// Average width of a letter, as a share of its size.
 pub(super) const LETTER: f64 = 0.54;
+/// Dash and gap of a thin line.
+const THIN: Option<(i32, i32)> = Some((4, 3));
 /// Marks on a trace.
 const TRACE_MARKS: usize = 7;
 
@@ -87,8 +89,13 @@ fn draw(
         for (x, name, number) in row {
             let look = style(*number);
             let dash = look.dash.filter(|_| !traces);
-            stroke(&root, vec![at(*x, y), at(x + 30, y)], look.color.into(), 2.0, dash)?;
-            sign(&root, at(x + 15, y), look)?;
+            let line = vec![at(*x, y), at(x + 30, y)];
+            if is_thin(figure, *number) {
+                stroke(&root, line, RGBAColor::from(look.color).mix(0.85), 1.0, THIN)?;
+            } else {
+                stroke(&root, line, look.color.into(), 2.0, dash)?;
+                sign(&root, at(x + 15, y), look)?;
+            }
             write(&root, name, at(x + 37, y), &font(13, INK, false))?;
         }
     }
@@ -97,6 +104,12 @@ fn draw(
         draw_panel(&root, &area, panel)?;
     }
     root.present()
+}
+
+/// Whether all that has the style of that number is thin.
+fn is_thin(figure: &Figure, number: usize) -> bool {
+    let mut of_it = figure.panels.iter().flat_map(|p| &p.series).filter(|s| s.style == number);
+    of_it.next().is_some_and(|s| s.look == Look::Thin) && of_it.all(|s| s.look == Look::Thin)
 }
 
 /// Rows of the legend: where each name stands.
@@ -202,7 +215,7 @@ fn draw_series(
         Look::Measured => stroke(root, points.clone(), color, 2.0, look.dash)?,
         Look::Dots => {}
         Look::Trace => stroke(root, points.clone(), color, 1.5, None)?,
-        Look::Thin => stroke(root, points.clone(), color.mix(0.85), 1.0, Some((4, 3)))?,
+        Look::Thin => stroke(root, points.clone(), color.mix(0.85), 1.0, THIN)?,
         Look::Steps => stroke(root, steps(&points), color, 2.0, look.dash)?,
     }
     for dot in &series.points {

@@ -1,45 +1,15 @@
 //! The sawtooth of DCTCP in the steady state: DCTCP §3.3 (eq. 3 to 10) and §3.4 (eq. 11 to 15).
 //!
 //! Contract: the model is N endless flows with one round-trip time, in phase, through one line that marks
-//! when more than K packets wait. Sizes are packets of one size, periods are round trips. Floats are
-//! fine: these numbers are reported and never decide anything in a simulation. What the model cannot
-//! hold is an error, never a number.
+//! when more than K packets wait. Sizes are packets of one size, periods are round trips.
 //!
 //! The paper gives two forms of most results: with the alpha that solves eq. 6, and closed ones for a
 //! large W*. Eq. 9 and 12 to 15 follow from the closed ones, so these are what [`Sawtooth`] gives where
-//! nothing else is said. [`Sawtooth::utilisation`] and [`k_to_fill`] are ours: they follow from eq. 3
-//! and 8 where the paper only says that the queue runs empty.
+//! nothing else is said. [`Sawtooth::utilisation`], [`Sawtooth::queue_at`] and [`k_to_fill`] are ours: they
+//! follow from eq. 3 and 8, the first where the paper only says that the queue runs empty.
 
-/// Why the analysis says nothing.
-#[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
-pub enum DomainError {
-    /// The line holds nothing, or the number is none.
-    #[error("the product of rate and round trip must be a positive number of packets, not {0}")]
-    Path(f64),
-    /// A threshold below zero.
-    #[error("K must be zero packets or more, not {0}")]
-    Threshold(f64),
-    /// No flow.
-    #[error("the analysis needs one flow or more, not {0}")]
-    Flows(f64),
-    /// Flows do not have a packet each.
-    #[error(
-        "{flows} flows share {packets:.1} packets (C x RTT + K): below one packet each a window \
-         cannot follow DCTCP §3.3"
-    )]
-    Crowded {
-        /// N.
-        flows: f64,
-        /// C x RTT + K.
-        packets: f64,
-    },
-}
-
-/// C x RTT in packets: how many of `wire_bytes` (framing counted) a line of `rate_bps` sends in
-/// `rtt_seconds`.
-pub fn path_packets(rate_bps: f64, rtt_seconds: f64, wire_bytes: f64) -> f64 {
-    rate_bps * rtt_seconds / (8.0 * wire_bytes)
-}
+use super::DomainError;
+use super::domain::{count, positive, threshold};
 
 /// The threshold in packets below which the queue runs empty for some number of flows: C x RTT / 7
 /// (eq. 13). K must be greater.
@@ -157,6 +127,18 @@ impl Sawtooth {
         self.q_max() - self.amplitude()
     }
 
+    /// The queue in packets, `seconds` after a cut, where a round trip without a queue takes `rtt_seconds`:
+    /// from [`Sawtooth::q_min`] (zero, where that is below) to [`Sawtooth::q_max`], again and again. It grows
+    /// by N packets a round trip (eq. 3), which is longer by what waits, so the tooth is bent a little.
+    pub fn queue_at(&self, seconds: f64, rtt_seconds: f64) -> f64 {
+        // Packets times round trips that have passed when the queue is `q`: the integral of path + q.
+        let sum = |q: f64| self.path * q + q.max(0.0).powi(2) / 2.0;
+        let (low, high) = (sum(self.q_min()), sum(self.q_max()));
+        let passed = seconds / rtt_seconds * self.path * self.flows;
+        let now = low + passed.rem_euclid(high - low);
+        (self.path * self.path + 2.0 * now.max(0.0)).sqrt() - self.path
+    }
+
     /// The share of the line that is used: 1 while [`Sawtooth::q_min`] is not negative.
     ///
     /// Below that the sum of the windows grows by N packets a round trip from `path + q_min` to
@@ -176,20 +158,9 @@ impl Sawtooth {
     }
 }
 
-fn positive(path: f64) -> Result<f64, DomainError> {
-    if path.is_finite() && path > 0.0 { Ok(path) } else { Err(DomainError::Path(path)) }
-}
-
-fn threshold(k: f64) -> Result<f64, DomainError> {
-    if k.is_finite() && k >= 0.0 { Ok(k) } else { Err(DomainError::Threshold(k)) }
-}
-
-fn count(flows: f64) -> Result<f64, DomainError> {
-    if flows.is_finite() && flows >= 1.0 { Ok(flows) } else { Err(DomainError::Flows(flows)) }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::path_packets;
     use super::*;
 
     fn close(a: f64, b: f64) {
@@ -272,6 +243,24 @@ mod tests {
         close(none.utilisation(), 1.0 - 14.88 / 538.4);
         close(none.quantile(0.01), 0.0);
         close(full.quantile(1.0), 24.0);
+    }
+
+    #[test]
+    fn a_tooth_takes_its_period_and_then_begins_anew() {
+        let s = Sawtooth::new(FIG12, 40.0, 10.0).unwrap();
+        let rtt = 100e-6;
+        close(s.queue_at(0.0, rtt), s.q_min());
+        // Round trips last for the path and what waits: in the mean (q_min + q_max) / 2.
+        let mean = f64::midpoint(s.q_min(), s.q_max());
+        let period = s.period() * rtt * (1.0 + mean / FIG12);
+        close(s.queue_at(period * 0.999_999, rtt), s.q_max());
+        close(s.queue_at(period * 1.000_001, rtt), s.q_min());
+        close(s.queue_at(period * 7.5, rtt), s.queue_at(period * 0.5, rtt));
+        let gap = Sawtooth::new(FIG12, 0.0, 1.0).unwrap();
+        close(gap.queue_at(0.0, rtt), 0.0);
+        // It is empty for 5.455 round trips, and then there is one packet after another.
+        close(gap.queue_at(5.4 * rtt, rtt), 0.0);
+        assert!(gap.queue_at(6.0 * rtt, rtt) > 0.5);
     }
 
     #[test]

@@ -1,0 +1,47 @@
+//! What the analyses can hold.
+
+/// Why an analysis says nothing.
+#[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
+pub enum DomainError {
+    /// The line holds nothing, or the number is none.
+    #[error("the product of rate and round trip must be a positive number of packets, not {0}")]
+    Path(f64),
+    /// A threshold below zero.
+    #[error("K must be zero packets or more, not {0}")]
+    Threshold(f64),
+    /// No flow.
+    #[error("the analysis needs one flow or more, not {0}")]
+    Flows(f64),
+    /// Flows do not have a packet each.
+    #[error(
+        "{flows} flows share {packets:.1} packets (C x RTT + K): below one packet each a window \
+         cannot follow DCTCP §3.3"
+    )]
+    Crowded {
+        /// N.
+        flows: f64,
+        /// C x RTT + K.
+        packets: f64,
+    },
+    /// A window for which DX has no V.
+    #[error("DX eq. 8 needs a window of more than one packet, not {0}")]
+    Window(f64),
+    /// No queue has a negative length.
+    #[error("a queueing delay must be zero or more, not {0}")]
+    Delay(f64),
+    /// No share.
+    #[error("alpha is a share from 0 to 1, not {0}")]
+    Alpha(f64),
+}
+
+pub(super) fn positive(path: f64) -> Result<f64, DomainError> {
+    if path.is_finite() && path > 0.0 { Ok(path) } else { Err(DomainError::Path(path)) }
+}
+
+pub(super) fn threshold(k: f64) -> Result<f64, DomainError> {
+    if k.is_finite() && k >= 0.0 { Ok(k) } else { Err(DomainError::Threshold(k)) }
+}
+
+pub(super) fn count(flows: f64) -> Result<f64, DomainError> {
+    if flows.is_finite() && flows >= 1.0 { Ok(flows) } else { Err(DomainError::Flows(flows)) }
+}
