@@ -148,6 +148,20 @@ impl Blueprint {
         name.unwrap_or_default()
     }
 
+    /// The names of all output ports by number, `from->to`, parallel ones `#1`, `#2` and so on.
+    pub fn port_names(&self) -> Vec<String> {
+        let mut names = Vec::with_capacity(self.links.len() * 2);
+        let mut between: BTreeMap<_, u32> = BTreeMap::new();
+        for &LinkSpec { a, b, .. } in &self.links {
+            let before = between.entry((a.min(b), a.max(b))).or_default();
+            let suffix = if *before == 0 { String::new() } else { format!("#{before}") };
+            *before += 1;
+            let name = |from, to| format!("{}->{}{suffix}", self.name(from), self.name(to));
+            names.extend([name(a, b), name(b, a)]);
+        }
+        names
+    }
+
     /// The rack of each host: hosts on the same switch are in one rack. Racks are numbered from zero
     /// in the order of their first hosts. A host without a switch is a rack of its own.
     pub fn racks(&self) -> Vec<u32> {

@@ -8,7 +8,6 @@ mod seen;
 mod special;
 mod ways;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
@@ -25,9 +24,7 @@ use crate::port::{Far, Port, Setting};
 use crate::route::{Edges, Routes};
 use crate::scheduler::Arrived;
 use crate::watch::{Passage, Watch};
-use crate::{
-    Blueprint, BlueprintError, HostId, LineSpec, LinkSpec, NodeId, Occupancy, PortView, Routing,
-};
+use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, Occupancy, PortView, Routing};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
 ///
@@ -453,20 +450,12 @@ fn far(node: NodeId) -> Far {
     }
 }
 
-/// Names of the ports in order: `from->to`, parallel ones numbered.
+/// What ports are called, and where they are, by number.
 fn labels(plan: &Blueprint) -> Vec<Label> {
-    let mut labels = Vec::with_capacity(plan.links.len() * 2);
-    let mut between = BTreeMap::new();
-    for &LinkSpec { a, b, .. } in &plan.links {
-        let before: &mut u32 = between.entry((a.min(b), a.max(b))).or_default();
-        let suffix = if *before == 0 { String::new() } else { format!("#{before}") };
-        *before += 1;
-        for (from, to) in [(a, b), (b, a)] {
-            let name = format!("{}->{}{suffix}", plan.name(from), plan.name(to));
-            labels.push(Label { name, at_switch: matches!(from, NodeId::Switch(_)) });
-        }
-    }
-    labels
+    let ends = plan.links.iter().flat_map(|link| [link.a, link.b]);
+    let at_switch = ends.map(|from| matches!(from, NodeId::Switch(_)));
+    let label = |(name, at_switch)| Label { name, at_switch };
+    plan.port_names().into_iter().zip(at_switch).map(label).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What all seeds of a scheme at a point share, and the setup that it makes with one of them.
 
 use lowtide_host::{End, HostSetup, ProbePlan, Setup};
+use lowtide_net::Blueprint;
 use lowtide_tcp::Config;
 use lowtide_traffic::workload::{Site, Traffic};
 use lowtide_units::Instant;
@@ -20,6 +21,11 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    pub(crate) fn network(&self) -> Blueprint {
+        // What is wrong with it was complained of by `check`.
+        network::blueprint(&self.model).unwrap_or_default()
+    }
+
     pub(crate) fn setup(&self, seed: u64) -> Setup {
         let model = &self.model;
         let hosts = (0..model.host_count()).filter_map(|host| {
@@ -28,8 +34,7 @@ impl Case {
             let (clock, nic, class) = (hosts.clock, hosts.nic, hosts.class);
             Some(HostSetup { group, config, clock, nic, class })
         });
-        // What is wrong with it was complained of by `check`.
-        let network = network::blueprint(model).unwrap_or_default();
+        let network = self.network();
         let end = Instant::ZERO + model.run.duration;
         let site = Site { seed, end, hosts: network::facts(&network) };
         let made: Vec<Traffic> =

@@ -32,6 +32,11 @@ impl RunSpec {
         Ok(self.case.setup(self.seed))
     }
 
+    /// The names of its queues, those of hosts' own ports included, by number of the port.
+    pub fn queues(&self) -> Vec<String> {
+        self.case.network().port_names()
+    }
+
     /// Ends of the ranges of flow sizes that summary and report show, in bytes, ascending; each end is
     /// included.
     pub fn size_classes(&self) -> Vec<u64> {

@@ -1,8 +1,10 @@
 //! Whether what a claim names is there, before anything runs: tables, columns, units, schemes, points of
-//! the sweep, traffic groups.
+//! the sweep, traffic groups, queues.
 //!
-//! Contract: a claim that passes can be measured in the whole form of its experiment. What only a run
-//! shows, the names of its queues, is left to the measuring.
+//! Contract: a claim that passes can be measured in the whole form of its experiment.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lowtide_record::{
     ClassRow, Column, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow,
@@ -11,7 +13,7 @@ use lowtide_record::{
 use lowtide_scenario::Plan;
 use toml::Table;
 
-use super::measure::{Measure, Reduce, Rows, TIME};
+use super::measure::{Filter, Measure, Reduce, Rows, TIME};
 use super::{Claim, rates::Of};
 
 /// Units that a claim may have, beside a `share of` something.
@@ -34,6 +36,8 @@ const PER: [(&str, &str, f64); 8] = [
 pub(super) struct Names<'a> {
     plan: &'a Plan,
     groups: Vec<String>,
+    /// Of the networks of all points, once somebody asks.
+    queues: OnceCell<BTreeSet<String>>,
 }
 
 impl<'a> Names<'a> {
@@ -43,7 +47,7 @@ impl<'a> Names<'a> {
             plan.runs.first().and_then(|r| r.resolved_toml().parse().ok()).unwrap_or_default();
         let traffic = table.get("traffic").and_then(toml::Value::as_table);
         let groups = traffic.map(|t| t.keys().cloned().collect()).unwrap_or_default();
-        Self { plan, groups }
+        Self { plan, groups, queues: OnceCell::new() }
     }
 
     /// What is wrong with a claim.
@@ -69,8 +73,12 @@ impl<'a> Names<'a> {
             self.scheme(leaf.scheme())?;
             self.point(leaf)?;
             match leaf {
-                Measure::Metric(m) => self.group(m.group.as_deref()),
+                Measure::Metric(m) => {
+                    self.group(m.group.as_deref())?;
+                    self.queue(m.queue.as_deref())
+                }
                 Measure::Rates(r) => self.group(Some(&r.group)),
+                Measure::Windows(w) => self.queue(Some(&w.queue)),
                 Measure::Rows(rows) => self.rows(rows),
                 _ => Ok(()),
             }
@@ -95,6 +103,24 @@ impl<'a> Names<'a> {
                 Err(format!("there is no group `{g}`; there are {}", self.groups.join(", ")))
             }
         }
+    }
+
+    fn queue(&self, queue: Option<&str>) -> Result<(), String> {
+        let Some(name) = queue else { return Ok(()) };
+        let known = self.queues.get_or_init(|| {
+            let mut of_points = BTreeMap::new();
+            for run in &self.plan.runs {
+                of_points.entry(&run.point).or_insert_with(|| run.queues());
+            }
+            of_points.into_values().flatten().collect()
+        });
+        if known.contains(name) {
+            return Ok(());
+        }
+        let mut near: Vec<&str> = known.iter().map(String::as_str).collect();
+        near.sort_by_key(|known| strsim::levenshtein(known, name));
+        near.truncate(3);
+        Err(format!("there is no queue `{name}`; near it are {}", near.join(", ")))
     }
 
     fn swept(&self) -> impl Iterator<Item = &str> {
@@ -143,6 +169,8 @@ impl<'a> Names<'a> {
         {
             return Err(format!("`{less}` is not in the unit of `{}`", rows.column));
         }
+        // Tables that name something else than a queue name it otherwise.
+        self.queue(rows.r#where.get("name").and_then(Filter::text))?;
         for name in names {
             let column = known.iter().find(|c| c.name == name);
             if column.is_none() && !LEAD.contains(&name) && !self.swept().any(|k| k == name) {
@@ -307,6 +335,20 @@ mod tests {
                 "`1 kB` is no value of a column in `ps`",
             ),
             ("ms", rows("fct_ps", "").replace("flows", "flow"), "no table `flow`"),
+            (
+                "pkt",
+                metric(
+                    "seen.p99_packets",
+                    &format!("queue = \"switch->receiver\", scheme = \"dctcp\", {AT}"),
+                ),
+                "no queue `switch->receiver`; near it are switch0->receiver",
+            ),
+            (
+                "pkt",
+                rows("packets", ", name = \"switch0->receiver7\"")
+                    .replace("flows", "queue_samples"),
+                "no queue `switch0->receiver7`; near it are switch0->receiver",
+            ),
         ] {
             let error = said(unit, &measure).unwrap_err();
             assert!(error.contains(says), "{unit} {measure}: {error}");

@@ -404,7 +404,7 @@ impl Rows {
 }
 
 impl Filter {
-    fn text(&self) -> Option<&str> {
+    pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
