@@ -196,6 +196,8 @@ pub struct Config {
     pub freeze_growth: FreezeGrowth,
     /// The least window after an ECN or loss reaction, in segments (1 or 2).
     pub window_floor: u32,
+    /// The least ssthresh after such a reaction, in segments (1 or 2); never below the window.
+    pub ssthresh_floor: u32,
     /// The window at the start and the bound after idle.
     pub initial_window: InitialWindow,
     /// Byte counting: bytes per ACK that count in slow start, in segments (RFC 3465 L).
@@ -352,6 +354,7 @@ impl Default for Config {
             recut: Recut::PastPoint,
             freeze_growth: FreezeGrowth::EceAcks,
             window_floor: 2,
+            ssthresh_floor: 1,
             initial_window: InitialWindow::Rfc6928,
             abc_limit: 2,
             idle_restart: true,

@@ -266,6 +266,7 @@ impl Connection {
             mss,
             initial_window,
             floor: u64::from(config.window_floor) * u64::from(mss),
+            ssthresh_floor: u64::from(config.ssthresh_floor) * u64::from(mss),
             abc_limit: u64::from(config.abc_limit) * u64::from(mss),
             ecn: self.ecn.is_on(),
             now,

@@ -17,6 +17,9 @@ pub struct Path {
     pub initial_window: u64,
     /// The least window after a reaction, bytes. RTO goes to one segment whatever this says.
     pub floor: u64,
+    /// The least ssthresh after a reaction, bytes. Above `floor` a window that came down to that grows by slow
+    /// start as far as this.
+    pub ssthresh_floor: u64,
     /// RFC 3465 L, bytes: how many of an ACK's bytes may count in slow start.
     pub abc_limit: u64,
     /// ECN was agreed with the peer; without it a control must behave as its loss-only parent.

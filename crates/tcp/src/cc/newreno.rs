@@ -86,6 +86,7 @@ mod tests {
             mss: 1000,
             initial_window: 10 * MSS,
             floor: 2 * MSS,
+            ssthresh_floor: 0,
             abc_limit: 2 * MSS,
             ecn: true,
             now: NOW,
@@ -197,6 +198,22 @@ mod tests {
         // A mark on a window of one segment lowers ssthresh and does not raise the window.
         assert_eq!(cc.on_ack(&AckSample { ece: true, ..ack(MSS) }), Reaction::Reduced);
         assert_eq!((cc.cwnd(), cc.ssthresh()), (MSS, 2 * MSS));
+    }
+
+    #[test]
+    fn a_window_that_is_cut_below_the_least_ssthresh_grows_by_slow_start_up_to_that() {
+        let floors = Path { floor: MSS, ssthresh_floor: 2 * MSS, ..path() };
+        for cut in [loss(2 * MSS, false), loss(3 * MSS, false)] {
+            let mut cc = control(&floors);
+            cc.on_event(&cut);
+            assert!(cc.cwnd() < 2 * MSS);
+            assert_eq!(cc.ssthresh(), 2 * MSS);
+            let _ = cc.on_ack(&ack(MSS));
+            assert!(cc.cwnd() >= 2 * MSS, "{}", cc.cwnd());
+        }
+        let mut cc = control(&floors);
+        cc.on_event(&loss(10 * MSS, false));
+        assert_eq!((cc.cwnd(), cc.ssthresh()), (5 * MSS, 5 * MSS));
     }
 
     #[test]

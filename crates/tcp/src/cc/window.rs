@@ -189,7 +189,8 @@ impl Window {
             CongestionEvent::Rto { first, in_flight, .. } => {
                 if first {
                     self.save();
-                    self.ssthresh = self.beta.of(in_flight).max(self.path.floor);
+                    let target = self.beta.of(in_flight).max(self.path.floor);
+                    self.ssthresh = target.max(self.path.ssthresh_floor);
                 }
                 self.cwnd = self.mss();
                 self.counted = 0;
@@ -212,9 +213,9 @@ impl Window {
         }
     }
 
-    /// Both cwnd and ssthresh come down to `target` in one step.
+    /// Both cwnd and ssthresh come down to `target` in one step, ssthresh to its own floor at most.
     fn lower_to(&mut self, target: u64) {
-        self.ssthresh = target;
+        self.ssthresh = target.max(self.path.ssthresh_floor);
         self.cwnd = self.cwnd.min(target);
         self.counted = 0;
     }

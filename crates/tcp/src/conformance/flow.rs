@@ -17,6 +17,7 @@ pub(super) const PATH: Path = Path {
     mss: MSS as u32,
     initial_window: 10 * MSS,
     floor: 2 * MSS,
+    ssthresh_floor: 0,
     abc_limit: 2 * MSS,
     ecn: true,
     now: Instant::ZERO,

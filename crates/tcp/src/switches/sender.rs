@@ -44,7 +44,7 @@ const RTO_MIN_APPLIES: Names<RtoMinApplies> =
 /// The limit that counts every acknowledged byte.
 const NO_LIMIT: &str = "none";
 
-pub(super) const SENDER: [Switch; 31] = [
+pub(super) const SENDER: [Switch; 32] = [
     Switch {
         name: "cc",
         side: Side::Sender,
@@ -116,6 +116,15 @@ pub(super) const SENDER: [Switch; 31] = [
         source: "RFC 5681 §3.1 eq. 4 (2), RFC 3168 §6.1.2 (1)",
         get: |c| Value::Count(u64::from(c.window_floor)),
         set: |c, v| set_count(&mut c.window_floor, v),
+    },
+    Switch {
+        name: "ssthresh-floor",
+        side: Side::Sender,
+        kind: number(1, 2),
+        doc: "The least ssthresh after such a reaction, in segments; never below the window.",
+        source: "RFC 5681 §3.1 eq. 4 and ns-2's slowdown (2); RFC 3168 §6.1.2 (1)",
+        get: |c| Value::Count(u64::from(c.ssthresh_floor)),
+        set: |c, v| set_count(&mut c.ssthresh_floor, v),
     },
     Switch {
         name: "initial-window",

@@ -17,7 +17,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
     }
     table! {
         cc = "cc", feedback = "feedback", ect = "ect", cwr = "cwr", cut = "cut", recut = "recut",
-        freeze_growth = "freeze-growth", window_floor = "window-floor",
+        freeze_growth = "freeze-growth", window_floor = "window-floor", ssthresh_floor = "ssthresh-floor",
         initial_window = "initial-window", abc_limit = "abc-limit", idle_restart = "idle-restart",
         recovery = "recovery", reduction = "reduction", tail_loss_probe = "tail-loss-probe",
         max_ack_delay = "max-ack-delay", loss_timer_slack = "loss-timer-slack",

@@ -44,6 +44,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
         recut: d.pick(&[Recut::AtPoint, Recut::PastPoint]),
         freeze_growth: d.pick(&[FreezeGrowth::Off, FreezeGrowth::EceAcks, FreezeGrowth::Round]),
         window_floor: d.range(1, 2) as u32,
+        ssthresh_floor: d.range(1, 2) as u32,
         initial_window: d.pick(&[
             InitialWindow::Rfc6928,
             InitialWindow::Rfc3390,

@@ -15,6 +15,7 @@ fn path() -> Path {
         mss: 1000,
         initial_window: 100 * MSS,
         floor: 2 * MSS,
+        ssthresh_floor: 0,
         abc_limit: 2 * MSS,
         ecn: true,
         now: NOW,

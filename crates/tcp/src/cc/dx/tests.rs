@@ -19,6 +19,7 @@ impl Flow {
             mss: 1000,
             initial_window: 10 * MSS,
             floor: floor * MSS,
+            ssthresh_floor: 0,
             abc_limit: 2 * MSS,
             ecn: false,
             now: NOW,

@@ -7,6 +7,7 @@ const PATH: Path = Path {
     mss: 1000,
     initial_window: 10 * MSS,
     floor: 2 * MSS,
+    ssthresh_floor: 0,
     abc_limit: 2 * MSS,
     ecn: true,
     now: START,

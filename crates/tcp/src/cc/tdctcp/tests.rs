@@ -10,6 +10,7 @@ fn path(ecn: bool) -> Path {
         mss: 1000,
         initial_window: 10 * MSS,
         floor: MSS,
+        ssthresh_floor: 0,
         abc_limit: 2 * MSS,
         ecn,
         now: Instant::ZERO,

@@ -17,6 +17,7 @@ impl Flow {
             mss: 1000,
             initial_window: 4 * MSS,
             floor: 2 * MSS,
+            ssthresh_floor: 0,
             abc_limit: 2 * MSS,
             ecn: true,
             now: NOW,
