@@ -323,3 +323,51 @@ fn plane(across: &Rows, rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String>
     let both = rows.iter().filter_map(|(ps, y)| Some(Dot::new(*across.get(ps)?, *y)));
     Ok(both.step_by(step).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use lowtide_scenario::Scenario;
+
+    use super::*;
+
+    const ROWS: &str = "{ table = \"probes\", column = \"cwnd_bytes\", reduce = \"mean\", where = { scheme = \"dctcp\", flow = 0 } }";
+
+    /// What is said of a figure of this kind with these curves, on the embedded scenario `two-flows-1g`.
+    fn said(kind: &str, curves: &[&str]) -> Result<(), String> {
+        let head = format!(
+            "id = \"a\"\ntitle = \"t\"\nkind = \"{kind}\"\nx = {{ label = \"x\", low = 0 }}\ny = {{ label = \"y\" }}\n"
+        );
+        let curves: Vec<String> =
+            curves.iter().map(|c| format!("[[curve]]\nname = \"c\"\n{c}\n")).collect();
+        let figure: PaperFigure = toml::from_str(&(head + &curves.concat())).unwrap();
+        let plan = Scenario::load("two-flows-1g").unwrap().expand().unwrap();
+        figure.check(&Names::new(&plan))
+    }
+
+    #[test]
+    fn a_plane_has_two_measures_and_an_analysis_none() {
+        let measure = format!("measure = {ROWS}");
+        let both = format!("{measure}\nacross = {ROWS}");
+        let fair = "theory = { is = \"fairness\", rate = \"1 Gbit/s\", rtt = \"100 us\", packet = \"1500 B\" }";
+        assert_eq!(said("plane", &[&both, fair]), Ok(()));
+        assert_eq!(said("trace", &[&measure]), Ok(()));
+        for (kind, curves, says) in [
+            ("plane", &[measure.as_str()][..], "`across` goes with `kind = \"plane\"`"),
+            ("trace", &[&both], "`across` goes with `kind = \"plane\"`"),
+            ("trace", &[&measure, fair], "goes with `kind = \"plane\"`"),
+            ("plane", &[fair], "a curve with a `measure` is needed"),
+            ("plane", &[&both, &format!("{both}\n{fair}")], "either a `measure` or a `theory`"),
+            ("plane", &[&both, ""], "either a `measure` or a `theory`"),
+        ] {
+            let error = said(kind, curves).unwrap_err();
+            assert!(error.contains(says), "{kind} {curves:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_an_axis_holds_is_between_its_ends() {
+        let axis = |low, high| AxisOf { label: String::new(), log: false, low, high, per: None };
+        assert!(axis(Some(0.0), Some(9.0)).holds(9.0) && axis(None, None).holds(-1e9));
+        assert!(!axis(Some(0.0), None).holds(-0.1) && !axis(None, Some(9.0)).holds(9.1));
+    }
+}
