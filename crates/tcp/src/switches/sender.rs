@@ -121,7 +121,7 @@ pub(super) const SENDER: [Switch; 32] = [
         name: "ssthresh-floor",
         side: Side::Sender,
         kind: number(1, 2),
-        doc: "The least ssthresh after such a reaction, in segments; never below the window.",
+        doc: "The least ssthresh after such a reaction, in segments; with 1 the window's own floor decides.",
         source: "RFC 5681 §3.1 eq. 4 and ns-2's slowdown (2); RFC 3168 §6.1.2 (1)",
         get: |c| Value::Count(u64::from(c.ssthresh_floor)),
         set: |c, v| set_count(&mut c.ssthresh_floor, v),
