@@ -348,7 +348,7 @@ mod tests {
     fn a_plane_has_two_measures_and_an_analysis_none() {
         let measure = format!("measure = {ROWS}");
         let both = format!("{measure}\nacross = {ROWS}");
-        let fair = "theory = { is = \"fairness\", rate = \"1 Gbit/s\", rtt = \"100 us\", packet = \"1500 B\" }";
+        let fair = "theory = { is = \"fairness\" }";
         assert_eq!(said("plane", &[&both, fair]), Ok(()));
         assert_eq!(said("trace", &[&measure]), Ok(()));
         for (kind, curves, says) in [

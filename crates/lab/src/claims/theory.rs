@@ -11,43 +11,34 @@ use crate::figure::Dot;
 use crate::theory::dctcp::Sawtooth;
 use crate::theory::{DomainError, dx, path_packets};
 
-/// An analysis and the network that it is of.
+/// An analysis and what it needs.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum Theory {
+    /// The queue of DCTCP over time, of so many flows with that threshold in packets: DCTCP eq. 3 to 10. Where
+    /// in its period it begins says nothing.
+    DctcpQueue { on: Path, k: f64, flows: f64 },
+    /// The window of DX without a queue, over the number of flows: DX §IV-C.
+    DxIdeal { on: Path },
+    /// That with the longest queue that the analysis has.
+    DxSteady { on: Path },
+    /// One window over the other where two flows of DX converge, from these on, in packets.
+    DxConverge { on: Path, start: [f64; 2] },
+    /// Both windows are the same.
+    Fairness {},
+    /// Both together fill the line and no queue.
+    Efficiency { on: Path },
+}
+
+/// The line of an analysis.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Theory {
-    is: Analysis,
-    /// Of the line.
+pub(super) struct Path {
     rate: String,
     /// The round trip without a queue.
     rtt: String,
     /// A packet, framing counted where the line has any.
     packet: String,
-    /// Of `dctcp-queue`, in packets.
-    #[serde(default)]
-    k: Option<f64>,
-    /// Of `dctcp-queue`: how many flows.
-    #[serde(default)]
-    flows: Option<f64>,
-    /// Of `dx-converge`: the windows with which it begins, in packets.
-    #[serde(default)]
-    start: Option<[f64; 2]>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Analysis {
-    /// The queue of DCTCP over time: DCTCP eq. 3 to 10. Where in its period it begins says nothing.
-    DctcpQueue,
-    /// The window of DX without a queue, over the number of flows: DX §IV-C.
-    DxIdeal,
-    /// That with the longest queue that the analysis has.
-    DxSteady,
-    /// One window over the other where two flows of DX converge.
-    DxConverge,
-    /// Both windows are the same.
-    Fairness,
-    /// Both together fill the line and no queue.
-    Efficiency,
 }
 
 /// Points of a curve over time.
@@ -58,62 +49,57 @@ const DECISIONS: usize = 4_000;
 impl Theory {
     /// What is wrong with it in a figure of that kind.
     pub(super) fn check(&self, kind: Kind) -> Result<(), String> {
-        let fits = match self.is {
-            Analysis::DctcpQueue => Kind::Trace,
-            Analysis::DxIdeal | Analysis::DxSteady => Kind::Over,
-            Analysis::DxConverge | Analysis::Fairness | Analysis::Efficiency => Kind::Plane,
+        let fits = match self {
+            Self::DctcpQueue { .. } => Kind::Trace,
+            Self::DxIdeal { .. } | Self::DxSteady { .. } => Kind::Over,
+            Self::DxConverge { .. } | Self::Fairness {} | Self::Efficiency { .. } => Kind::Plane,
         };
         if fits != kind {
             return Err(format!("this analysis goes with `kind = \"{}\"`", fits.name()));
-        }
-        let queue = self.is == Analysis::DctcpQueue;
-        if queue != self.k.is_some() || queue != self.flows.is_some() {
-            return Err("`k` and `flows` go with `dctcp-queue`, which needs both".to_owned());
-        }
-        if (self.is == Analysis::DxConverge) != self.start.is_some() {
-            return Err("`start` goes with `dx-converge`, which needs it".to_owned());
         }
         self.dots(&[1.0], [0.0, 1.0]).map(drop)
     }
 
     /// The curve: at these numbers of flows, or over a horizontal axis from and to (seconds, or packets).
-    pub(super) fn dots(&self, flows: &[f64], axis: [f64; 2]) -> Result<Vec<Dot>, String> {
-        let rate = parse_rate(&self.rate).map_err(|e| e.to_string())?.as_bps() as f64;
-        let rtt = parse_duration(&self.rtt).map_err(|e| e.to_string())?.as_ps() as f64 / 1e12;
-        let packet = parse_bytes(&self.packet).map_err(|e| e.to_string())?.as_u64() as f64;
-        self.at(path_packets(rate, rtt, packet), rtt, flows, axis).map_err(|e| e.to_string())
-    }
-
-    fn at(
-        &self,
-        path: f64,
-        rtt: f64,
-        flows: &[f64],
-        [from, to]: [f64; 2],
-    ) -> Result<Vec<Dot>, DomainError> {
-        let over = |window: fn(f64, f64) -> Result<f64, DomainError>| {
-            flows.iter().map(|n| Ok(Dot::new(*n, window(path, *n)?))).collect()
+    pub(super) fn dots(&self, flows: &[f64], [from, to]: [f64; 2]) -> Result<Vec<Dot>, String> {
+        let wrong = |e: DomainError| e.to_string();
+        let over = |on: &Path, window: fn(f64, f64) -> Result<f64, DomainError>| {
+            let path = on.packets()?;
+            flows.iter().map(|n| Ok(Dot::new(*n, window(path, *n).map_err(wrong)?))).collect()
         };
-        match self.is {
-            Analysis::DctcpQueue => {
-                let [k, flows] = [self.k, self.flows].map(|v| v.unwrap_or(f64::NAN));
-                let tooth = Sawtooth::new(path, k, flows)?;
-                let step = (to - from) / f64::from(POINTS);
+        match self {
+            Self::DctcpQueue { on, k, flows } => {
+                let tooth = Sawtooth::new(on.packets()?, *k, *flows).map_err(wrong)?;
+                let (rtt, step) = (on.rtt()?, (to - from) / f64::from(POINTS));
                 let time = (0..=POINTS).map(|i| f64::from(i) * step);
                 Ok(time.map(|t| Dot::new(from + t, tooth.queue_at(t, rtt))).collect())
             }
-            Analysis::DxIdeal => over(dx::ideal_window),
-            Analysis::DxSteady => over(dx::steady_window),
-            Analysis::DxConverge => {
-                let pairs = dx::converge(path, self.start.unwrap_or([f64::NAN; 2]))?;
+            Self::DxIdeal { on } => over(on, dx::ideal_window),
+            Self::DxSteady { on } => over(on, dx::steady_window),
+            Self::DxConverge { on, start } => {
+                let pairs = dx::converge(on.packets()?, *start).map_err(wrong)?;
                 Ok(pairs.take(DECISIONS).map(|[a, b]| Dot::new(a, b)).collect())
             }
-            Analysis::Fairness => Ok(vec![Dot::new(from, from), Dot::new(to, to)]),
-            Analysis::Efficiency => {
-                dx::ideal_window(path, 1.0)?;
+            Self::Fairness {} => Ok(vec![Dot::new(from, from), Dot::new(to, to)]),
+            Self::Efficiency { on } => {
+                let path = dx::ideal_window(on.packets()?, 1.0).map_err(wrong)?;
                 Ok(vec![Dot::new(0.0, path), Dot::new(path, 0.0)])
             }
         }
+    }
+}
+
+impl Path {
+    /// In seconds.
+    fn rtt(&self) -> Result<f64, String> {
+        parse_duration(&self.rtt).map(|d| d.as_ps() as f64 / 1e12).map_err(|e| e.to_string())
+    }
+
+    /// C x RTT.
+    fn packets(&self) -> Result<f64, String> {
+        let rate = parse_rate(&self.rate).map_err(|e| e.to_string())?.as_bps() as f64;
+        let packet = parse_bytes(&self.packet).map_err(|e| e.to_string())?.as_u64() as f64;
+        Ok(path_packets(rate, self.rtt()?, packet))
     }
 }
 
@@ -121,9 +107,10 @@ impl Theory {
 mod tests {
     use super::*;
 
+    const ON: &str = "on = { rate = \"10 Gbit/s\", rtt = \"200 us\", packet = \"1500 B\" }";
+
     fn theory(text: &str) -> Theory {
-        let line = "rate = \"10 Gbit/s\"\nrtt = \"200 us\"\npacket = \"1500 B\"\n";
-        toml::from_str(&format!("{line}{text}")).unwrap()
+        toml::from_str(&format!("{text}\n{ON}")).unwrap()
     }
 
     #[test]
@@ -144,28 +131,38 @@ mod tests {
 
     #[test]
     fn lines_of_a_plane() {
-        let line = |is: &str| theory(&format!("is = \"{is}\"")).dots(&[], [0.0, 300.0]).unwrap();
-        assert_eq!(line("fairness"), [Dot::new(0.0, 0.0), Dot::new(300.0, 300.0)]);
-        assert!((line("efficiency")[0].y - 166.67).abs() < 0.01);
+        let fairness = Theory::Fairness {}.dots(&[], [0.0, 300.0]).unwrap();
+        assert_eq!(fairness, [Dot::new(0.0, 0.0), Dot::new(300.0, 300.0)]);
+        let efficiency = theory("is = \"efficiency\"").dots(&[], [0.0, 300.0]).unwrap();
+        assert!((efficiency[0].y - 166.67).abs() < 0.01);
     }
 
     #[test]
     fn what_does_not_belong_is_refused() {
-        let converge = "is = \"dx-converge\"\nstart = [164.0, 2.0]";
+        for (text, says) in [
+            ("is = \"dctcp-queue\"\nk = 40", "missing field `flows`"),
+            ("is = \"fairness\"", "unknown field `on`"),
+            ("is = \"dx-converge\"", "missing field `start`"),
+            ("is = \"dx-ideal\"\nk = 40", "unknown field `k`"),
+            ("is = \"dx-fast\"", "unknown variant `dx-fast`"),
+        ] {
+            let error = toml::from_str::<Theory>(&format!("{text}\n{ON}")).unwrap_err();
+            assert!(error.to_string().contains(says), "{text}: {error}");
+        }
+        let error = toml::from_str::<Theory>("is = \"dx-ideal\"").unwrap_err();
+        assert!(error.to_string().contains("missing field `on`"), "{error}");
         for (text, kind, says) in [
             ("is = \"dx-ideal\"", Kind::Trace, "goes with `kind = \"over\"`"),
-            ("is = \"dctcp-queue\"\nk = 40", Kind::Trace, "`k` and `flows`"),
-            ("is = \"fairness\"\nk = 40\nflows = 2", Kind::Plane, "`k` and `flows`"),
-            ("is = \"dx-converge\"", Kind::Plane, "`start` goes with"),
             ("is = \"dx-converge\"\nstart = [164.0, 1.0]", Kind::Plane, "more than one packet"),
             ("is = \"dctcp-queue\"\nk = -1\nflows = 2", Kind::Trace, "K must be zero"),
         ] {
             let error = theory(text).check(kind).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");
         }
-        assert_eq!(theory(converge).check(Kind::Plane), Ok(()));
-        let slow = Theory { rate: "10 kB".to_owned(), ..theory(converge) };
+        let converge = theory("is = \"dx-converge\"\nstart = [164.0, 2.0]");
+        assert_eq!(converge.check(Kind::Plane), Ok(()));
+        let rate = ON.replace("10 Gbit/s", "10 kB");
+        let slow: Theory = toml::from_str(&format!("is = \"efficiency\"\n{rate}")).unwrap();
         assert!(slow.check(Kind::Plane).is_err());
-        assert!(toml::from_str::<Theory>("is = \"dx-ideal\"").is_err());
     }
 }
