@@ -88,6 +88,10 @@ impl lowtide_sim::World for World<'_> {
         }
     }
 
+    fn foresees(&self) -> bool {
+        self.net.foresees()
+    }
+
     fn foresee(&self, coming: impl Iterator<Item = Entity>) {
         let ports = coming.filter(|e| e.kind() == Network::PORT_KIND).map(Entity::index);
         self.net.foresee(ports);

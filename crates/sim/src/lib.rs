@@ -10,9 +10,9 @@
 mod digest;
 mod draw;
 mod entity;
-mod key;
 mod later;
 pub mod partition;
+mod pending;
 mod rhythm;
 mod rng;
 mod scheduler;

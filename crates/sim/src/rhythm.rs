@@ -1,38 +1,58 @@
 //! How long a tick of the wheel should be.
 //!
-//! The events of one tick are sorted, so there should not be many; they are foreseen together
-//! ([`crate::World::foresee`]), so there should be some. Between six and sixteen nothing changes.
+//! Ticks that have one event cost least. Where the events of a tick are foreseen together
+//! ([`crate::World::foresee`]) there should be some, but not many, since they are sorted.
 
 /// Events between two looks.
 const EVERY: u64 = 1 << 15;
 /// Ticks are of at least 4 ps and at most 4 us.
 const SHORTEST: u32 = 2;
 const LONGEST: u32 = 22;
-/// Events of a tick, in the mean.
-const FEW: u64 = 6;
-const MANY: u64 = 16;
+
+/// Between these nothing changes: events of a hundred ticks, in the mean of those that have any.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    few: u64,
+    many: u64,
+}
+
+const SINGLE: Wanted = Wanted { few: 125, many: 250 };
+const GATHERED: Wanted = Wanted { few: 600, many: 1_600 };
 
 /// What happened since the last look.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rhythm {
+    wanted: Wanted,
     /// Ticks that had an event.
     pub(crate) ticks: u64,
     /// Events there had been by then.
     seen: u64,
 }
 
+impl Default for Rhythm {
+    fn default() -> Self {
+        Self { wanted: SINGLE, ticks: 0, seen: 0 }
+    }
+}
+
 impl Rhythm {
+    /// From now on ticks are to have some events.
+    pub(crate) fn gather(&mut self) {
+        self.wanted = GATHERED;
+    }
+
     /// With ticks of two to the `bits` picoseconds: by what they should be replaced, if by anything.
     pub(crate) fn judge(&mut self, bits: u32, events: u64) -> Option<u32> {
         let passed = events - self.seen;
         if passed < EVERY {
             return None;
         }
-        let ticks = self.ticks.max(1);
-        *self = Self { seen: events, ticks: 0 };
-        let better = if passed > MANY * ticks {
-            bits.saturating_sub((passed / ticks).ilog2() - FEW.ilog2()).max(SHORTEST)
-        } else if passed < FEW * ticks {
+        let Wanted { few, many } = self.wanted;
+        let mean = 100 * passed / self.ticks.max(1);
+        (self.seen, self.ticks) = (events, 0);
+        let better = if mean > many {
+            bits.saturating_sub((mean / few).max(2).ilog2()).max(SHORTEST)
+        } else if mean < few {
             (bits + 1).min(LONGEST)
         } else {
             bits
@@ -45,24 +65,27 @@ impl Rhythm {
 mod tests {
     use super::*;
 
-    fn judged(bits: u32, ticks: u64) -> Option<u32> {
-        Rhythm { ticks, seen: 0 }.judge(bits, EVERY)
+    fn judged(wanted: Wanted, bits: u32, ticks: u64) -> Option<u32> {
+        Rhythm { wanted, ticks, seen: 0 }.judge(bits, EVERY)
     }
 
     #[test]
     fn crowded_ticks_become_shorter_and_lonely_ones_longer() {
-        assert_eq!(judged(11, EVERY), Some(12));
-        assert_eq!(judged(11, EVERY / 8), None);
-        assert_eq!(judged(11, EVERY / 16), None);
-        assert_eq!(judged(11, EVERY / 32), Some(8));
-        assert_eq!(judged(11, EVERY / 1_024), Some(3));
-        assert_eq!(judged(LONGEST, EVERY), None);
-        assert_eq!(judged(SHORTEST, 1), None);
+        assert_eq!(judged(GATHERED, 11, EVERY), Some(12));
+        assert_eq!(judged(GATHERED, 11, EVERY / 8), None);
+        assert_eq!(judged(GATHERED, 11, EVERY / 16), None);
+        assert_eq!(judged(GATHERED, 11, EVERY / 32), Some(9));
+        assert_eq!(judged(GATHERED, LONGEST, EVERY), None);
+        assert_eq!(judged(GATHERED, SHORTEST, 1), None);
+        assert_eq!(judged(SINGLE, 11, EVERY), Some(12));
+        assert_eq!(judged(SINGLE, 11, EVERY / 2), None);
+        assert_eq!(judged(SINGLE, 11, EVERY / 4), Some(10));
+        assert_eq!(judged(SINGLE, 11, EVERY / 1_024), Some(2));
     }
 
     #[test]
     fn it_looks_now_and_then() {
-        let mut rhythm = Rhythm { ticks: 1, seen: 0 };
+        let mut rhythm = Rhythm { ticks: 1, ..Rhythm::default() };
         assert_eq!(rhythm.judge(11, EVERY - 1), None);
         assert_eq!(rhythm.ticks, 1);
         assert!(rhythm.judge(11, EVERY).is_some());

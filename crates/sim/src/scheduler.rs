@@ -1,13 +1,13 @@
 //! Virtual time and the total order of events.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use lowtide_units::Instant;
 
-use crate::key::time_of;
 use crate::later::Later;
+use crate::pending::{Pending, time_of};
 use crate::rhythm::Rhythm;
 use crate::wheel::{BUCKETS, Wheel};
 use crate::{Entity, Seed};
@@ -18,7 +18,7 @@ const TICK_BITS: u32 = 11;
 const BLOCK: u64 = 1 << BLOCK_BITS;
 const BLOCK_BITS: u32 = 10;
 
-/// A list of more keys is long.
+/// A list of more events is long.
 const LONG: usize = 256;
 
 /// The pending events and the clock.
@@ -34,16 +34,16 @@ const LONG: usize = 256;
 ///
 /// Events cannot be taken back: an entity whose deadline moved lets the old event pass.
 ///
-/// What comes within the tick that time has reached is a short sorted list of 16-byte keys; the next
-/// few microseconds lie in a wheel of ticks ([`crate::wheel`]), what is beyond in a radix heap
-/// ([`crate::later`]). How long a tick is follows from how many events a tick has had: it moves no
-/// result. Where very many events meet at one time the list is long, and what still comes into it goes
-/// to a heap beside it.
+/// The next few microseconds lie in a wheel of ticks ([`crate::wheel`]), what is beyond in a radix heap
+/// ([`crate::later`]). An event that is alone in its tick is taken from there; where there are several they
+/// become a short sorted list, into which goes what still comes for a tick that time has reached. How long a
+/// tick is follows from how many events a tick has had: it moves no result. Where very many events meet at one
+/// time the list is long, and what still comes into it goes to a heap beside it.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     /// What comes in the tick that was reached, or before; the next at the end.
-    soon: Vec<u128>,
-    /// What came when the list was long.
+    soon: Vec<Pending>,
+    /// The places of what came when the list was long.
     crowd: BinaryHeap<Reverse<u128>>,
     wheel: Wheel,
     later: Later,
@@ -54,7 +54,8 @@ pub struct Scheduler {
     /// The wheel has all that is before this tick.
     within: u64,
     rhythm: Rhythm,
-    len: usize,
+    /// Events that came in so far.
+    scheduled: u64,
     salt: u64,
     now: Instant,
     events: u64,
@@ -72,54 +73,66 @@ impl Scheduler {
             reached: 0,
             within: BUCKETS,
             rhythm: Rhythm::default(),
-            len: 0,
+            scheduled: 0,
             salt: seed.value(),
             now: Instant::ZERO,
             events: 0,
         }
+    }
+    /// From now on ticks are to have several events, for whoever looks at all of them before the first happens.
+    pub(crate) fn gather(&mut self) {
+        self.rhythm.gather();
     }
     /// The time of the event taken last, or where [`crate::run`] stopped if that is later.
     pub const fn now(&self) -> Instant {
         self.now
     }
     /// Schedules the event of `entity` at `time`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "twice per hop, and a call costs as much as the rest")]
+    #[inline(always)]
     pub fn at(&mut self, time: Instant, entity: Entity) {
         debug_assert!(time >= self.now, "{entity:?} scheduled at {time}, now is {}", self.now);
         let time = time.max(self.now);
         if time < Instant::FAR_FUTURE {
-            let key = self.key(time, entity);
-            self.len += 1;
-            self.put(key);
+            self.scheduled += 1;
+            self.put(Pending { time, entity });
         }
     }
-    #[inline]
-    fn put(&mut self, key: u128) {
-        let tick = self.tick(key);
-        if tick <= self.reached {
-            self.insert(key);
-        } else if tick < self.within {
-            self.wheel.put(tick, key);
+    #[expect(clippy::inline_always, reason = "see `at`")]
+    #[inline(always)]
+    fn put(&mut self, event: Pending) {
+        let tick = self.tick(event.time);
+        if tick >= self.within {
+            self.later.put(event);
+        } else if tick > self.reached {
+            self.wheel.put(tick, event);
         } else {
-            self.later.put(key);
+            self.insert(event);
         }
     }
-    fn tick(&self, key: u128) -> u64 {
-        time_of(key).as_ps() >> self.bits
+    fn tick(&self, time: Instant) -> u64 {
+        time.as_ps() >> self.bits
     }
-    /// Puts a key in its place among those that are soon.
-    fn insert(&mut self, key: u128) {
+    /// Puts an event in its place among those that are soon.
+    #[inline(never)]
+    fn insert(&mut self, event: Pending) {
         if self.soon.len() > LONG {
-            return self.crowd.push(Reverse(key));
+            return self.crowd.push(Reverse(event.place(self.salt)));
         }
-        let before = self.soon.iter().rev().take_while(|other| **other < key).count();
-        self.soon.insert(self.soon.len() - before, key);
+        let later = |other: &&Pending| other.is_before(event, self.salt);
+        let before = self.soon.iter().rev().take_while(later).count();
+        self.soon.insert(self.soon.len() - before, event);
+    }
+    /// True when nothing is known of what comes next.
+    #[inline]
+    fn is_blank(&self) -> bool {
+        self.soon.is_empty() && self.crowd.is_empty()
     }
     /// Finds what comes next if that is not known. True when several events are at hand now that were not
     /// before.
     #[inline]
     pub(crate) fn open(&mut self) -> bool {
-        if !self.soon.is_empty() || !self.crowd.is_empty() {
+        if !self.is_blank() {
             return false;
         }
         self.advance();
@@ -127,66 +140,91 @@ impl Scheduler {
     }
     /// What is at hand, the next first.
     pub(crate) fn coming(&self) -> impl Iterator<Item = Entity> {
-        self.soon.iter().rev().map(|key| Entity::from_raw(*key as u32))
+        self.soon.iter().rev().map(|event| event.entity)
     }
     /// Takes the next event out and moves the clock there.
     pub fn pop(&mut self) -> Option<(Instant, Entity)> {
         self.pop_before(Instant::FAR_FUTURE)
     }
     /// Takes the next event out if it is before `limit`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every event, and a call costs as much as the rest")]
+    #[inline(always)]
     pub fn pop_before(&mut self, limit: Instant) -> Option<(Instant, Entity)> {
-        if !self.crowd.is_empty() {
+        if self.is_blank() {
+            let tick = self.next_tick()?;
+            if let Some(event) = self.wheel.take_single(tick, limit) {
+                self.arrive(tick);
+                return Some(self.happens(event));
+            }
+            self.list(tick);
+        } else if !self.crowd.is_empty() {
             self.mingle();
-        } else if self.soon.is_empty() {
-            self.advance();
         }
-        let key = *self.soon.last()?;
-        if time_of(key) >= limit {
+        let event = *self.soon.last()?;
+        if event.time >= limit {
             return None;
         }
         self.soon.pop();
-        self.now = time_of(key);
+        Some(self.happens(event))
+    }
+    /// The event is taken out.
+    #[inline]
+    fn happens(&mut self, event: Pending) -> (Instant, Entity) {
+        self.now = event.time;
         self.events += 1;
-        self.len -= 1;
-        Some((self.now, Entity::from_raw(key as u32)))
+        (event.time, event.entity)
     }
     /// Sees to it that the next of all is at the end of the list.
     #[cold]
     fn mingle(&mut self) {
-        let last = self.soon.last().copied();
+        let last = self.soon.last().map(|event| event.place(self.salt));
         if let Some(first) = self.crowd.peek_mut()
             && last.is_none_or(|last| first.0 < last)
         {
-            self.soon.push(PeekMut::pop(first).0);
+            self.soon.push(Pending::at(PeekMut::pop(first).0));
         }
     }
     /// Moves on to the next tick that has an event, if there is one, and its events into the list, which is
     /// empty.
     #[inline]
     fn advance(&mut self) {
-        let tick = match self.wheel.next(self.reached + 1) {
-            Some(tick) => tick,
-            None if self.later.is_empty() => return,
-            None => self.leap(),
-        };
+        if let Some(tick) = self.next_tick() {
+            self.list(tick);
+        }
+    }
+    /// The next tick that has an event, which is in the wheel now.
+    #[inline]
+    fn next_tick(&mut self) -> Option<u64> {
+        self.wheel.next(self.reached + 1).or_else(|| self.leap())
+    }
+    /// Moves on to a tick, and its events into the list, which is empty.
+    #[inline(never)]
+    fn list(&mut self, tick: u64) {
+        self.wheel.take(tick, &mut self.soon);
+        let salt = self.salt;
+        if self.soon.len() > 1 {
+            self.soon.sort_unstable_by(|a, b| {
+                if b.is_before(*a, salt) { Ordering::Less } else { Ordering::Greater }
+            });
+        }
+        self.arrive(tick);
+    }
+    /// Moves on to a tick.
+    #[inline]
+    fn arrive(&mut self, tick: u64) {
         let block = self.reached >> BLOCK_BITS;
         self.reached = tick;
-        self.wheel.take(tick, &mut self.soon);
         self.rhythm.ticks += 1;
-        if self.soon.len() > 1 {
-            self.soon.sort_unstable_by(|a, b| b.cmp(a));
-        }
         if block != tick >> BLOCK_BITS {
             self.turn();
         }
     }
     /// The wheel is empty: on to the first tick of what is later. Returns it.
     #[inline(never)]
-    fn leap(&mut self) -> u64 {
-        let tick = self.later.first().map_or(self.reached, |key| self.tick(key));
+    fn leap(&mut self) -> Option<u64> {
+        let tick = self.tick(self.later.first()?);
         self.fill(tick);
-        tick
+        Some(tick)
     }
     /// A block of the wheel is behind: fills it with what was later, and looks whether ticks have the right
     /// length.
@@ -202,49 +240,50 @@ impl Scheduler {
         let last = (tick >> BLOCK_BITS) + BUCKETS / BLOCK - 1;
         self.within = (last + 1) << BLOCK_BITS;
         let (wheel, bits) = (&mut self.wheel, self.bits);
-        self.later.take_up_to(last, &mut |key| wheel.put(time_of(key).as_ps() >> bits, key));
+        self.later.take_up_to(last, &mut |event| wheel.put(event.time.as_ps() >> bits, event));
     }
     /// From now on ticks are of two to the `bits` picoseconds.
     #[cold]
     fn cut(&mut self, bits: u32) {
-        let mut keys = std::mem::take(&mut self.soon);
+        let mut events = std::mem::take(&mut self.soon);
         while let Some(tick) = self.wheel.next(self.reached) {
-            self.wheel.take(tick, &mut keys);
+            self.wheel.take(tick, &mut events);
         }
-        self.later.take_up_to(u64::MAX, &mut |key| keys.push(key));
+        self.later.take_up_to(u64::MAX, &mut |event| events.push(event));
         self.bits = bits;
-        self.reached = self.now.as_ps() >> bits;
+        self.reached = self.tick(self.now);
         let block = self.reached >> BLOCK_BITS;
         self.within = (block + BUCKETS / BLOCK) << BLOCK_BITS;
         self.later = Later::new(bits + BLOCK_BITS, block);
-        for key in keys {
-            self.put(key);
+        for event in events {
+            self.put(event);
         }
-        if self.soon.is_empty() && self.crowd.is_empty() {
+        if self.is_blank() {
             self.advance();
         }
     }
     /// The time of the next event.
     pub fn peek_time(&self) -> Option<Instant> {
-        let crowd = self.crowd.peek().map(|key| key.0);
-        let soon = self.soon.last().copied().into_iter().chain(crowd).min();
-        let wheel = || self.wheel.keys(self.wheel.next(self.reached + 1)?).min();
-        soon.or_else(wheel).or_else(|| self.later.first()).map(time_of)
+        let crowd = self.crowd.peek().map(|place| time_of(place.0));
+        let soon = self.soon.last().map(|event| event.time).into_iter().chain(crowd).min();
+        let wheel = || self.wheel.times(self.wheel.next(self.reached + 1)?).min();
+        soon.or_else(wheel).or_else(|| self.later.first())
     }
     /// The place of the next event in the order of all.
-    pub(crate) fn first_key(&mut self) -> Option<u128> {
+    pub(crate) fn first_place(&mut self) -> Option<u128> {
         self.open();
-        let crowd = self.crowd.peek().map(|key| key.0);
-        self.soon.last().copied().into_iter().chain(crowd).min()
+        let crowd = self.crowd.peek().map(|place| place.0);
+        let soon = self.soon.last().map(|event| event.place(self.salt));
+        soon.into_iter().chain(crowd).min()
     }
     /// The place of an event of `entity` at `time` in the order of all: what is before has a lower number.
     /// Schedulers of the same seed agree on it.
     pub fn place(&self, time: Instant, entity: Entity) -> u128 {
-        self.key(time, entity)
+        Pending { time, entity }.place(self.salt)
     }
     /// How many events are pending.
     pub const fn len(&self) -> usize {
-        self.len
+        (self.scheduled - self.events) as usize
     }
     /// True when none is pending.
     pub fn is_empty(&self) -> bool {
@@ -258,14 +297,6 @@ impl Scheduler {
     pub(crate) fn advance_to(&mut self, time: Instant) {
         debug_assert!(self.peek_time().is_none_or(|t| t >= time));
         self.now = self.now.max(time);
-    }
-    /// Time, hash and entity in one number that sorts as the events do.
-    #[inline]
-    fn key(&self, time: Instant, entity: Entity) -> u128 {
-        let x = (self.salt ^ time.as_ps()).wrapping_add(u64::from(entity.raw()) << 32);
-        let x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
-        let hash = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) & 0xffff_ffff_0000_0000;
-        (u128::from(time.as_ps()) << 64) | u128::from(hash | u64::from(entity.raw()))
     }
 }
 
@@ -288,7 +319,7 @@ mod tests {
             let time = time.max(sched.now());
             let entity = Entity::new(rng.below(16) as u8, rng.below(5_000) as u32);
             sched.at(time, entity);
-            heap.push(Reverse(sched.key(time, entity)));
+            heap.push(Reverse(sched.place(time, entity)));
         };
         for round in 0..200_000 {
             let pushes = if round < 20_000 { 2 } else { 1 };
@@ -296,11 +327,11 @@ mod tests {
             assert_eq!(sched.len(), heap.len());
             let Some(Reverse(want)) = heap.pop() else { break };
             assert_eq!(sched.peek_time(), Some(time_of(want)));
-            let got = sched.pop().map(|(time, entity)| sched.key(time, entity));
+            let got = sched.pop().map(|(time, entity)| sched.place(time, entity));
             assert_eq!(got, Some(want), "event {round}");
         }
         while let Some(Reverse(want)) = heap.pop() {
-            let got = sched.pop().map(|(time, entity)| sched.key(time, entity));
+            let got = sched.pop().map(|(time, entity)| sched.place(time, entity));
             assert_eq!(got, Some(want));
         }
         assert!(sched.is_empty() && sched.pop().is_none() && sched.peek_time().is_none());
@@ -314,14 +345,14 @@ mod tests {
         let push = |sched: &mut Scheduler, heap: &mut BinaryHeap<_>, ps: u64, i: u32| {
             let (time, entity) = (Instant::from_ps(ps), Entity::new(1, i));
             sched.at(time, entity);
-            heap.push(Reverse(sched.key(time, entity)));
+            heap.push(Reverse(sched.place(time, entity)));
         };
         (0..3_000).for_each(|i| push(&mut sched, &mut heap, 1_000_000, i));
         for i in 0.. {
             assert_eq!(sched.peek_time(), heap.peek().map(|want| time_of(want.0)));
             let Some(Reverse(want)) = heap.pop() else { break };
             let (time, entity) = sched.pop().unwrap();
-            assert_eq!(sched.key(time, entity), want, "event {i}");
+            assert_eq!(sched.place(time, entity), want, "event {i}");
             if i < 5_000 {
                 push(&mut sched, &mut heap, time.as_ps() + u64::from(i % 3), 3_000 + i);
             }

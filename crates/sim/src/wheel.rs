@@ -2,18 +2,31 @@
 //!
 //! A ring of buckets, one per tick, each the head of a list in a common pool; two layers of bits find the
 //! next one that is not empty. The length of a tick is chosen by [`crate::Scheduler`] so that most
-//! buckets hold one event. Keys of one tick come out together and unsorted.
+//! buckets hold one event, or a few where those are wanted together. Events of one tick come out together
+//! and unsorted.
+
+use lowtide_units::Instant;
+
+use crate::Entity;
+use crate::pending::Pending;
 
 /// Buckets of the ring: one bit each in 64 words, one bit per word in a 65th.
 pub(crate) const BUCKETS: u64 = 1 << 12;
 /// No node follows.
 const END: u32 = u32::MAX;
 
-/// A key in the pool.
+/// An event in the pool.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    key: u128,
+    time: Instant,
+    entity: Entity,
     next: u32,
+}
+
+impl Node {
+    fn event(&self) -> Pending {
+        Pending { time: self.time, entity: self.entity }
+    }
 }
 
 /// The ring.
@@ -40,22 +53,30 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    /// Adds a key at `tick`, which is less than [`BUCKETS`] ahead of the earliest one held.
+    /// Adds an event at `tick`, which is less than [`BUCKETS`] ahead of the earliest one held.
     #[inline]
-    pub(crate) fn put(&mut self, tick: u64, key: u128) {
+    pub(crate) fn put(&mut self, tick: u64, event: Pending) {
         let bucket = (tick % BUCKETS) as usize;
-        let next = self.heads[bucket];
+        let Pending { time, entity } = event;
+        if self.free == END {
+            self.grow();
+        }
         let at = self.free;
         if let Some(node) = self.nodes.get_mut(at as usize) {
             self.free = node.next;
-            *node = Node { key, next };
+            *node = Node { time, entity, next: self.heads[bucket] };
             self.heads[bucket] = at;
-        } else {
-            self.heads[bucket] = self.nodes.len() as u32;
-            self.nodes.push(Node { key, next });
         }
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
         self.words |= 1 << (bucket / 64);
+    }
+
+    /// Makes one more node, which is free.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(Node { time: Instant::ZERO, entity: Entity::from_raw(0), next: END });
     }
 
     /// The next tick from `tick` on that holds something; it must be within [`BUCKETS`].
@@ -77,29 +98,52 @@ impl Wheel {
         Some(tick - bit + ahead * 64 + u64::from(bits.trailing_zeros()))
     }
 
-    /// Takes all keys at `tick` out, and adds them to `out`.
+    /// Takes the event at `tick` out if it is the only one there and before `limit`.
     #[inline]
-    pub(crate) fn take(&mut self, tick: u64, out: &mut Vec<u128>) {
+    pub(crate) fn take_single(&mut self, tick: u64, limit: Instant) -> Option<Pending> {
+        let bucket = (tick % BUCKETS) as usize;
+        let at = self.heads[bucket];
+        let node = self.nodes.get_mut(at as usize)?;
+        if node.next != END || node.time >= limit {
+            return None;
+        }
+        let event = node.event();
+        node.next = self.free;
+        self.free = at;
+        self.heads[bucket] = END;
+        self.clear(bucket);
+        Some(event)
+    }
+
+    /// Takes all events at `tick` out, and adds them to `out`.
+    #[inline]
+    pub(crate) fn take(&mut self, tick: u64, out: &mut Vec<Pending>) {
         let bucket = (tick % BUCKETS) as usize;
         let mut at = std::mem::replace(&mut self.heads[bucket], END);
-        let word = &mut self.occupied[bucket / 64];
-        *word &= !(1 << (bucket % 64));
-        if *word == 0 {
-            self.words &= !(1 << (bucket / 64));
-        }
+        self.clear(bucket);
         while let Some(node) = self.nodes.get_mut(at as usize) {
-            out.push(node.key);
+            out.push(node.event());
             let next = std::mem::replace(&mut node.next, self.free);
             self.free = at;
             at = next;
         }
     }
 
-    /// The keys at `tick`, for whoever looks without taking.
-    pub(crate) fn keys(&self, tick: u64) -> impl Iterator<Item = u128> {
+    /// Nothing is in that bucket any more.
+    #[inline]
+    fn clear(&mut self, bucket: usize) {
+        let word = &mut self.occupied[bucket / 64];
+        *word &= !(1 << (bucket % 64));
+        if *word == 0 {
+            self.words &= !(1 << (bucket / 64));
+        }
+    }
+
+    /// When the events at `tick` come, for whoever looks without taking.
+    pub(crate) fn times(&self, tick: u64) -> impl Iterator<Item = Instant> {
         let node = |at: u32| self.nodes.get(at as usize);
         std::iter::successors(node(self.heads[(tick % BUCKETS) as usize]), move |n| node(n.next))
-            .map(|node| node.key)
+            .map(|node| node.time)
     }
 }
 
@@ -107,17 +151,21 @@ impl Wheel {
 mod tests {
     use super::*;
 
+    fn event(i: u32) -> Pending {
+        Pending { time: Instant::from_ps(u64::from(i)), entity: Entity::new(0, i) }
+    }
+
     #[test]
     fn finds_what_is_next_anywhere_in_the_ring() {
         for start in [0, 63, 64, 4_000, 4_095, 4_096, 1 << 40] {
             for ahead in [0, 1, 62, 63, 64, 65, 127, 2_000, 4_031, 4_032, 4_095] {
                 let mut wheel = Wheel::default();
                 assert_eq!(wheel.next(start), None);
-                wheel.put(start + ahead, 7);
+                wheel.put(start + ahead, event(7));
                 assert_eq!(wheel.next(start), Some(start + ahead), "{start} {ahead}");
                 let mut out = Vec::new();
                 wheel.take(start + ahead, &mut out);
-                assert_eq!((out, wheel.next(start)), (vec![7], None));
+                assert_eq!((out, wheel.next(start)), (vec![event(7)], None));
             }
         }
     }
@@ -127,13 +175,27 @@ mod tests {
         let mut wheel = Wheel::default();
         let mut out = Vec::new();
         for tick in 0..10_000 {
-            (0..5).for_each(|i| wheel.put(tick, i));
-            assert_eq!(wheel.keys(tick).count(), 5);
+            (0..5).for_each(|i| wheel.put(tick, event(i)));
+            assert_eq!(wheel.times(tick).count(), 5);
             wheel.take(tick, &mut out);
-            out.sort_unstable();
-            assert_eq!(out, [0, 1, 2, 3, 4]);
+            out.sort_unstable_by_key(|event| event.time);
+            assert_eq!(out, [0, 1, 2, 3, 4].map(event));
             out.clear();
         }
         assert_eq!(wheel.nodes.len(), 5);
+    }
+
+    #[test]
+    fn only_an_event_that_is_alone_and_due_is_taken_singly() {
+        let mut wheel = Wheel::default();
+        assert_eq!(wheel.take_single(3, Instant::FAR_FUTURE), None);
+        wheel.put(3, event(7));
+        assert_eq!(wheel.take_single(3, event(7).time), None);
+        assert_eq!(wheel.take_single(3, event(8).time), Some(event(7)));
+        assert_eq!(wheel.next(0), None);
+        wheel.put(3, event(7));
+        wheel.put(3, event(8));
+        assert_eq!(wheel.take_single(3, Instant::FAR_FUTURE), None);
+        assert_eq!((wheel.times(3).count(), wheel.nodes.len()), (2, 2));
     }
 }

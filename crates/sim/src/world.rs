@@ -8,6 +8,10 @@ use crate::{Entity, Scheduler};
 pub trait World {
     /// The event of `entity` has come. What happens next goes into `sched`.
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler);
+    /// Whether [`World::foresee`] is of use.
+    fn foresees(&self) -> bool {
+        false
+    }
     /// These events are at hand, the next first; others may come before them. Whoever reads now what they
     /// will need lets the processor fetch it for all of them at once. Must not change what happens.
     fn foresee(&self, _coming: impl Iterator<Item = Entity>) {}
@@ -46,12 +50,13 @@ pub fn run<W: World>(
     until: Instant,
     should_stop: &mut dyn FnMut(Instant) -> bool,
 ) -> Stop {
+    let foresees = prepare(world, sched);
     loop {
         for _ in 0..POLL_EVERY {
             if world.finished() {
                 return Stop::Finished;
             }
-            if sched.open() {
+            if foresees && sched.open() {
                 world.foresee(sched.coming());
             }
             let Some((now, entity)) = sched.pop_before(until) else {
@@ -69,10 +74,20 @@ pub fn run<W: World>(
     }
 }
 
+/// Whether the world is to be shown what is at hand; then there should be several.
+fn prepare<W: World>(world: &W, sched: &mut Scheduler) -> bool {
+    let foresees = world.foresees();
+    if foresees {
+        sched.gather();
+    }
+    foresees
+}
+
 /// Handles the events before `until`; the clock stays at the last one.
 pub(crate) fn window<W: World>(world: &mut W, sched: &mut Scheduler, until: Instant) {
+    let foresees = prepare(world, sched);
     loop {
-        if sched.open() {
+        if foresees && sched.open() {
             world.foresee(sched.coming());
         }
         let Some((now, entity)) = sched.pop_before(until) else { return };

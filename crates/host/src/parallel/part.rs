@@ -35,6 +35,10 @@ impl lowtide_sim::World for Part<'_> {
         self.world.handle(now, entity, sched);
     }
 
+    fn foresees(&self) -> bool {
+        self.world.foresees()
+    }
+
     fn foresee(&self, coming: impl Iterator<Item = Entity>) {
         self.world.foresee(coming);
     }

@@ -28,11 +28,13 @@ struct Coming {
 }
 
 impl Network {
+    /// Whether [`Network::foresee`] gains more than it costs.
+    pub fn foresees(&self) -> bool {
+        self.ports.len() >= LARGE
+    }
+
     /// Reads what the events of these ports will, so that it is at hand. Changes nothing.
     pub fn foresee(&self, mut ports: impl Iterator<Item = u32>) {
-        if self.ports.len() < LARGE {
-            return;
-        }
         let none = Coming { port: 0, packet: Moving::default(), switch: None, next: 0 };
         let mut room = [none; MOST];
         let mut count = 0;

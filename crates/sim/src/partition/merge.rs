@@ -4,7 +4,7 @@ use lowtide_units::Instant;
 
 use super::{Conductor, Region, Share};
 use crate::Scheduler;
-use crate::key::time_of;
+use crate::pending::time_of;
 
 /// Handles all events before `until` in order; stops after the one with which `awaited` things are over, and
 /// then says so.
@@ -17,10 +17,10 @@ pub(super) fn merge<R: Region, C: Conductor<R>>(
     let mut over: usize = shares.iter().map(|s| s.region.over()).sum();
     loop {
         // Who is next, and up to where it stays so.
-        let own = agenda.first_key();
+        let own = agenda.first_place();
         let (mut next, mut first, mut second) = (None, own, None);
         for (i, share) in shares.iter_mut().enumerate() {
-            let key = share.sched.first_key();
+            let key = share.sched.first_place();
             if earlier(key, first) {
                 (next, first, second) = (Some(i), key, first);
             } else if earlier(key, second) {
@@ -46,7 +46,7 @@ pub(super) fn merge<R: Region, C: Conductor<R>>(
             if awaited.is_some_and(|all| over + new >= all) {
                 return true;
             }
-            let key = sched.first_key();
+            let key = sched.first_place();
             if !earlier(key, second) || key.is_none_or(|key| time_of(key) >= until) {
                 over += new;
                 break;
