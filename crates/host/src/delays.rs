@@ -42,10 +42,16 @@ impl Delays {
         self.flows.binary_search_by_key(&side.flow(), |w| w.sender.flow()).ok()
     }
 
+    /// Any flow is compared.
+    #[inline]
+    pub(crate) const fn are_asked_for(&self) -> bool {
+        !self.flows.is_empty()
+    }
+
     /// This connection belongs to a flow that is compared.
     #[inline]
     pub(crate) fn watches(&self, side: Side) -> bool {
-        !self.flows.is_empty() && self.find(side).is_some()
+        self.are_asked_for() && self.find(side).is_some()
     }
 
     /// A segment has come to `conn`, the receiver of the data.

@@ -96,6 +96,11 @@ impl Node {
         }
     }
 
+    /// Nothing stands between the line and TCP.
+    pub(crate) const fn gives_at_once(&self) -> bool {
+        self.moderator.is_none() && self.stack_in.is_none() && self.aggregator.is_none()
+    }
+
     /// A stamp more or less changes no other.
     #[inline]
     pub(crate) const fn stamps_are_free(&self) -> bool {

@@ -3,10 +3,11 @@
 
 use std::mem;
 
-use lowtide_net::{Delivery, HostId, Network, Packet};
+use lowtide_net::{Delivery, Envelope, HostId, Landed, Network, Packet};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::Arrival;
 use lowtide_units::{HostStamp, Instant};
+use lowtide_wire::Segment;
 
 use crate::app::Side;
 use crate::bucket::{Pacer, Waiting};
@@ -67,7 +68,8 @@ impl World<'_> {
         let Waiting { packet, made, ends } = waiting;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         let stamps = (&mut node.clock, &mut node.calibration);
-        let stamp = send(&mut self.net, stamps, (made, now), &packet, sched);
+        let parts = (&packet.segment, packet.envelope());
+        let stamp = send(&mut self.net, stamps, (made, now), parts, sched);
         if let Some(tracer) = &mut self.tracer {
             let side = Side::from_index(packet.src_conn);
             tracer.sent(now, side, &packet.segment, self.net.watched_packet());
@@ -81,25 +83,52 @@ impl World<'_> {
     }
 
     /// A packet has come off the line.
-    pub(crate) fn deliver(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
-        let HostId(host) = delivery.host;
-        let Some(node) = self.nodes.get_mut(host as usize) else { return };
-        node.note_delivery(now, &delivery.packet.segment);
-        let side = Side::from_index(delivery.packet.dst_conn);
+    #[inline]
+    pub(crate) fn deliver(&mut self, now: Instant, landed: Landed, sched: &mut Scheduler) {
+        let HostId(host) = landed.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return self.net.leave(landed) };
+        let packet = self.net.landed(&landed);
+        node.note_delivery(now, &packet.segment);
+        let side = Side::from_index(packet.dst_conn);
         if now >= self.warm
             && let Some(progress) = self.flows.get_mut(side.flow())
         {
             let sends = progress.sends(side);
-            let (signals, segment) = (&mut progress.signals, &delivery.packet.segment);
+            let (signals, segment) = (&mut progress.signals, &packet.segment);
             if sends { signals.heard(segment) } else { signals.arrived(segment) }
         }
+        // A stamp that nothing is drawn for and nobody reads is not taken.
+        let stamped = packet.segment.options.experimental.is_some() || !node.stamps_are_free();
+        if stamped || !node.gives_at_once() || self.tracer.is_some() || self.delays.are_asked_for()
+        {
+            return self.take_out(now, landed, sched);
+        }
+        let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
+        let remote = address(packet.src.0);
+        self.counts.segments += 1;
+        let arrival =
+            node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint);
+        if let Arrival::Taken(id, _) = arrival {
+            self.net.leave(landed);
+            return self.serve(now, side, id, sched);
+        }
+        let packet = self.net.take(landed).packet;
+        self.follow(now, host, &packet, arrival, sched);
+    }
+
+    /// A packet goes through what stands between the line and TCP.
+    #[inline(never)]
+    fn take_out(&mut self, now: Instant, landed: Landed, sched: &mut Scheduler) {
+        let mut delivery = self.net.take(landed);
+        let HostId(host) = delivery.host;
+        let Some(node) = self.nodes.get_mut(host as usize) else { return };
         if let Some(moderator) = &mut node.moderator {
-            if let Some(at) = moderator.push(now, *delivery) {
+            if let Some(at) = moderator.push(now, delivery) {
                 sched.at(at, Entity::new(INTERRUPT, node.number));
             }
             return;
         }
-        self.take(now, delivery, sched);
+        self.take(now, &mut delivery, sched);
     }
 
     /// The interrupt of a host's NIC: it takes all that has come.
@@ -119,8 +148,6 @@ impl World<'_> {
     }
 
     /// The host takes a packet off the NIC and stamps it.
-    #[expect(clippy::inline_always, reason = "every packet comes this way")]
-    #[inline(always)]
     fn take(&mut self, now: Instant, delivery: &mut Delivery, sched: &mut Scheduler) {
         let HostId(host) = delivery.host;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
@@ -161,8 +188,6 @@ impl World<'_> {
     }
 
     /// A packet has come through the stack, and is aggregated if the host does that.
-    #[expect(clippy::inline_always, reason = "every packet comes this way")]
-    #[inline(always)]
     pub(crate) fn hand_up(&mut self, now: Instant, delivery: &Delivery, sched: &mut Scheduler) {
         let HostId(host) = delivery.host;
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
@@ -220,23 +245,35 @@ impl World<'_> {
     }
 
     /// TCP gets a segment.
-    #[expect(clippy::inline_always, reason = "every packet comes this way")]
-    #[inline(always)]
     fn give(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         self.counts.segments += 1;
         let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
-        let side = Side::from_index(packet.dst_conn);
         let remote = address(packet.src.0);
-        match node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint) {
+        let arrival =
+            node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint);
+        self.follow(now, host, packet, arrival, sched);
+    }
+
+    /// What follows from what TCP said of a packet.
+    #[inline(never)]
+    #[expect(clippy::needless_pass_by_value, reason = "TCP says it once")]
+    fn follow(
+        &mut self,
+        now: Instant,
+        host: u32,
+        packet: &Packet,
+        arrival: Arrival,
+        sched: &mut Scheduler,
+    ) {
+        let side = Side::from_index(packet.dst_conn);
+        match arrival {
             Arrival::Taken(id, _) => {
-                if self.delays.watches(side) {
-                    self.delays.on_ack(
-                        now,
-                        side,
-                        &packet.segment,
-                        node.endpoint.conn(id).as_deref(),
-                    );
+                if self.delays.watches(side)
+                    && let Some(node) = self.nodes.get_mut(host as usize)
+                {
+                    let conn = node.endpoint.conn(id);
+                    self.delays.on_ack(now, side, &packet.segment, conn.as_deref());
                 }
                 self.serve(now, side, id, sched);
             }
@@ -318,19 +355,19 @@ pub(crate) fn send(
     net: &mut Network,
     stamps: (&mut Clock, &mut Calibration),
     (made, now): (Instant, Instant),
-    packet: &Packet,
+    (segment, envelope): (&Segment, Envelope),
     sched: &mut Scheduler,
 ) -> Option<HostStamp> {
-    if packet.segment.options.delay().is_some() {
-        return send_stamped(net, stamps, (made, now), *packet, sched);
+    if segment.options.delay().is_some() {
+        return send_stamped(net, stamps, (made, now), envelope.around(*segment), sched);
     }
-    let left = net.send(now, packet, sched)?;
+    let left = net.send_segment(now, segment, envelope, sched)?;
     let (clock, calibration) = &stamps;
     // A stamp that nothing is drawn for and nobody reads.
     if clock.is_exact() && calibration.is_off() {
         return None;
     }
-    Some(stamp(net, stamps, Sent { made, handed: now, left }, packet))
+    Some(stamp(net, stamps, Sent { made, handed: now, left }, envelope))
 }
 
 /// The stamp is in the packet, so it is taken before the packet is gone.
@@ -343,27 +380,25 @@ fn send_stamped(
     sched: &mut Scheduler,
 ) -> Option<HostStamp> {
     let left = net.would_leave(now, packet.src, packet.size)?;
-    let stamp = stamp(net, stamps, Sent { made, handed: now, left }, &packet);
+    let stamp = stamp(net, stamps, Sent { made, handed: now, left }, packet.envelope());
     packet.segment.stamp_departure(stamp);
     net.send(now, &packet, sched).map(|_| stamp)
 }
 
-#[expect(clippy::inline_always, reason = "every packet comes this way")]
-#[inline(always)]
+#[inline]
 fn stamp(
     net: &Network,
     (clock, calibration): (&mut Clock, &mut Calibration),
     sent: Sent,
-    packet: &Packet,
+    envelope: Envelope,
 ) -> HostStamp {
     let stamp = clock.on_send(sent);
-    calibration.sent(stamp, || net.serialization(packet.src, packet.size).unwrap_or_default())
+    let Envelope { src, size, .. } = envelope;
+    calibration.sent(stamp, || net.serialization(src, size).unwrap_or_default())
 }
 
 /// A packet comes off the NIC at `taken` and will be given to TCP, or be aggregated, at `given`: it gets its
 /// stamp, unless that is taken behind aggregation.
-#[expect(clippy::inline_always, reason = "every packet comes this way")]
-#[inline(always)]
 fn stamp_arrival(
     net: &Network,
     node: &mut Node,
@@ -373,7 +408,7 @@ fn stamp_arrival(
     if node.aggregator.is_some() && node.clock.stamps_aggregates() {
         return;
     }
-    // A stamp that nothing is drawn for and nobody reads.
+    // See `World::deliver`.
     if delivery.packet.segment.options.experimental.is_none() && node.stamps_are_free() {
         return;
     }

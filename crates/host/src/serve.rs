@@ -3,7 +3,7 @@
 //!
 //! Every segment comes this way, so host, connection and the driver's notes of it are looked up once.
 
-use lowtide_net::{HostId, Network, Packet};
+use lowtide_net::{Envelope, HostId, Network};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Transmit};
 use lowtide_units::Instant;
@@ -46,37 +46,40 @@ impl World<'_> {
         let sends = progress.sends(side) && now >= self.warm;
         let outgoing = &mut self.outgoing;
         while conn.poll_transmit_into(now, outgoing) {
+            // What no wire says, for those who ask for it by name.
+            outgoing.header.rx.delack_timeout = Some(outgoing.delack_timeout);
             let mut stamp = None;
             let mut i = 0;
             loop {
-                let mut packet = Packet {
-                    segment: outgoing.header,
+                let cut;
+                let segment = if outgoing.segments > 1 {
+                    cut = outgoing.segment(i);
+                    &cut
+                } else {
+                    &outgoing.header
+                };
+                let envelope = Envelope {
                     src: HostId(node.number),
                     dst: HostId(peer),
-                    size: 0,
+                    size: segment.ipv4_len(),
                     src_conn: side.index(),
                     dst_conn: side.peer().of(progress.there).index(),
                     class: progress.class.unwrap_or(node.class),
                 };
-                if outgoing.segments > 1 {
-                    packet.segment = outgoing.segment(i);
-                }
-                packet.size = packet.segment.ipv4_len();
-                // What no wire says, for those who ask for it by name.
-                packet.segment.rx.delack_timeout = Some(outgoing.delack_timeout);
                 if sends {
-                    progress.signals.sent(&packet.segment);
+                    progress.signals.sent(segment);
                 }
                 if node.holds_back {
                     let ends = (i + 1 == outgoing.segments).then_some(outgoing.id);
-                    let waiting = Waiting { packet, made: now, ends };
+                    let waiting = Waiting { packet: envelope.around(*segment), made: now, ends };
                     let ways = (&mut node.stack_out, &mut node.pacer);
                     hold_back(now, node.number, ways, waiting, i == 0, sched);
                 } else {
                     let stamps = (&mut node.clock, &mut node.calibration);
-                    stamp = send(&mut self.net, stamps, (now, now), &packet, sched).or(stamp);
+                    let parts = (segment, envelope);
+                    stamp = send(&mut self.net, stamps, (now, now), parts, sched).or(stamp);
                     if let Some(tracer) = &mut self.tracer {
-                        tracer.sent(now, side, &packet.segment, self.net.watched_packet());
+                        tracer.sent(now, side, segment, self.net.watched_packet());
                     }
                 }
                 i += 1;

@@ -68,23 +68,11 @@ pub(crate) struct World<'a> {
 
 impl lowtide_sim::World for World<'_> {
     fn handle(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
-        match entity.kind() {
-            Network::PORT_KIND => {
-                if let Some(mut delivery) = self.net.on_port_event(now, entity.index(), sched) {
-                    self.deliver(now, &mut delivery, sched);
-                }
-            }
-            Network::LINK_KIND => self.net.on_link_event(now, entity.index()),
-            TIMER => self.timer(now, Side::from_index(entity.index()), sched),
-            FLOW_START => self.start_flow(now, self.flow_place(entity.index()), sched),
-            WRITE => self.write(now, self.flow_place(entity.index()), sched),
-            SEND => self.send_paced(now, self.host_place(entity.index()), sched),
-            INTERRUPT => self.interrupt(now, self.host_place(entity.index()), sched),
-            FLUSH => self.flush(now, self.host_place(entity.index()), sched),
-            ASK => self.ask(now, entity.index(), sched),
-            STACK_OUT => self.leave_stack(now, self.host_place(entity.index()), sched),
-            STACK_IN => self.enter_stack(now, self.host_place(entity.index()), sched),
-            _ => self.probe(now, sched),
+        if entity.kind() != Network::PORT_KIND {
+            return self.handle_other(now, entity, sched);
+        }
+        if let Some(landed) = self.net.land(now, entity.index(), sched) {
+            self.deliver(now, landed, sched);
         }
     }
 
@@ -177,6 +165,24 @@ impl<'a> World<'a> {
             done: false,
             apart: None,
         })
+    }
+
+    /// An event that is not of a port.
+    #[inline(never)]
+    fn handle_other(&mut self, now: Instant, entity: Entity, sched: &mut Scheduler) {
+        match entity.kind() {
+            Network::LINK_KIND => self.net.on_link_event(now, entity.index()),
+            TIMER => self.timer(now, Side::from_index(entity.index()), sched),
+            FLOW_START => self.start_flow(now, self.flow_place(entity.index()), sched),
+            WRITE => self.write(now, self.flow_place(entity.index()), sched),
+            SEND => self.send_paced(now, self.host_place(entity.index()), sched),
+            INTERRUPT => self.interrupt(now, self.host_place(entity.index()), sched),
+            FLUSH => self.flush(now, self.host_place(entity.index()), sched),
+            ASK => self.ask(now, entity.index(), sched),
+            STACK_OUT => self.leave_stack(now, self.host_place(entity.index()), sched),
+            STACK_IN => self.enter_stack(now, self.host_place(entity.index()), sched),
+            _ => self.probe(now, sched),
+        }
     }
 
     pub(crate) fn prime(&mut self, sched: &mut Scheduler) {

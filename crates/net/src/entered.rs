@@ -1,12 +1,12 @@
 //! What a port says of a packet that comes to it.
 
-use lowtide_units::Instant;
-
 /// What became of a packet that came to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Entered {
-    /// It will leave at this time.
-    Queued { departure: Instant, marked: bool },
+    /// It takes its place.
+    Queued,
+    /// It takes its place, and is marked.
+    Marked,
     /// It is gone.
     Dropped(Refusal),
 }

@@ -60,8 +60,8 @@ mod ways;
 pub use blueprint::{Blueprint, Framing, HostId, LineSpec, LinkSpec, NodeId, SwitchSpec};
 pub use cut::{Cut, Whole};
 pub use error::BlueprintError;
-pub use network::{Crossing, Delivery, Network};
-pub use packet::Packet;
+pub use network::{Crossing, Delivery, Landed, Network};
+pub use packet::{Envelope, Packet};
 pub use port_spec::{
     BufferSpec, ClassSet, ClassSpec, CoDelSpec, Count, MarkSpec, NotEct, PiSpec, PieSpec, PortSpec,
     Ratio, RedSpec, Service, Signal,

@@ -2,6 +2,7 @@
 
 mod cross;
 mod foresee;
+mod hop;
 mod links;
 mod parts;
 mod seen;
@@ -12,19 +13,19 @@ use std::sync::Arc;
 
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
 use lowtide_units::{Duration, Instant};
+use lowtide_wire::Segment;
 
 pub use self::cross::Crossing;
+pub use self::hop::Landed;
 use self::parts::Part;
 use crate::check::check;
-use crate::entered::Entered;
 use crate::failure::Failures;
 use crate::memory::{Memory, groups};
-use crate::packet::{Moving, Packet, PacketId, Pool};
+use crate::packet::{Envelope, Packet, Pool};
 use crate::port::{Far, Port, Setting};
 use crate::route::{Edges, Routes};
-use crate::scheduler::Arrived;
 use crate::watch::{Passage, Watch};
-use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, Occupancy, PortView, Routing};
+use crate::{Blueprint, BlueprintError, HostId, LineSpec, NodeId, PortView, Routing};
 
 /// Ports, lines and packets. See the crate's documentation for the rules.
 ///
@@ -225,14 +226,28 @@ impl Network {
         packet: &Packet,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
-        let known = self.routes.nic(packet.dst).is_some() && packet.src != packet.dst;
-        debug_assert!(known, "{:?} sends to {:?}", packet.src, packet.dst);
-        let port = self.routes.nic(packet.src).filter(|_| known)?;
-        let moving = self.pool.put(packet, if self.by_flow { packet.flow() } else { 0 });
+        self.send_segment(now, &packet.segment, packet.envelope(), sched)
+    }
+
+    /// The same for a segment that is not yet in a packet.
+    #[inline]
+    pub fn send_segment(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        envelope: Envelope,
+        sched: &mut Scheduler,
+    ) -> Option<Instant> {
+        let Envelope { src, dst, .. } = envelope;
+        let known = self.routes.nic(dst).is_some() && src != dst;
+        debug_assert!(known, "{src:?} sends to {dst:?}");
+        let port = self.routes.nic(src).filter(|_| known)?;
+        let flow = if self.by_flow { envelope.flow(segment) } else { 0 };
+        let moving = self.pool.put(segment, envelope, flow);
         if let Some(watch) = &mut self.watch {
-            watch.enters(moving.id, packet.src_conn);
+            watch.enters(moving.id, envelope.src_conn);
         }
-        self.enqueue(now, port, &moving, sched)
+        self.enqueue(now, port, moving, sched)
     }
 
     /// Bytes of framing that each packet takes on the line of `host`.
@@ -260,133 +275,10 @@ impl Network {
         Some(port.line().serialization(size))
     }
 
-    /// The event of the port of that number has come: its first packet arrives at the far end of the line.
-    ///
-    /// Returns it when it has reached its host, or `None` when it went on from a switch (or was
-    /// dropped there).
-    #[inline]
-    pub fn on_port_event(
-        &mut self,
-        now: Instant,
-        number: u32,
-        sched: &mut Scheduler,
-    ) -> Option<Delivery> {
-        let port = self.place(number);
-        let this = self.ports.get_mut(port as usize)?;
-        let Arrived { packet, departure, next } = if this.is_plain_far() {
-            this.arrive()?
-        } else {
-            self.arrive_special(now, port, sched)?
-        };
-        if let Some(next) = next {
-            sched.at(next, Entity::new(Self::PORT_KIND, number));
-        }
-        let id = packet.id;
-        if id == PacketId::GONE {
-            return None;
-        }
-        let this = &self.ports[port as usize];
-        match this.far() {
-            Far::Host(host) => {
-                let came = departure + this.delay();
-                let waited = if self.waits { self.pool.head(id).waited } else { 0 };
-                let waited = Duration::from_ns(u64::from(waited));
-                let watched = self.watch.as_mut().map_or(0, |watch| watch.leaves(id));
-                Some(Delivery { host, packet: self.pool.take(id), came, waited, watched })
-            }
-            Far::Switch(switch) => {
-                let Some(next) = self.routes.port(switch, &packet) else {
-                    self.no_way(now, switch, id);
-                    return None;
-                };
-                let departure = self.enqueue(now, next, &packet, sched);
-                if self.waits
-                    && let Some(departure) = departure
-                {
-                    self.note_wait(now, next, &packet, departure);
-                }
-                None
-            }
-        }
-    }
-
-    /// The packet came to `port` and will have left at `departure`: the rest of that time it waits.
-    #[cold]
-    fn note_wait(&mut self, now: Instant, port: u32, packet: &Moving, departure: Instant) {
-        let on_line = self.ports[port as usize].line().serialization(packet.size);
-        self.pool.wait(packet.id, departure.saturating_since(now + on_line));
-    }
-
-    /// A packet comes to `port`. When it will have left, if that is known, or `None` if it is dropped.
-    #[inline]
-    fn enqueue(
-        &mut self,
-        now: Instant,
-        port: u32,
-        packet: &Moving,
-        sched: &mut Scheduler,
-    ) -> Option<Instant> {
-        if !self.ports[port as usize].is_plain() {
-            return self.enqueue_special(now, port, packet, sched);
-        }
-        self.take_in(now, port, packet, 0, sched)
-    }
-
-    /// A packet comes to a port where its departure is known; `free` bytes of shared memory are.
-    #[expect(
-        clippy::inline_always,
-        reason = "every hop: one copy for plain ports, one for the others"
-    )]
-    #[inline(always)]
-    fn take_in(
-        &mut self,
-        now: Instant,
-        port: u32,
-        packet: &Moving,
-        free: u64,
-        sched: &mut Scheduler,
-    ) -> Option<Instant> {
-        let found = if self.watch.is_some() { Some(self.found(now, port)) } else { None };
-        let this = &mut self.ports[port as usize];
-        let &Moving { id, size, .. } = packet;
-        let entered = this.enter(now, packet, free, &self.pool);
-        if let (Some(watch), Some(found)) = (&mut self.watch, found) {
-            let service = this.line().serialization(size);
-            watch.passes((now, port), (id, size), found, &entered, service);
-        }
-        let Entered::Queued { departure, marked } = entered else {
-            self.pool.discard(id);
-            return None;
-        };
-        if marked {
-            self.pool.set_ce(id);
-        }
-        let mut arrival = departure + this.delay();
-        if let Far::Host(host) = this.far()
-            && let Some(late) = self.lateness.get_mut(host.0 as usize)
-        {
-            arrival = late.delay(arrival, self.host_jitter);
-        }
-        if this.commit(*packet, departure, arrival) {
-            if this.crosses() {
-                self.awaits_hand_over(port);
-            } else {
-                sched.at(arrival, Entity::new(Self::PORT_KIND, this.number()));
-            }
-        }
-        Some(departure)
-    }
-
     /// Where the port of that number is, which has its far end here.
     #[inline]
     fn place(&self, number: u32) -> u32 {
         if self.places.is_empty() { number } else { self.places[number as usize] }
-    }
-
-    /// The queue that a packet finds which is watched, in a port where its departure is known.
-    #[cold]
-    fn found(&mut self, now: Instant, port: u32) -> Occupancy {
-        self.ports[port as usize].queue(now)
     }
 
     /// Brings hops and statistics up to `at`. Call it when the run has ended, before reading them.

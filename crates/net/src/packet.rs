@@ -25,11 +25,44 @@ pub struct Packet {
     pub class: u8,
 }
 
+/// All of a packet but its segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Envelope {
+    /// See [`Packet::src`].
+    pub src: HostId,
+    /// See [`Packet::dst`].
+    pub dst: HostId,
+    /// See [`Packet::size`].
+    pub size: u32,
+    /// See [`Packet::src_conn`].
+    pub src_conn: u32,
+    /// See [`Packet::dst_conn`].
+    pub dst_conn: u32,
+    /// See [`Packet::class`].
+    pub class: u8,
+}
+
 impl Packet {
-    /// What makes this packet itself in a digest: hosts, ports, sequence and acknowledgement numbers,
+    /// All but the segment.
+    #[inline]
+    pub const fn envelope(&self) -> Envelope {
+        let &Self { src, dst, size, src_conn, dst_conn, class, .. } = self;
+        Envelope { src, dst, size, src_conn, dst_conn, class }
+    }
+}
+
+impl Envelope {
+    /// The packet with that segment inside.
+    #[inline]
+    pub const fn around(self, segment: Segment) -> Packet {
+        let Self { src, dst, size, src_conn, dst_conn, class } = self;
+        Packet { segment, src, dst, size, src_conn, dst_conn, class }
+    }
+
+    /// What makes a packet itself in a digest: hosts, ports, sequence and acknowledgement numbers,
     /// payload length, flags, the ECN codepoint that it was sent with, and its class.
-    fn identity(&self) -> u64 {
-        let s = &self.segment;
+    #[inline]
+    fn identity(&self, s: &Segment) -> u64 {
         let mut d = Digest::new();
         d.update(u64::from(self.src.0) << 32 | u64::from(self.dst.0));
         d.update(
@@ -42,8 +75,8 @@ impl Packet {
 
     /// A hash of source, destination and both ports (all is TCP): the same for all packets of one
     /// direction of a connection.
-    pub(crate) fn flow(&self) -> u32 {
-        let s = &self.segment;
+    #[inline]
+    pub(crate) fn flow(&self, s: &Segment) -> u32 {
         let mut d = Digest::new();
         d.update(u64::from(self.src.0) << 32 | u64::from(self.dst.0));
         d.update(u64::from(s.src_port) << 16 | u64::from(s.dst_port));
@@ -99,22 +132,48 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Takes a packet in, whose way is chosen by `flow`.
+    /// Takes a packet in, whose way is chosen by `flow`. The segment is copied once, from where it was made.
     #[inline]
-    pub(crate) fn put(&mut self, packet: &Packet, flow: u32) -> Moving {
-        let again = self.free.pop();
-        let id = again.unwrap_or(PacketId(self.heads.len() as u32));
-        let &Packet { dst, size, class, .. } = packet;
-        let moving = Moving { identity: packet.identity(), id, dst, size, flow };
-        let head = Head { moving, waited: 0, ecn: packet.segment.ecn, class };
-        if again.is_some() {
-            self.heads[id.0 as usize] = head;
-            self.packets[id.0 as usize] = *packet;
-        } else {
-            self.heads.push(head);
-            self.packets.push(*packet);
-        }
+    pub(crate) fn put(&mut self, segment: &Segment, envelope: Envelope, flow: u32) -> Moving {
+        let Envelope { dst, size, class, .. } = envelope;
+        let id = self.place();
+        let moving = Moving { identity: envelope.identity(segment), id, dst, size, flow };
+        // Field by field: a copy in wider pieces would wait for what was just written.
+        let head = &mut self.heads[id.index()];
+        head.moving.identity = moving.identity;
+        head.moving.id = id;
+        head.moving.dst = dst;
+        head.moving.size = size;
+        head.moving.flow = flow;
+        (head.waited, head.ecn, head.class) = (0, segment.ecn, class);
+        self.packets[id.index()] = envelope.around(*segment);
         moving
+    }
+    /// A place for a packet.
+    #[inline]
+    fn place(&mut self) -> PacketId {
+        self.free.pop().unwrap_or_else(|| self.new_place())
+    }
+    #[cold]
+    #[inline(never)]
+    fn new_place(&mut self) -> PacketId {
+        let id = PacketId(self.heads.len() as u32);
+        let (moving, host) = (Moving::default(), HostId::default());
+        let nothing =
+            Envelope { src: host, dst: host, size: 0, src_conn: 0, dst_conn: 0, class: 0 };
+        self.heads.push(Head { moving, waited: 0, ecn: Ecn::NotEct, class: 0 });
+        self.packets.push(nothing.around(Segment::default()));
+        id
+    }
+    /// The packet in that place.
+    #[inline]
+    pub(crate) fn packet(&self, id: PacketId) -> &Packet {
+        &self.packets[id.index()]
+    }
+    /// Its place is free: it has been looked at where it is.
+    #[inline]
+    pub(crate) fn leave(&mut self, id: PacketId) {
+        self.free.push(id);
     }
     #[inline]
     pub(crate) fn head(&self, id: PacketId) -> &Head {
@@ -164,15 +223,10 @@ impl Pool {
     }
     /// Takes in a packet that another pool had.
     pub(crate) fn take_in(&mut self, mut head: Head, packet: &Packet) -> Moving {
-        let id = self.free.pop().unwrap_or(PacketId(self.heads.len() as u32));
+        let id = self.place();
         head.moving.id = id;
-        if id.index() < self.heads.len() {
-            self.heads[id.index()] = head;
-            self.packets[id.index()] = *packet;
-        } else {
-            self.heads.push(head);
-            self.packets.push(*packet);
-        }
+        self.heads[id.index()] = head;
+        self.packets[id.index()] = *packet;
         head.moving
     }
     /// All packets under way, by place; for whoever begins to look.
@@ -207,11 +261,16 @@ pub(crate) mod tests {
         }
     }
 
+    /// Puts a packet into a pool.
+    pub(crate) fn put(pool: &mut Pool, packet: &Packet, flow: u32) -> Moving {
+        pool.put(&packet.segment, packet.envelope(), flow)
+    }
+
     #[test]
     fn places_are_used_again() {
         let mut pool = Pool::default();
-        let a = pool.put(&any(), 7).id;
-        let b = pool.put(&Packet { size: 40, ..any() }, 0).id;
+        let a = put(&mut pool, &any(), 7).id;
+        let b = put(&mut pool, &Packet { size: 40, ..any() }, 0).id;
         assert_eq!((pool.head(a).moving.flow, pool.head(b).moving.size), (7, 40));
         pool.set_ce(b);
         assert_eq!(pool.head(b).ecn, Ecn::Ce);
@@ -220,7 +279,7 @@ pub(crate) mod tests {
         assert_eq!(pool.take(b), want);
         assert_eq!(pool.len(), 1);
         assert_eq!(pool.under_way().collect::<Vec<_>>(), [(a, &any())]);
-        let c = pool.put(&any(), 0).id;
+        let c = put(&mut pool, &any(), 0).id;
         assert_eq!(c, b);
         assert_eq!(pool.head(c).ecn, Ecn::Ect0);
         assert_eq!(pool.take(a), any());
@@ -233,7 +292,7 @@ pub(crate) mod tests {
         let change = |f: fn(&mut Packet)| {
             let mut packet = any();
             f(&mut packet);
-            packet.identity()
+            packet.envelope().identity(&packet.segment)
         };
         let different = [
             change(|p| p.src = HostId(7)),
@@ -246,12 +305,12 @@ pub(crate) mod tests {
             change(|p| p.segment.flags = Flags::SYN),
             change(|p| p.segment.ecn = Ecn::NotEct),
             change(|p| p.class = 7),
-            any().identity(),
+            any().envelope().identity(&any().segment),
         ];
         for (i, a) in different.iter().enumerate() {
             assert!(different[i + 1..].iter().all(|b| b != a), "{i}");
         }
         // The driver's hints are not of the packet.
-        assert_eq!(change(|p| p.src_conn = 99), any().identity());
+        assert_eq!(change(|p| p.src_conn = 99), any().envelope().identity(&any().segment));
     }
 }

@@ -203,7 +203,8 @@ impl Port {
         stats
     }
     /// Looks back on all departures up to and with `now`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every hop, and a call costs as much as the rest")]
+    #[inline(always)]
     pub(crate) fn retire(&mut self, now: Instant) {
         if self.careful {
             return self.retire_with_care(now);
@@ -253,54 +254,66 @@ impl Port {
     pub(crate) fn enter(
         &mut self,
         now: Instant,
-        packet: &Moving,
+        packet: Moving,
         free: u64,
         pool: &Pool,
     ) -> Entered {
         if self.lossy && self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
             return self.lose(now, packet);
         }
-        let found = self.queue(now);
+        self.retire(now);
+        let found = self.fifo.occupancy(self.count_in_service);
         self.counters.arrival(now, self.fifo.in_system());
         self.digest.update(now.as_ps());
         let room = Room { found, size: packet.size, held: self.fifo.bytes(), free };
         if !self.buffer.admits(&room) {
-            self.counters.full();
-            self.digest.update(packet.identity.wrapping_add(DROPPED_FULL));
-            return Entered::Dropped(Refusal::Full);
+            return self.turn_away(packet);
         }
-        let verdict = if self.aqm.lets_all_pass(found) {
-            Verdict::Forward
+        let entered = if self.aqm.lets_all_pass(found) {
+            Entered::Queued
         } else {
-            let (size, ecn) = (packet.size, pool.head(packet.id).ecn);
-            let idle_since = self.fifo.free_at;
-            let on_line = now.max(idle_since);
-            let verdict =
-                self.aqm.on_enqueue(now, &Arriving { found, size, ecn, on_line, idle_since });
-            self.counters.judged(verdict);
-            verdict
+            self.judge(now, packet, found, pool)
         };
-        let code = match verdict {
-            Verdict::Forward => ENQUEUED,
-            Verdict::Mark => MARKED,
-            Verdict::Drop => DROPPED_BY_MARKER,
+        let code = match entered {
+            Entered::Queued => ENQUEUED,
+            Entered::Marked => MARKED,
+            Entered::Dropped(_) => DROPPED_BY_MARKER,
         };
         self.digest.update(packet.identity.wrapping_add(code));
-        if verdict == Verdict::Drop {
-            return Entered::Dropped(Refusal::Marker);
-        }
-        if self.count_in_service || self.fifo.in_system() > 0 {
+        let waits = self.count_in_service || self.fifo.in_system() > 0;
+        if waits && !matches!(entered, Entered::Dropped(_)) {
             self.counters.queued(found.bytes + u64::from(packet.size));
         }
-        let departure = self.departure_of(now, packet.size);
-        Entered::Queued { departure, marked: verdict == Verdict::Mark }
+        entered
+    }
+    /// The marker decides.
+    #[inline(never)]
+    fn judge(&mut self, now: Instant, packet: Moving, found: Occupancy, pool: &Pool) -> Entered {
+        let (size, ecn) = (packet.size, pool.head(packet.id).ecn);
+        let idle_since = self.fifo.free_at;
+        let on_line = now.max(idle_since);
+        let verdict = self.aqm.on_enqueue(now, &Arriving { found, size, ecn, on_line, idle_since });
+        self.counters.judged(verdict);
+        match verdict {
+            Verdict::Forward => Entered::Queued,
+            Verdict::Mark => Entered::Marked,
+            Verdict::Drop => Entered::Dropped(Refusal::Marker),
+        }
+    }
+    /// There is no memory for a packet.
+    #[cold]
+    #[inline(never)]
+    fn turn_away(&mut self, packet: Moving) -> Entered {
+        self.counters.full();
+        self.digest.update(packet.identity.wrapping_add(DROPPED_FULL));
+        Entered::Dropped(Refusal::Full)
     }
     /// A packet is lost before it meets the queue.
     #[cold]
     #[inline(never)]
-    fn lose(&mut self, now: Instant, packet: &Moving) -> Entered {
+    fn lose(&mut self, now: Instant, packet: Moving) -> Entered {
         self.retire(now);
-        self.note_lost(now, packet);
+        self.note_lost(now, &packet);
         Entered::Dropped(Refusal::Lost)
     }
     fn note_lost(&mut self, now: Instant, packet: &Moving) {

@@ -252,7 +252,7 @@ impl Fifo {
 mod tests {
     use super::*;
     use crate::packet::Pool;
-    use crate::packet::tests::any;
+    use crate::packet::tests::{any, put};
 
     fn at(i: usize) -> Instant {
         Instant::from_ps(i as u64)
@@ -262,7 +262,7 @@ mod tests {
     fn filled(turn: usize) -> (Fifo, Vec<Moving>) {
         let mut pool = Pool::default();
         let ids: Vec<Moving> =
-            (0..100).map(|size| Moving { size, ..pool.put(&any(), 0) }).collect();
+            (0..100).map(|size| Moving { size, ..put(&mut pool, &any(), 0) }).collect();
         let mut fifo = Fifo::new(0, Duration::from_ps(7), turn.is_multiple_of(2));
         for &id in &ids[..turn] {
             assert!(fifo.push(id, at(0), at(7)));

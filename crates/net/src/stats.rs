@@ -162,14 +162,27 @@ impl Counters {
         self.since = self.warmup;
         self.max_bytes = queue.bytes;
     }
-    /// The system held `in_system` packets from the last change until `at`.
+    /// The system held `in_system` packets from the last change until `at`, which is now.
     #[inline]
     pub(crate) fn pass(&mut self, at: Instant, in_system: usize) {
-        if in_system >= self.bins.len() {
-            self.grow(in_system);
-        }
-        self.bins[in_system].ps += at.saturating_since(self.since).as_ps();
+        self.account(at, in_system, 0);
+    }
+    /// The same, and that many packets arrive then.
+    #[inline]
+    fn account(&mut self, at: Instant, in_system: usize, arrivals: u64) {
+        let Some(bin) = self.bins.get_mut(in_system) else {
+            return self.account_higher(at, in_system, arrivals);
+        };
+        bin.ps += at.saturating_since(self.since).as_ps();
+        bin.arrivals += arrivals;
         self.since = self.since.max(at);
+    }
+    /// The same for a system that was never so long.
+    #[cold]
+    #[inline(never)]
+    fn account_higher(&mut self, at: Instant, in_system: usize, arrivals: u64) {
+        self.grow(in_system);
+        self.account(at, in_system, arrivals);
     }
     /// A packet of `size` bytes leaves at `at`; `in_system` still counts it.
     #[inline]
@@ -182,8 +195,7 @@ impl Counters {
     #[inline]
     pub(crate) fn arrival(&mut self, at: Instant, in_system: usize) {
         if self.counting() {
-            self.pass(at, in_system);
-            self.bins[in_system].arrivals += 1;
+            self.account(at, in_system, 1);
         }
     }
     /// A packet of `size` bytes leaves; the time has been accounted for.
@@ -201,7 +213,6 @@ impl Counters {
     pub(crate) fn peek(&self, in_system: usize) -> u64 {
         self.bins.get(in_system).map_or(0, |bin| bin.ps)
     }
-    #[cold]
     fn grow(&mut self, in_system: usize) {
         let mut bins = vec![Bin::default(); (in_system + 1).next_power_of_two()];
         for (new, old) in bins.iter_mut().zip(&self.bins) {

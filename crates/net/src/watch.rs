@@ -97,7 +97,8 @@ impl Watch {
         self.under_way.get(id.index()).map_or(0, |u| u.0)
     }
 
-    /// A packet of `size` bytes came to `port`; `service` is how long the line needs for it.
+    /// A packet of `size` bytes came to `port`; `service` is how long the line needs for it. When it leaves,
+    /// if it does.
     #[cold]
     #[inline(never)]
     pub(crate) fn passes(
@@ -105,7 +106,7 @@ impl Watch {
         (at, port): (Instant, u32),
         (id, size): (PacketId, u32),
         found: Occupancy,
-        entered: &Entered,
+        (entered, departure): (Entered, Instant),
         service: lowtide_units::Duration,
     ) {
         let (packet, src_conn) = self.under_way.get(id.index()).copied().unwrap_or_default();
@@ -118,16 +119,17 @@ impl Watch {
         if !*watched {
             return;
         }
-        let (decision, departure) = match *entered {
-            Entered::Queued { departure, marked: false } => (Decision::Queued, Some(departure)),
-            Entered::Queued { departure, marked: true } => (Decision::Marked, Some(departure)),
-            Entered::Dropped(Refusal::Full) => (Decision::DroppedByBuffer, None),
-            Entered::Dropped(Refusal::Marker) => (Decision::DroppedByMarker, None),
-            Entered::Dropped(Refusal::Lost) => (Decision::Lost, None),
+        let decision = match entered {
+            Entered::Queued => Decision::Queued,
+            Entered::Marked => Decision::Marked,
+            Entered::Dropped(Refusal::Full) => Decision::DroppedByBuffer,
+            Entered::Dropped(Refusal::Marker) => Decision::DroppedByMarker,
+            Entered::Dropped(Refusal::Lost) => Decision::Lost,
         };
-        let back = |d: Instant| Instant::from_ps(d.as_ps().saturating_sub(service.as_ps()));
-        let start = departure.map_or(at, back);
-        let departure = departure.unwrap_or(at);
+        let (start, departure) = match entered {
+            Entered::Dropped(_) => (at, at),
+            _ => (Instant::from_ps(departure.as_ps().saturating_sub(service.as_ps())), departure),
+        };
         let passage =
             Passage { at, port, packet, src_conn, size, found, decision, start, departure };
         self.passages.push(passage);

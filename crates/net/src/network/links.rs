@@ -64,9 +64,9 @@ impl Network {
             let (watch, line, memory) = (&mut self.watch, *this.line(), this.memory());
             this.cut(now, &mut self.pool, |id, size| {
                 if let Some(watch) = watch {
-                    let entered = Entered::Dropped(Refusal::Lost);
+                    let entered = (Entered::Dropped(Refusal::Lost), now);
                     let service = line.serialization(size);
-                    watch.passes((now, port as u32), (id, size), found, &entered, service);
+                    watch.passes((now, port as u32), (id, size), found, entered, service);
                 }
             });
             if let Some(memory) = memory {

@@ -26,7 +26,7 @@ impl Network {
         &mut self,
         now: Instant,
         port: u32,
-        packet: &Moving,
+        packet: Moving,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
         self.bring_up(now, port);
@@ -66,11 +66,12 @@ impl Network {
         if let Some(watch) = &mut self.watch {
             let size = head.moving.size;
             let service = this.line().serialization(size);
-            watch.passes((now, port), (id, size), found, &entered, service);
+            watch.passes((now, port), (id, size), found, (entered, now + service), service);
         }
-        let Entered::Queued { marked, .. } = entered else { return self.pool.discard(id) };
-        if marked {
-            self.pool.set_ce(id);
+        match entered {
+            Entered::Queued => {}
+            Entered::Marked => self.pool.set_ce(id),
+            Entered::Dropped(_) => return self.pool.discard(id),
         }
         if this.place(now, id, &head) {
             self.begin(now, port);

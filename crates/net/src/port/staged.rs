@@ -264,8 +264,7 @@ impl Port {
             self.counters.queued(all + size);
             queue.counters.queued(found.bytes + size);
         }
-        let departure = now + self.line.serialization(head.moving.size);
-        (found, Entered::Queued { departure, marked: verdict == Verdict::Mark })
+        (found, if verdict == Verdict::Mark { Entered::Marked } else { Entered::Queued })
     }
     /// The packet that was let in takes its place. True when the line is free for it.
     pub(crate) fn place(&mut self, now: Instant, packet: PacketId, head: &Head) -> bool {

@@ -75,7 +75,7 @@ struct Turn {
 impl Routes {
     /// The port of `switch` for this packet; `None` if there is no way.
     #[inline]
-    pub(crate) fn port(&mut self, switch: u32, packet: &Moving) -> Option<u32> {
+    pub(crate) fn port(&mut self, switch: u32, packet: Moving) -> Option<u32> {
         let home = self.homes[packet.dst.0 as usize];
         let way = self.table[switch as usize * self.columns + home.rack as usize];
         if way < SET {
