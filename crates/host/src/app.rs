@@ -5,6 +5,8 @@
 //! client sends the flow's bytes and closes, the server reads everything. Then come the connections of
 //! askers ([`crate::ask`]): the client sends requests, and the server answers.
 
+use std::hint::cold_path;
+
 use lowtide_tcp::{CloseReason, ConnId, Info};
 use lowtide_units::{Bytes, Instant};
 
@@ -142,9 +144,11 @@ impl Progress {
     pub(crate) fn note_delivered(&mut self, now: Instant, upto: u64, warm: Instant) {
         self.delivered = upto;
         if now < warm {
+            cold_path();
             self.delivered_in_warmup = upto;
         }
         if self.size.is_some_and(|s| upto >= s.as_u64()) {
+            cold_path();
             self.delivered_at.get_or_insert(now);
         }
     }

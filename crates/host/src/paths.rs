@@ -1,6 +1,7 @@
 //! The way of a packet through its host: from TCP to the line and from the line to TCP. What stands on
 //! it is in [`crate::nic`].
 
+use std::hint::cold_path;
 use std::mem;
 
 use lowtide_net::{Delivery, Envelope, HostId, Landed, Network, Packet};
@@ -101,6 +102,7 @@ impl World<'_> {
         let stamped = packet.segment.options.experimental.is_some() || !node.stamps_are_free();
         if stamped || !node.gives_at_once() || self.tracer.is_some() || self.delays.are_asked_for()
         {
+            cold_path();
             return self.take_out(now, landed, sched);
         }
         let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
@@ -112,6 +114,7 @@ impl World<'_> {
             self.net.leave(landed);
             return self.serve(now, side, id, sched);
         }
+        cold_path();
         let packet = self.net.take(landed).packet;
         self.follow(now, host, &packet, arrival, sched);
     }

@@ -3,6 +3,8 @@
 //!
 //! Every segment comes this way, so host, connection and the driver's notes of it are looked up once.
 
+use std::hint::cold_path;
+
 use lowtide_net::{Envelope, HostId, Network};
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_tcp::{ConnId, Connection, Transmit};
@@ -53,6 +55,7 @@ impl World<'_> {
             loop {
                 let cut;
                 let segment = if outgoing.segments > 1 {
+                    cold_path();
                     cut = outgoing.segment(i);
                     &cut
                 } else {
@@ -105,9 +108,11 @@ impl World<'_> {
             self.note_cost(side, id);
         }
         if ends {
+            cold_path();
             self.one_is_over(Some(side));
         }
         if over {
+            cold_path();
             self.release(now, side, id);
         }
     }
@@ -172,6 +177,7 @@ fn rearm(
     if let Some(at) = deadline
         && at < handle.armed
     {
+        cold_path();
         handle.armed = at.max(now);
         sched.at(handle.armed, Entity::new(TIMER, side.index()));
     }

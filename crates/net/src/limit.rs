@@ -16,6 +16,8 @@ impl Limit {
             Count::Bytes(n) => Self(n.as_u64() | Self::BYTES),
         }
     }
+    /// Longer than any queue.
+    pub(crate) const NONE: Self = Self(Self::BYTES - 1);
     /// The length of `queue` in the unit of the limit, and the limit. `size` is added to the bytes.
     #[inline]
     const fn compare(self, queue: Occupancy, size: u32) -> (u64, u64) {

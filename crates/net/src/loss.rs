@@ -15,13 +15,13 @@ pub(crate) struct Loss {
 impl Loss {
     /// Packets are lost each on its own with this probability; `None` when none are and the line never
     /// fails.
-    pub(crate) fn new(rate: Parts, fails: bool, run_seed: u64, port: u64) -> Option<Box<Self>> {
+    pub(crate) fn new(rate: Parts, fails: bool, run_seed: u64, port: u64) -> Option<Self> {
         let ppb = u64::try_from(rate.as_ppb()).unwrap_or(0);
         if ppb == 0 && !fails {
             return None;
         }
         let rng = Seed::derive(run_seed, "port", port, "loss").rng();
-        Some(Box::new(Self { ppb, rng, down: false }))
+        Some(Self { ppb, rng, down: false })
     }
 
     /// Whether the line is dead.

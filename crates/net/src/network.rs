@@ -9,6 +9,7 @@ mod seen;
 mod special;
 mod ways;
 
+use std::hint::cold_path;
 use std::sync::Arc;
 
 use lowtide_sim::{Digest, Entity, Rng, Scheduler, Seed};
@@ -230,7 +231,8 @@ impl Network {
     }
 
     /// The same for a segment that is not yet in a packet.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet, and its parts stay in registers")]
+    #[inline(always)]
     pub fn send_segment(
         &mut self,
         now: Instant,
@@ -245,6 +247,7 @@ impl Network {
         let flow = if self.by_flow { envelope.flow(segment) } else { 0 };
         let moving = self.pool.put(segment, envelope, flow);
         if let Some(watch) = &mut self.watch {
+            cold_path();
             watch.enters(moving.id, envelope.src_conn);
         }
         self.enqueue(now, port, moving, sched)
@@ -278,7 +281,11 @@ impl Network {
     /// Where the port of that number is, which has its far end here.
     #[inline]
     fn place(&self, number: u32) -> u32 {
-        if self.places.is_empty() { number } else { self.places[number as usize] }
+        if self.places.is_empty() {
+            return number;
+        }
+        cold_path();
+        self.places[number as usize]
     }
 
     /// Brings hops and statistics up to `at`. Call it when the run has ended, before reading them.

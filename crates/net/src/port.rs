@@ -10,6 +10,8 @@ mod cross;
 mod cut;
 mod staged;
 
+use std::hint::cold_path;
+
 use lowtide_sim::{Digest, Seed};
 use lowtide_units::{Duration, Instant};
 
@@ -19,6 +21,7 @@ use self::staged::Staged;
 use crate::aqm::{Aqm, Arriving, Marker, Verdict};
 use crate::buffer::{Admission, Buffer, Room};
 use crate::entered::{Entered, Refusal};
+use crate::limit::Limit;
 use crate::line::Line;
 use crate::loss::Loss;
 use crate::memory::{Memory, Seat};
@@ -57,21 +60,31 @@ pub(crate) struct Port {
     plain: bool,
     /// No more is to be done with a packet that arrives at the far end.
     plain_far: bool,
-    /// The line loses packets, or may fail.
-    lossy: bool,
+    /// The line loses packets or may fail, or `room` and `unmarked` do not say what becomes of a packet.
+    asks: bool,
     /// The far end is in another part of the network: packets are handed over, not awaited.
     crosses: bool,
     /// A packet that arrives at the far end touches nothing behind the first cursors of this.
     fifo: Fifo,
     line: Line,
-    aqm: Marker,
     digest: Digest,
-    buffer: Admission,
+    /// A packet that fits here behind what it finds is let in,
+    room: Limit,
+    /// and is not marked if it finds no more than this.
+    unmarked: Limit,
     counters: Counters,
-    /// Most lines lose nothing.
-    loss: Option<Box<Loss>>,
+    rules: Box<Rules>,
     /// Most ports have nothing of it.
     special: Option<Box<Special>>,
+}
+
+/// What becomes of a packet, where that is not known at a glance.
+#[derive(Clone, Debug)]
+struct Rules {
+    aqm: Marker,
+    buffer: Admission,
+    /// Most lines lose nothing.
+    loss: Option<Loss>,
 }
 
 /// What only some ports have.
@@ -127,21 +140,24 @@ impl Port {
         let special = Special { bound, staged, seat };
         let plain_far = special.bound.is_none() && special.staged.is_none();
         let plain = plain_far && special.seat.is_none();
+        let aqm = Marker::new(&spec.mark, &line, setting.seed(0));
+        let buffer = Admission::new(&spec.buffer);
+        let (room, unmarked) = (buffer.room(), aqm.passes_up_to());
         Self {
             far: setting.far,
             count_in_service: spec.count_in_service,
             careful: true,
             plain,
             plain_far,
-            lossy: loss.is_some(),
+            asks: loss.is_some() || room.is_none() || unmarked.is_none(),
             crosses: false,
             fifo,
             line,
-            aqm: Marker::new(&spec.mark, &line, setting.seed(0)),
             digest: Digest::new(),
-            buffer: Admission::new(&spec.buffer),
+            room: room.unwrap_or(Limit::NONE),
+            unmarked: unmarked.unwrap_or(Limit::NONE),
             counters: Counters::new(setting.warmup),
-            loss,
+            rules: Box::new(Rules { aqm, buffer, loss }),
             special: (!plain).then(|| Box::new(special)),
         }
     }
@@ -190,10 +206,10 @@ impl Port {
     pub(crate) const fn digest(&self) -> u64 {
         self.digest.value()
     }
-    /// Bytes of memory: this record, its ring, its histogram, the record of what only some ports have.
+    /// Bytes of memory: this record, its rules, its ring, its histogram, the record of what only some ports have.
     pub(crate) fn held(&self) -> usize {
         let special = if self.special.is_some() { size_of::<Special>() } else { 0 };
-        size_of::<Self>() + self.fifo.held() + self.counters.held() + special
+        size_of::<Self>() + size_of::<Rules>() + self.fifo.held() + self.counters.held() + special
     }
     pub(crate) fn stats(&self) -> PortStats {
         let mut stats = self.counters.report(self.count_in_service);
@@ -207,6 +223,7 @@ impl Port {
     #[inline(always)]
     pub(crate) fn retire(&mut self, now: Instant) {
         if self.careful {
+            cold_path();
             return self.retire_with_care(now);
         }
         while let Some((at, size)) = self.fifo.next_departure(now) {
@@ -258,55 +275,59 @@ impl Port {
         free: u64,
         pool: &Pool,
     ) -> Entered {
-        if self.lossy && self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
-            return self.lose(now, packet);
+        if self.asks {
+            cold_path();
+            if self.rules.loss.as_mut().is_some_and(Loss::takes_one) {
+                return self.lose(now, packet);
+            }
         }
         self.retire(now);
         let found = self.fifo.occupancy(self.count_in_service);
+        let calm =
+            !self.asks && self.room.fits(found, packet.size) && !self.unmarked.is_exceeded(found);
+        let entered =
+            if calm { Entered::Queued } else { self.decide(now, packet, (found, free), pool) };
         self.counters.arrival(now, self.fifo.in_system());
         self.digest.update(now.as_ps());
-        let room = Room { found, size: packet.size, held: self.fifo.bytes(), free };
-        if !self.buffer.admits(&room) {
-            return self.turn_away(packet);
-        }
-        let entered = if self.aqm.lets_all_pass(found) {
-            Entered::Queued
-        } else {
-            self.judge(now, packet, found, pool)
-        };
         let code = match entered {
             Entered::Queued => ENQUEUED,
             Entered::Marked => MARKED,
+            Entered::Dropped(Refusal::Full) => DROPPED_FULL,
             Entered::Dropped(_) => DROPPED_BY_MARKER,
         };
         self.digest.update(packet.identity.wrapping_add(code));
-        let waits = self.count_in_service || self.fifo.in_system() > 0;
-        if waits && !matches!(entered, Entered::Dropped(_)) {
+        // Without branches one by one, which nobody could foretell.
+        let waits = self.count_in_service | (self.fifo.in_system() > 0);
+        if waits & !matches!(entered, Entered::Dropped(_)) {
             self.counters.queued(found.bytes + u64::from(packet.size));
         }
         entered
     }
-    /// The marker decides.
+    /// What becomes of a packet that finds this queue, and so much of the shared memory free.
     #[inline(never)]
-    fn judge(&mut self, now: Instant, packet: Moving, found: Occupancy, pool: &Pool) -> Entered {
-        let (size, ecn) = (packet.size, pool.head(packet.id).ecn);
+    fn decide(
+        &mut self,
+        now: Instant,
+        packet: Moving,
+        (found, free): (Occupancy, u64),
+        pool: &Pool,
+    ) -> Entered {
+        let size = packet.size;
+        if !self.rules.buffer.admits(&Room { found, size, held: self.fifo.bytes(), free }) {
+            self.counters.full();
+            return Entered::Dropped(Refusal::Full);
+        }
+        let ecn = pool.head(packet.id).ecn;
         let idle_since = self.fifo.free_at;
         let on_line = now.max(idle_since);
-        let verdict = self.aqm.on_enqueue(now, &Arriving { found, size, ecn, on_line, idle_since });
+        let arriving = Arriving { found, size, ecn, on_line, idle_since };
+        let verdict = self.rules.aqm.on_enqueue(now, &arriving);
         self.counters.judged(verdict);
         match verdict {
             Verdict::Forward => Entered::Queued,
             Verdict::Mark => Entered::Marked,
             Verdict::Drop => Entered::Dropped(Refusal::Marker),
         }
-    }
-    /// There is no memory for a packet.
-    #[cold]
-    #[inline(never)]
-    fn turn_away(&mut self, packet: Moving) -> Entered {
-        self.counters.full();
-        self.digest.update(packet.identity.wrapping_add(DROPPED_FULL));
-        Entered::Dropped(Refusal::Full)
     }
     /// A packet is lost before it meets the queue.
     #[cold]
@@ -317,7 +338,7 @@ impl Port {
         Entered::Dropped(Refusal::Lost)
     }
     fn note_lost(&mut self, now: Instant, packet: &Moving) {
-        let code = if self.loss.as_ref().is_some_and(|loss| loss.is_down()) {
+        let code = if self.rules.loss.as_ref().is_some_and(Loss::is_down) {
             self.counters.cut();
             CUT
         } else {
@@ -350,7 +371,7 @@ impl Port {
     /// port having been brought up to now.
     pub(crate) fn admits(&self, size: u32, free: u64) -> bool {
         let found = self.fifo.occupancy(self.count_in_service);
-        self.buffer.admits(&Room { found, size, held: self.fifo.bytes(), free })
+        self.rules.buffer.admits(&Room { found, size, held: self.fifo.bytes(), free })
     }
     /// The packet that arrives next at the far end.
     #[inline]
@@ -399,8 +420,8 @@ mod tests {
     fn a_port_is_four_lines_of_the_cache() {
         assert_eq!((size_of::<Port>(), align_of::<Port>()), (256, 64));
         assert_eq!(std::mem::offset_of!(Port, fifo) + Fifo::WITHIN_FIRST_LINE, 64);
-        assert_eq!(std::mem::offset_of!(Port, buffer), 128);
-        assert_eq!(std::mem::offset_of!(Port, counters) + 48, 192);
+        assert_eq!(std::mem::offset_of!(Port, counters), 128);
+        assert_eq!(Counters::FOR_MOST_PACKETS, 48);
         assert_eq!((size_of::<Moving>(), size_of::<Head>()), (24, 32));
     }
 }

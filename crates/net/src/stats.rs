@@ -129,6 +129,9 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
+    /// Bytes that a packet touches which is neither marked nor dropped.
+    #[cfg(test)]
+    pub(crate) const FOR_MOST_PACKETS: usize = std::mem::offset_of!(Self, marks);
     /// Bytes of memory behind this record.
     pub(crate) fn held(&self) -> usize {
         size_of_val(&*self.bins)

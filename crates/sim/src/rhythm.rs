@@ -16,7 +16,7 @@ struct Wanted {
     many: u64,
 }
 
-const SINGLE: Wanted = Wanted { few: 125, many: 250 };
+const SINGLE: Wanted = Wanted { few: 110, many: 160 };
 const GATHERED: Wanted = Wanted { few: 600, many: 1_600 };
 
 /// What happened since the last look.
@@ -78,7 +78,8 @@ mod tests {
         assert_eq!(judged(GATHERED, LONGEST, EVERY), None);
         assert_eq!(judged(GATHERED, SHORTEST, 1), None);
         assert_eq!(judged(SINGLE, 11, EVERY), Some(12));
-        assert_eq!(judged(SINGLE, 11, EVERY / 2), None);
+        assert_eq!(judged(SINGLE, 11, EVERY * 3 / 4), None);
+        assert_eq!(judged(SINGLE, 11, EVERY / 2), Some(10));
         assert_eq!(judged(SINGLE, 11, EVERY / 4), Some(10));
         assert_eq!(judged(SINGLE, 11, EVERY / 1_024), Some(2));
     }

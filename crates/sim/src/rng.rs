@@ -2,6 +2,8 @@
 //!
 //! Written out here, thirty lines, so that no release of a library can move a result.
 
+use std::hint::cold_path;
+
 use crate::Seed;
 use crate::seed::{GAMMA, mix64};
 
@@ -40,6 +42,7 @@ impl Rng {
         }
         let mut wide = u128::from(self.next_u64()) * u128::from(n);
         if (wide as u64) < n {
+            cold_path();
             // 2^64 mod n: the products whose low half is less belong to no full cycle.
             let reject = n.wrapping_neg() % n;
             while (wide as u64) < reject {

@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::hint::cold_path;
 
 use lowtide_units::Instant;
 
@@ -103,6 +104,7 @@ impl Scheduler {
     fn put(&mut self, event: Pending) {
         let tick = self.tick(event.time);
         if tick >= self.within {
+            cold_path();
             self.later.put(event);
         } else if tick > self.reached {
             self.wheel.put(tick, event);
@@ -162,6 +164,7 @@ impl Scheduler {
         }
         let event = *self.soon.last()?;
         if event.time >= limit {
+            cold_path();
             return None;
         }
         self.soon.pop();

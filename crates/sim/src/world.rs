@@ -1,5 +1,7 @@
 //! The run loop.
 
+use std::hint::cold_path;
+
 use lowtide_units::Instant;
 
 use crate::{Entity, Scheduler};
@@ -54,12 +56,18 @@ pub fn run<W: World>(
     loop {
         for _ in 0..POLL_EVERY {
             if world.finished() {
+                cold_path();
                 return Stop::Finished;
             }
-            if foresees && sched.open() {
-                world.foresee(sched.coming());
+            if foresees {
+                // What a large network waits for is memory; this is for the small ones.
+                cold_path();
+                if sched.open() {
+                    world.foresee(sched.coming());
+                }
             }
             let Some((now, entity)) = sched.pop_before(until) else {
+                cold_path();
                 if sched.is_empty() {
                     return Stop::Idle;
                 }

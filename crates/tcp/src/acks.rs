@@ -1,5 +1,7 @@
 //! What an ACK does to the sender: the scoreboard, recovery, the round trip, ECN, the window.
 
+use core::hint::cold_path;
+
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Flags, Segment};
 
@@ -29,6 +31,7 @@ impl Connection {
             self.take_probe_answer(now, ack, end);
         }
         if ack > self.snd.nxt as i64 {
+            cold_path();
             self.rcv.owe_ack_now();
             return Err(SegmentError::AckOfUnsent);
         }

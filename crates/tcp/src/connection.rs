@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::hint::cold_path;
 
 use lowtide_units::{HostStamp, Instant, Probe};
 use lowtide_wire::{Segment, SeqNum};
@@ -183,6 +184,7 @@ impl Connection {
         let released = self.rcv.released_by_timer();
         let sends = self.next_transmit(now, out);
         if released && sends {
+            cold_path();
             out.delack_timeout = !self.rcv.released_by_timer();
         }
         sends
@@ -210,6 +212,7 @@ impl Connection {
     pub fn poll_timers(&self) -> Option<Instant> {
         let mut at = self.timers.next().min(self.rcv.ack_deadline());
         if self.minds_liveness() {
+            cold_path();
             at = at.min(self.liveness_deadline());
         }
         (at < Instant::FAR_FUTURE).then_some(at)

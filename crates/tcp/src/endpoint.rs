@@ -11,6 +11,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::hint::cold_path;
 use core::net::IpAddr;
 
 use lowtide_units::Instant;
@@ -278,9 +279,13 @@ impl Endpoint {
         {
             return match slot.conn.handle_segment(now, seg) {
                 Ok(accepted) => Arrival::Taken(id, accepted),
-                Err(error) => Arrival::Refused(id, error),
+                Err(error) => {
+                    cold_path();
+                    Arrival::Refused(id, error)
+                }
             };
         }
+        cold_path();
         let tuple =
             FourTuple { local, local_port: seg.dst_port, remote, remote_port: seg.src_port };
         self.find_and_handle(now, tuple, seg)

@@ -11,6 +11,8 @@
 
 pub(crate) mod state;
 
+use core::hint::cold_path;
+
 use lowtide_units::{Duration, Instant};
 
 use crate::connection::Connection;
@@ -90,6 +92,7 @@ impl Connection {
     #[inline]
     pub(crate) fn note_waiting(&mut self, now: Instant) {
         if self.config.user_timeout != Duration::ZERO {
+            cold_path();
             self.note_waiting_since(now);
         }
     }

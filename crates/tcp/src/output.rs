@@ -1,5 +1,7 @@
 //! What may be sent now, and what follows from sending it. How it looks on the wire is in `header`.
 
+use core::hint::cold_path;
+
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Flags;
 
@@ -132,6 +134,7 @@ impl Connection {
             && self.snd.board.is_empty()
             && self.snd.has_unsent()
         {
+            cold_path();
             return Some(self.plan_probe());
         }
         // With nothing in flight no probe is due, and what it keeps need not be looked at.
@@ -212,6 +215,7 @@ impl Connection {
         }
         let window = (self.snd.una + self.snd.wnd).saturating_sub(self.snd.nxt);
         if fin_alone {
+            cold_path();
             if window == 0 {
                 self.snd.limited_by = LimitedBy::ReceiveWindow;
                 return None;
@@ -356,6 +360,7 @@ impl Connection {
             header.flags |= Flags::PSH;
         }
         if fin {
+            cold_path();
             header.flags |= Flags::FIN;
         }
         if len > 0 && self.ecn.take_cwr() {
@@ -378,6 +383,7 @@ impl Connection {
         self.snd.nxt = end + u64::from(fin);
         self.snd.fin_sent |= fin;
         if self.snd.episode.dup_acks > 0 && !self.snd.episode.repairing() {
+            cold_path();
             self.snd.limited_bytes += len;
         }
         self.snd.probe_end = None;
@@ -400,6 +406,7 @@ impl Connection {
     ) {
         self.snd.board.push(start, len, now, self.snd.delivered, delivered_at, app_limited);
         if self.snd.probe_end.is_some_and(|probed| start < probed) {
+            cold_path();
             self.snd.board.doubt_last();
         }
         self.counters.data_segs_out += 1;

@@ -20,6 +20,7 @@ use lowtide_sim::Seed;
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Ecn;
 
+use crate::limit::Limit;
 use crate::line::Line;
 use crate::registry::Entry;
 use crate::{MarkSpec, NotEct, Occupancy, Signal};
@@ -158,29 +159,26 @@ impl Marker {
 }
 
 impl Marker {
-    /// Whether a packet that finds this queue is let pass whatever its codepoint, and nothing is learned
-    /// from it.
-    #[inline]
-    pub(crate) fn lets_all_pass(&self, found: Occupancy) -> bool {
+    /// A packet that finds no more than this is let pass whatever its codepoint, and nothing is learned
+    /// from it; `None` where each packet is a matter for the marker.
+    pub(crate) const fn passes_up_to(&self) -> Option<Limit> {
         match self {
-            Self::DropTail(_) | Self::StepDequeue(_) | Self::CoDel(_) => true,
-            Self::Step(step) => !step.chooses(found),
-            _ => false,
+            Self::DropTail(_) | Self::StepDequeue(_) | Self::CoDel(_) => Some(Limit::NONE),
+            Self::Step(step) => Some(step.k()),
+            Self::Phantom(_) | Self::Red(_) | Self::Pi(_) | Self::Pie(_) => None,
         }
     }
 }
 
 impl Aqm for Marker {
-    #[inline]
     fn on_enqueue(&mut self, now: Instant, packet: &Arriving) -> Verdict {
-        // The copies let a packet that meets none of these stay in registers.
         match self {
             Self::DropTail(m) => m.on_enqueue(now, packet),
             Self::Step(m) => m.on_enqueue(now, packet),
-            Self::Phantom(m) => m.on_enqueue(now, &{ *packet }),
-            Self::Red(m) => m.on_enqueue(now, &{ *packet }),
-            Self::Pi(m) => m.on_enqueue(now, &{ *packet }),
-            Self::Pie(m) => m.on_enqueue(now, &{ *packet }),
+            Self::Phantom(m) => m.on_enqueue(now, packet),
+            Self::Red(m) => m.on_enqueue(now, packet),
+            Self::Pi(m) => m.on_enqueue(now, packet),
+            Self::Pie(m) => m.on_enqueue(now, packet),
             Self::StepDequeue(_) | Self::CoDel(_) => Verdict::Forward,
         }
     }

@@ -34,16 +34,14 @@ impl Step {
         Self { k: Limit::new(k), not_ect }
     }
 
-    /// Whether a packet beside this queue is to be marked if it can be.
-    #[inline]
-    pub(super) const fn chooses(&self, queue: Occupancy) -> bool {
-        self.k.is_exceeded(queue)
+    /// The longest queue that marks nothing.
+    pub(super) const fn k(&self) -> Limit {
+        self.k
     }
 
     /// What becomes of a packet of this codepoint beside this queue.
-    #[inline]
     pub(super) fn judge(&self, queue: &Occupancy, ecn: Ecn) -> Verdict {
-        if self.chooses(*queue) { self.not_ect.verdict(ecn) } else { Verdict::Forward }
+        if self.k.is_exceeded(*queue) { self.not_ect.verdict(ecn) } else { Verdict::Forward }
     }
 }
 

@@ -9,6 +9,7 @@ pub mod static_;
 pub mod unlimited;
 // lowtide:registry end
 
+use crate::limit::Limit;
 use crate::registry::Entry;
 use crate::{BufferSpec, Occupancy};
 
@@ -59,13 +60,21 @@ impl Admission {
             BufferSpec::Unlimited => Self::Unlimited(unlimited::Unlimited),
         }
     }
+    /// A packet that fits here behind the queue that it finds is admitted; `None` where that depends on
+    /// other queues.
+    pub(crate) const fn room(&self) -> Option<Limit> {
+        match self {
+            Self::Dynamic(_) => None,
+            Self::Static(b) => Some(b.size()),
+            Self::Unlimited(_) => Some(Limit::NONE),
+        }
+    }
 }
 
 impl Buffer for Admission {
-    #[inline]
     fn admits(&self, room: &Room) -> bool {
         match self {
-            Self::Dynamic(b) => b.admits(&{ *room }),
+            Self::Dynamic(b) => b.admits(room),
             Self::Static(b) => b.admits(room),
             Self::Unlimited(b) => b.admits(room),
         }

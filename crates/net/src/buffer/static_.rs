@@ -29,6 +29,11 @@ impl Static {
     pub const fn new(size: Count) -> Self {
         Self { size: Limit::new(size) }
     }
+
+    /// What the queue may hold.
+    pub(super) const fn size(self) -> Limit {
+        self.size
+    }
 }
 
 impl Buffer for Static {

@@ -1,5 +1,7 @@
 //! The path of a packet: from the far end of one line to its place at the next port, or to its host.
 
+use std::hint::cold_path;
+
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::{Duration, Instant};
 
@@ -42,6 +44,7 @@ impl Network {
         let port = self.place(number);
         let this = self.ports.get_mut(port as usize)?;
         if !this.is_plain_far() {
+            cold_path();
             let arrived = self.arrive_special(now, port, sched)?;
             return self.go_on_special(now, (number, port), arrived, sched);
         }
@@ -80,6 +83,7 @@ impl Network {
         }
         let id = packet.id;
         if id == PacketId::GONE {
+            cold_path();
             return None;
         }
         let this = &self.ports[port as usize];
@@ -142,13 +146,15 @@ impl Network {
         packet: Moving,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
-        if !self.ports[port as usize].is_plain() {
+        if self.watch.is_some() || !self.ports[port as usize].is_plain() {
             return self.enqueue_special(now, port, packet, sched);
         }
-        self.take_in(now, port, packet, 0, sched)
+        let (entered, departure) = self.take_in(now, port, packet, 0, sched);
+        (!matches!(entered, Entered::Dropped(_))).then_some(departure)
     }
 
-    /// A packet comes to a port where its departure is known; `free` bytes of shared memory are.
+    /// A packet comes to a port where its departure is known; `free` bytes of shared memory are. What becomes
+    /// of it, and when it leaves if it does.
     #[expect(
         clippy::inline_always,
         reason = "every hop: one copy for plain ports, one for the others"
@@ -161,23 +167,19 @@ impl Network {
         packet: Moving,
         free: u64,
         sched: &mut Scheduler,
-    ) -> Option<Instant> {
-        let found = if self.watch.is_some() { Some(self.found(now, port)) } else { None };
+    ) -> (Entered, Instant) {
         let this = &mut self.ports[port as usize];
         let entered = this.enter(now, packet, free, &self.pool);
         let departure = this.departure_of(now, packet.size);
-        if let Some(found) = found {
-            self.note_passage((now, port), packet, found, (entered, departure));
-        }
         match entered {
             Entered::Queued => {}
             Entered::Marked => self.pool.set_ce(packet.id),
             Entered::Dropped(_) => {
+                cold_path();
                 self.pool.discard(packet.id);
-                return None;
+                return (entered, departure);
             }
         }
-        let this = &mut self.ports[port as usize];
         let mut arrival = departure + this.delay();
         if let Far::Host(host) = this.far()
             && let Some(late) = self.lateness.get_mut(host.0 as usize)
@@ -191,13 +193,13 @@ impl Network {
                 sched.at(arrival, Entity::new(Self::PORT_KIND, this.number()));
             }
         }
-        Some(departure)
+        (entered, departure)
     }
 
     /// Notes what became of a packet that is watched, and when it leaves, if it does.
     #[cold]
     #[inline(never)]
-    fn note_passage(
+    pub(super) fn note_passage(
         &mut self,
         at: (Instant, u32),
         packet: Moving,
@@ -212,7 +214,7 @@ impl Network {
 
     /// The queue that a packet finds which is watched, in a port where its departure is known.
     #[cold]
-    fn found(&mut self, now: Instant, port: u32) -> Occupancy {
+    pub(super) fn found(&mut self, now: Instant, port: u32) -> Occupancy {
         self.ports[port as usize].queue(now)
     }
 }

@@ -20,7 +20,7 @@ use crate::scheduler::Arrived;
 use crate::{MemoryView, Occupancy};
 
 impl Network {
-    /// A packet comes to a port that is not plain. When it will have left, if that is known.
+    /// A packet comes to a port that is not plain, or may be watched. When it will have left, if that is known.
     #[inline(never)]
     pub(super) fn enqueue_special(
         &mut self,
@@ -47,11 +47,16 @@ impl Network {
             self.arm(port, sched);
             None
         } else {
-            let departure = self.take_in(now, port, packet, free, sched);
-            if departure.is_some() {
+            let found = if self.watch.is_some() { Some(self.found(now, port)) } else { None };
+            let (entered, departure) = self.take_in(now, port, packet, free, sched);
+            if let Some(found) = found {
+                self.note_passage((now, port), packet, found, (entered, departure));
+            }
+            let stays = !matches!(entered, Entered::Dropped(_));
+            if stays {
                 self.ports[port as usize].bind(now, self.pool.head(packet.id));
             }
-            departure
+            stays.then_some(departure)
         };
         if let Some(memory) = memory {
             self.charge(port, memory);

@@ -58,7 +58,7 @@ impl Port {
         let left = self.fifo.occupancy(self.count_in_service);
         let &mut Pending { identity, came, size, ecn, .. } = pending;
         let waited = at.saturating_since(came);
-        let verdict = self.aqm.on_dequeue(at, &Leaving { left, waited, size, ecn });
+        let verdict = self.rules.aqm.on_dequeue(at, &Leaving { left, waited, size, ecn });
         // One that would drop has departures that are events.
         if verdict == Verdict::Mark {
             pending.marked = true;

@@ -19,7 +19,7 @@ impl Port {
         } else {
             self.finish(now);
         }
-        if let Some(loss) = &mut self.loss {
+        if let Some(loss) = &mut self.rules.loss {
             loss.set_down(true);
         }
         let mut gone = self.fifo.cut(now);
@@ -41,7 +41,7 @@ impl Port {
     }
     /// The line works again.
     pub(crate) fn mend(&mut self) {
-        if let Some(loss) = &mut self.loss {
+        if let Some(loss) = &mut self.rules.loss {
             loss.set_down(false);
         }
     }

@@ -16,6 +16,7 @@ use super::{
 use crate::aqm::{Aqm, Arriving, Leaving, Marker, Verdict};
 use crate::buffer::{Admission, Buffer, Room};
 use crate::line::Line;
+use crate::loss::Loss;
 use crate::packet::{Head, Moving, PacketId, Pool};
 use crate::scheduler::{Occupancy, Turns};
 use crate::stats::{ClassStats, Counters};
@@ -216,7 +217,7 @@ impl Port {
         head: &Head,
         free: u64,
     ) -> (Occupancy, Entered) {
-        if self.loss.as_mut().is_some_and(|loss| loss.takes_one()) {
+        if self.rules.loss.as_mut().is_some_and(Loss::takes_one) {
             self.note_lost(now, &head.moving);
             return (self.queue_staged(), Entered::Dropped(Refusal::Lost));
         }

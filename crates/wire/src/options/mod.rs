@@ -4,6 +4,8 @@ mod delay;
 mod emit;
 mod parse;
 
+use core::hint::cold_path;
+
 pub use delay::DelayStamps;
 
 use crate::SeqNum;
@@ -132,20 +134,15 @@ impl Options {
 
     #[inline]
     const fn len_without_sack(&self) -> usize {
-        let mut n = 0;
-        if self.mss.is_some() {
-            n += 4;
-        }
+        let mut n = 4 * self.mss.is_some() as usize + 4 * self.window_scale.is_some() as usize;
         if self.timestamps.is_some() {
             // On a SYN the "SACK permitted" option takes the place of the two NOPs.
             n += 12;
-        } else if self.sack_permitted {
-            n += 4;
-        }
-        if self.window_scale.is_some() {
-            n += 4;
+        } else {
+            n += 4 * self.sack_permitted as usize;
         }
         if let Some(e) = self.experimental {
+            cold_path();
             n += (4 + e.len as usize).next_multiple_of(4);
         }
         n
