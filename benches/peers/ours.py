@@ -49,6 +49,9 @@ class Lowtide:
             "--quiet",
             "run",
             self.root / scenario.file,
+            # One thread beside one thread: a second one takes more processor time in all.
+            "-j",
+            "1",
         ]
         for key, value in settings.items():
             command += ["-s", f"{key}={value}"]
