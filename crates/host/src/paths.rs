@@ -10,7 +10,7 @@ use lowtide_tcp::Arrival;
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::Segment;
 
-use crate::app::Side;
+use crate::app::{Handle, Side};
 use crate::bucket::{Pacer, Waiting};
 use crate::calibration::Calibration;
 use crate::clock::{Clock, Received, Sent};
@@ -98,18 +98,13 @@ impl World<'_> {
             let (signals, segment) = (&mut progress.signals, &packet.segment);
             if sends { signals.heard(segment) } else { signals.arrived(segment) }
         }
-        // A stamp that nothing is drawn for and nobody reads is not taken.
-        let stamped = packet.segment.options.experimental.is_some() || !node.stamps_are_free();
-        if stamped || !node.gives_at_once() || self.tracer.is_some() || self.delays.are_asked_for()
-        {
+        let seen = self.tracer.is_some() || self.delays.are_asked_for();
+        if node.stamps(&packet.segment) || !node.gives_at_once() || seen {
             cold_path();
             return self.take_out(now, landed, sched);
         }
-        let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
-        let remote = address(packet.src.0);
         self.counts.segments += 1;
-        let arrival =
-            node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint);
+        let arrival = hear(now, node, &self.handles, packet);
         if let Arrival::Taken(id, _) = arrival {
             self.net.leave(landed);
             return self.serve(now, side, id, sched);
@@ -251,10 +246,7 @@ impl World<'_> {
     fn give(&mut self, now: Instant, host: u32, packet: &Packet, sched: &mut Scheduler) {
         let Some(node) = self.nodes.get_mut(host as usize) else { return };
         self.counts.segments += 1;
-        let hint = self.handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
-        let remote = address(packet.src.0);
-        let arrival =
-            node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint);
+        let arrival = hear(now, node, &self.handles, packet);
         self.follow(now, host, packet, arrival, sched);
     }
 
@@ -321,6 +313,14 @@ impl World<'_> {
             }
         }
     }
+}
+
+/// The TCP of a host hears of a segment.
+#[inline]
+fn hear(now: Instant, node: &mut Node, handles: &[Handle], packet: &Packet) -> Arrival {
+    let hint = handles.get(packet.dst_conn as usize).and_then(|h| h.conn);
+    let remote = address(packet.src.0);
+    node.endpoint.handle_segment(now, node.address, remote, &packet.segment, hint)
 }
 
 /// What stands in a packet's way out of its host, where something does.
@@ -411,8 +411,7 @@ fn stamp_arrival(
     if node.aggregator.is_some() && node.clock.stamps_aggregates() {
         return;
     }
-    // See `World::deliver`.
-    if delivery.packet.segment.options.experimental.is_none() && node.stamps_are_free() {
+    if !node.stamps(&delivery.packet.segment) {
         return;
     }
     let stamp = node.clock.on_receive(Received { came: delivery.came, taken, given });

@@ -138,14 +138,7 @@ impl Pool {
         let Envelope { dst, size, class, .. } = envelope;
         let id = self.place();
         let moving = Moving { identity: envelope.identity(segment), id, dst, size, flow };
-        // Field by field: a copy in wider pieces would wait for what was just written.
-        let head = &mut self.heads[id.index()];
-        head.moving.identity = moving.identity;
-        head.moving.id = id;
-        head.moving.dst = dst;
-        head.moving.size = size;
-        head.moving.flow = flow;
-        (head.waited, head.ecn, head.class) = (0, segment.ecn, class);
+        self.heads[id.index()] = Head { moving, waited: 0, ecn: segment.ecn, class };
         self.packets[id.index()] = envelope.around(*segment);
         moving
     }
