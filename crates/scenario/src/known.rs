@@ -40,6 +40,20 @@ impl Known {
         }
     }
 
+    /// The names of the tables below a path that is only the way to named ones, as `hosts` is.
+    pub(crate) fn named(&self, path: &[&str]) -> Option<&[String]> {
+        match path {
+            ["hosts"] => Some(&self.hosts),
+            ["traffic"] => Some(&self.traffic),
+            ["pipe"] => Some(&self.pipes),
+            ["failure"] => Some(&self.failures),
+            ["switch", "at"] => Some(&self.switches),
+            ["switch", "class"] => Some(&self.classes),
+            ["compare", "bundles"] => Some(&self.bundles),
+            _ => None,
+        }
+    }
+
     /// The names that may stand where `names` are wanted.
     pub(crate) fn list(&self, names: Names) -> Vec<String> {
         let base = || scheme::SCHEMES.iter().map(|s| s.name.to_owned());

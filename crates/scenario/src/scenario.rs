@@ -100,7 +100,8 @@ impl Scenario {
     }
 
     /// Sets a dotted key, as `-s key=value` does: it wins over the file, and ends a sweep of that key.
-    /// `value` is TOML, or plain text; commas separate the elements of a list.
+    /// `value` is TOML, or plain text; commas separate the elements of a list. A `*` in the name of a table
+    /// means each that has such a name: `traffic.long-*.size`.
     ///
     /// # Errors
     /// No such key (with the nearest one). What is wrong with the value, `expand` says.
@@ -112,13 +113,17 @@ impl Scenario {
         {
             node.data = Data::List(split(key_at.source, node.at.start, text));
         }
+        // `begin` has found them.
+        for path in target::paths(&key, &Known::of(&self.root)).unwrap_or_default() {
+            self.unsweep(&path);
+            self.root.put(&path.split('.').collect::<Vec<_>>(), key_at, node.clone());
+        }
         self.unsweep(&key);
-        let path: Vec<&str> = key.split('.').collect();
-        self.root.put(&path, key_at, node);
         Ok(self)
     }
 
     /// Sweeps a dotted key over `values`, as `--over key=a,b` does; it replaces the file's sweep of it.
+    /// A `*` is as in `with_override`, all tables take the same value at a point.
     /// Values that together are a range, `{from = "10 pkt", to = .., step = ..}`, are one.
     ///
     /// # Errors

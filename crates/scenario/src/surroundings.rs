@@ -59,7 +59,9 @@ fn refusal(key: &str, known: &Known, axes: &[Axis]) -> Option<(String, Option<St
             Some(help.to_owned()),
         ));
     }
-    axes.iter().any(|axis| axis.key == *key).then(|| ("it is swept".to_owned(), None))
+    axes.iter()
+        .any(|axis| axis.paths.iter().any(|path| path == key))
+        .then(|| ("it is swept".to_owned(), None))
 }
 
 /// Puts them into the tree of a point.

@@ -19,6 +19,8 @@ use crate::value::{MOST, Ty, Val};
 pub(crate) struct Axis {
     pub(crate) key: String,
     pub(crate) key_at: At,
+    /// The keys that take the value: the key, or all that it means by a `*`.
+    pub(crate) paths: Vec<String>,
     /// What each point sets, with the value as points are named.
     pub(crate) values: Vec<(String, Node)>,
 }
@@ -44,9 +46,14 @@ pub(crate) fn read(root: &Node, known: &Known, complaints: &mut Complaints<'_>) 
     };
     let mut axes = Vec::new();
     for (key, key_at, node) in lines(&entry.node) {
-        if let Some(axis) = axis(key, key_at, node, known, complaints) {
-            axes.push(axis);
+        let Some(axis) = axis(key, key_at, node, known, complaints) else { continue };
+        let twice =
+            axes.iter().flat_map(|a: &Axis| &a.paths).find(|path| axis.paths.contains(path));
+        if let Some(path) = twice {
+            let message = format!("sweep of `{}`: `{path}` is swept already", axis.key);
+            complaints.add(key_at, message, None);
         }
+        axes.push(axis);
     }
     axes
 }
@@ -84,8 +91,9 @@ fn axis(
     known: &Known,
     complaints: &mut Complaints<'_>,
 ) -> Option<Axis> {
-    let target = match target::find(&key, known) {
-        Ok(target) => target,
+    let found = target::paths(&key, known);
+    let (target, paths) = match found.and_then(|p| Ok((target::find(&key, known)?, p))) {
+        Ok(both) => both,
         Err((message, help)) => {
             complaints.add(key_at, format!("sweep of `{key}`: {message}"), help);
             return None;
@@ -125,7 +133,7 @@ fn axis(
         complaints.add(node.at, format!("sweep of `{key}`: an empty list"), None);
         return None;
     }
-    Some(Axis { key, key_at, values })
+    Some(Axis { key, key_at, paths, values })
 }
 
 /// The value as points are named: the way in which it is written out, if it is right.
@@ -308,8 +316,15 @@ pub(crate) fn at_point(root: &Node, point: &Point<'_>) -> Node {
     let mut tree = root.clone();
     tree.remove(&[SWEEP]);
     for (axis, index) in point {
-        let path: Vec<&str> = axis.key.split('.').collect();
-        tree.put(&path, axis.key_at, axis.values[*index].1.clone());
+        let by_star = axis.key.contains('*');
+        for path in &axis.paths {
+            let path: Vec<&str> = path.split('.').collect();
+            // What a later override names itself stays, as it would end a sweep of that key alone.
+            let stays = |node: &Node| node.pinned && node.at.source > axis.key_at.source;
+            if !by_star || !tree.get(&path).is_some_and(stays) {
+                tree.put(&path, axis.key_at, axis.values[*index].1.clone());
+            }
+        }
     }
     tree
 }

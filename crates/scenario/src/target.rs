@@ -5,6 +5,7 @@ use lowtide_tcp::switches;
 use crate::error::suggest;
 use crate::keys::Key;
 use crate::known::Known;
+use crate::pattern::matches;
 use crate::section::{More, SWEEP, Section};
 use crate::settings::{SIDE_OF, SIDES, check_switch_name};
 use crate::tables::ROOT;
@@ -20,9 +21,30 @@ pub(crate) enum Target {
 
 type Unknown = (String, Option<String>);
 
+/// The keys that a path means: itself, or, where a part of it has a `*`, one for each table of a name like that.
+pub(crate) fn paths(path: &str, known: &Known) -> Result<Vec<String>, Unknown> {
+    let parts: Vec<&str> = path.split('.').collect();
+    let Some(star) = parts.iter().position(|part| part.contains('*')) else {
+        return Ok(vec![path.to_owned()]);
+    };
+    let names = known.named(&parts[..star]).unwrap_or_default();
+    let mut out = Vec::new();
+    for name in names.iter().filter(|name| matches(parts[star], name)) {
+        let one = [&parts[..star], &[name], &parts[star + 1..]].concat().join(".");
+        out.extend(paths(&one, known)?);
+    }
+    if out.is_empty() {
+        let table = parts[..=star].join(".");
+        let list: Vec<&str> = names.iter().map(String::as_str).collect();
+        return Err((format!("there is no [{table}]"), suggest(parts[star], &list)));
+    }
+    Ok(out)
+}
+
 /// Follows a path; the error names the first part that leads nowhere.
 pub(crate) fn find(path: &str, known: &Known) -> Result<Target, Unknown> {
-    let parts: Vec<&str> = path.split('.').collect();
+    let all = paths(path, known)?;
+    let parts: Vec<&str> = all.first().map_or(path, String::as_str).split('.').collect();
     if parts[0] == SWEEP {
         let help = format!(
             "sweep the key itself: `--over {}=...`",
@@ -63,17 +85,7 @@ fn follow(
         .iter()
         .find(|s| s.path.len() == depth + 1 && (s.path[depth] == *part || s.path[depth] == "*"));
     // `hosts` and `compare.bundles` are no tables of their own, only the way to named ones.
-    let names: Option<&[String]> = match (section.path, *part) {
-        ([], "hosts") => Some(&known.hosts),
-        ([], "traffic") => Some(&known.traffic),
-        ([], "pipe") => Some(&known.pipes),
-        ([], "failure") => Some(&known.failures),
-        (["switch"], "at") => Some(&known.switches),
-        (["switch"], "class") => Some(&known.classes),
-        (["compare"], "bundles") => Some(&known.bundles),
-        _ => None,
-    };
-    if let Some(names) = names {
+    if let Some(names) = known.named(&parts[..=depth]) {
         return follow_named(section, parts, depth + 1, names, known, path);
     }
     if let Some(deeper) =
@@ -167,6 +179,22 @@ mod tests {
             let found = find(path, &known());
             assert!(matches!(found, Ok(Target::Switch(s)) if s.name() == name), "{path}");
         }
+    }
+
+    #[test]
+    fn a_star_is_every_table_of_such_a_name() {
+        let of = |path: &str| paths(path, &known());
+        assert_eq!(of("hosts.*s.count").unwrap(), ["hosts.senders.count", "hosts.receivers.count"]);
+        assert_eq!(
+            of("hosts.send*.sender.window-floor").unwrap(),
+            ["hosts.senders.sender.window-floor"]
+        );
+        assert_eq!(of("switch.buffer").unwrap(), ["switch.buffer"]);
+        assert!(matches!(find("hosts.*.count", &known()), Ok(Target::Key(k)) if k.name == "count"));
+        assert!(refused("hosts.*.cuont").contains("`count`"));
+        assert!(refused("traffic.x*.size").contains("there is no [traffic.x*]"));
+        assert!(refused("switch.*.k").contains("there is no [switch.*]"));
+        assert!(refused("*.buffer").contains("there is no [*]"));
     }
 
     #[test]

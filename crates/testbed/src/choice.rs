@@ -1,5 +1,7 @@
 //! Whose TCP the hosts have.
 
+use lowtide_scenario::matches;
+
 use crate::kernel::ends::Renamed;
 
 /// Whose TCP a host has.
@@ -44,13 +46,6 @@ impl Choice {
         };
         self.except.iter().map(String::as_str).find(|pattern| !names(pattern))
     }
-}
-
-/// Whether `text` is what `pattern` says, in which `*` stands for any letters.
-fn matches(pattern: &str, text: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(text) = text.strip_prefix(head) else { return false };
-    (0..=text.len()).filter(|i| text.is_char_boundary(*i)).any(|i| matches(rest, &text[i..]))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use lowtide_scenario::matches;
 use serde::Deserialize;
 use toml::Table;
 
@@ -121,13 +122,6 @@ pub fn select(patterns: &[String]) -> Result<Vec<&'static Benchmark>, &str> {
         return Err(pattern);
     }
     Ok(all().iter().filter(|b| patterns.iter().any(|p| matches(p, &b.name))).collect())
-}
-
-/// Whether `name` is of the form `pattern`.
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(name) = name.strip_prefix(head) else { return false };
-    (0..=name.len()).any(|i| name.get(i..).is_some_and(|tail| matches(rest, tail)))
 }
 
 #[cfg(test)]

@@ -331,6 +331,16 @@ fn sweeps_that_lead_nowhere() {
         "\"traffic.lung.size\"",
         &["[traffic.lung]", "`long`"],
     );
+    sweep(
+        "\"traffic.l*x.size\" = [\"1 kB\"]",
+        "\"traffic.l*x.size\"",
+        &["there is no [traffic.l*x]"],
+    );
+    sweep(
+        "\"traffic.*.size\" = [\"1 kB\"]\n\"traffic.long.size\" = [\"2 kB\"]",
+        "\"traffic.long.size\"",
+        &["`traffic.long.size` is swept already"],
+    );
     sweep("\"traffic.long.size\" = []", "[]", &["an empty list"]);
     sweep("\"traffic.long.size\" = \"1 kB\"", "\"1 kB\"", &["a list is wanted"]);
     sweep("\"traffic.long.size\" = [\"1 kB\", 5]", "5", &["has no unit"]);

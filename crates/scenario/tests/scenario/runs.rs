@@ -4,7 +4,7 @@ use lowtide_host::{
     AggregationSpec, BucketSpec, ClockSpec, NicSpec, NoiseSpec, STACK_DEVIATION, Setup,
 };
 use lowtide_net::{BufferSpec, Count, MarkSpec, NodeId, NotEct, PortSpec};
-use lowtide_scenario::{Part, Plan, Scenario};
+use lowtide_scenario::{Part, Plan, RunSpec, Scenario};
 use lowtide_tcp::EcnWish;
 use lowtide_traffic::Source;
 use lowtide_units::{Bytes, Duration, Parts, Rate};
@@ -309,6 +309,36 @@ fn an_override_ends_the_sweep_of_its_key_and_a_new_sweep_takes_its_place() {
         [("traffic.short.size".into(), "1 MB".into()), ("run.duration".into(), "3 s".into())]
     );
     assert_eq!(other.points.len(), 4);
+}
+
+#[test]
+fn a_star_sets_all_of_such_a_name_but_what_is_named_later() {
+    let sizes = |scenario: Scenario| -> Vec<(Vec<(String, String)>, Vec<Option<Bytes>>)> {
+        let plan = scenario.expand().unwrap();
+        let sizes = |run: &RunSpec| {
+            let flows = run.setup().unwrap().flows;
+            [flows[0].size, flows[2].size].to_vec()
+        };
+        plan.runs.iter().map(|run| (run.point.clone(), sizes(run))).collect()
+    };
+    let kb = |n: u64| Some(Bytes::new(n * 1000));
+    let scenario = || Scenario::parse(BASE, "t.toml").unwrap();
+    let scenario = || scenario().with_override("traffic.*.size", "30 kB").unwrap();
+    assert_eq!(sizes(scenario()), [(Vec::new(), vec![kb(30), kb(30)])]);
+    let values = ["1 kB".to_owned(), "2 kB".to_owned()];
+    let swept = || scenario().with_sweep("traffic.*.size", &values).unwrap();
+    let point = |value: &str| vec![("traffic.*.size".to_owned(), value.to_owned())];
+    assert_eq!(
+        sizes(swept()),
+        [(point("1 kB"), vec![kb(1), kb(1)]), (point("2 kB"), vec![kb(2), kb(2)])]
+    );
+    let named = swept().with_override("traffic.short.size", "9 kB").unwrap();
+    assert_eq!(
+        sizes(named),
+        [(point("1 kB"), vec![kb(1), kb(9)]), (point("2 kB"), vec![kb(2), kb(9)])]
+    );
+    let again = swept().with_override("traffic.*.size", "9 kB").unwrap();
+    assert_eq!(sizes(again), [(Vec::new(), vec![kb(9), kb(9)])]);
 }
 
 #[test]
