@@ -39,7 +39,7 @@ struct Claim {
 
 #[derive(Deserialize)]
 struct Varied {
-    key: String,
+    vary: String,
     value: String,
     #[serde(flatten)]
     claim: Claim,
@@ -92,11 +92,12 @@ impl Plan {
             .ok_or_else(|| {
                 format!("{} is not what `lowtide reproduce --json` prints", self.file)
             })?;
-        if answer.quick {
+        if answer.quick && answer.varied.is_empty() {
             return Err("a reduced form is no record: run it in full".to_owned());
         }
         let mut files: BTreeMap<PathBuf, (Vec<&Claim>, Vec<&Varied>)> = BTreeMap::new();
-        for claim in &answer.claims {
+        // What is varied is the same in both forms.
+        for claim in answer.claims.iter().filter(|_| !answer.quick) {
             files.entry(place(papers, &claim.id)?).or_default().0.push(claim);
         }
         for varied in &answer.varied {
@@ -149,15 +150,14 @@ impl Plan {
         varied: &[&Varied],
         done: &mut Done,
     ) -> Result<(), String> {
-        let keys: BTreeSet<&str> = varied.iter().map(|v| v.key.as_str()).collect();
-        for key in keys {
-            let of = |t: &Table| t.get("key").and_then(Item::as_str) == Some(key);
-            let table = named(document, "vary", of)?;
+        let names: BTreeSet<&str> = varied.iter().map(|v| v.vary.as_str()).collect();
+        for name in names {
+            let table = named(document, "vary", |t| id(t) == name)?;
             if table.contains_key("recorded") && !self.again {
-                done.kept.push(format!("{} at several {key}", id(table)));
+                done.kept.push(format!("the variation {name}"));
                 continue;
             }
-            let here: Vec<&Varied> = varied.iter().copied().filter(|v| v.key == key).collect();
+            let here: Vec<&Varied> = varied.iter().copied().filter(|v| v.vary == name).collect();
             let mut values: Vec<&str> = Vec::new();
             for v in &here {
                 if !values.contains(&v.value.as_str()) {
@@ -293,9 +293,9 @@ key = \"a.b\"
             {{"id":"od-fig5.1/one","verdict":"reproduced","measured":12.345678,"ci95":[12.0,13.5]}},
             {{"id":"od-fig5.1/two","verdict":"not-reproduced","measured":3.0,"ci95":null}},
             {{"id":"od-fig5.1/three","verdict":"not-reproduced","measured":3.0,"ci95":null}}],
-            "varied":[{{"key":"a.b","value":"1 us","id":"od-fig5.1/one","verdict":"reproduced","measured":1.5,"ci95":null}},
-            {{"key":"a.b","value":"2 us","id":"od-fig5.1/one","verdict":"undecided","measured":null,"ci95":null}},
-            {{"key":"a.b","value":"1 us","id":"od-fig5.1/two","verdict":"reproduced","measured":7.0,"ci95":null}}]}}"#
+            "varied":[{{"vary":"open","value":"1 us","id":"od-fig5.1/one","verdict":"reproduced","measured":1.5,"ci95":null}},
+            {{"vary":"open","value":"2 us","id":"od-fig5.1/one","verdict":"undecided","measured":null,"ci95":null}},
+            {{"vary":"open","value":"1 us","id":"od-fig5.1/two","verdict":"reproduced","measured":7.0,"ci95":null}}]}}"#
         )
     }
 
@@ -337,6 +337,9 @@ key = \"a.b\"
     #[test]
     fn what_is_no_full_answer_changes_nothing() {
         let (dir, file, printed) = rig(true);
+        let none = read(Path::new(&printed)).unwrap();
+        let none = none.split_once("\"varied\"").unwrap().0.to_owned() + "\"varied\":[]}";
+        std::fs::write(&printed, none).unwrap();
         let plan = |file: &str| Plan { file: file.to_owned(), again: true };
         assert!(plan(&printed).write(dir.path()).is_err_and(|e| e.contains("in full")));
         assert!(
@@ -345,6 +348,15 @@ key = \"a.b\"
                 .is_err_and(|e| e.contains("--json"))
         );
         assert_eq!(read(&file).unwrap(), FILE);
+    }
+
+    #[test]
+    fn of_a_reduced_form_only_what_was_varied_is_recorded() {
+        let (dir, file, printed) = rig(true);
+        let done = Plan { file: printed, again: true }.write(dir.path()).unwrap();
+        assert_eq!(done.written, 2);
+        let line = "recorded = [\n  { at = \"1 us\", measured = { one = 1.5, two = 7 } },\n  { at = \"2 us\", measured = {} },\n]\n";
+        assert_eq!(read(&file).unwrap(), FILE.to_owned() + line);
     }
 
     #[test]

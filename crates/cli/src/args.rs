@@ -406,7 +406,8 @@ pub(crate) enum PrintArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
-    /// Experiments (`dctcp-fig1`) or papers (`od`); all of them without a name
+    /// Experiments (`dctcp-fig1`), papers (`od`) or your own (`MY/ROW.toml`, with `ROW.expected.toml` beside it); all
+    /// experiments of papers without a name
     #[arg(value_name = "PAPER[/ROW]")]
     pub(crate) rows: Vec<String>,
     /// The reduced form of each: it may leave a claim undecided

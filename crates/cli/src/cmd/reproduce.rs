@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use lowtide_lab::claims::{self, Expected, Judged, Mode, Outcome, Row, Varied, Vary, Verdict};
-use lowtide_lab::{Options, execute};
+use lowtide_lab::{LabError, Options, execute};
 use lowtide_scenario::{HOPS_PER_SECOND, Plan};
 use serde::Serialize;
 
@@ -182,6 +182,11 @@ fn rows(names: &[String]) -> Result<Vec<Row>, Failure> {
     }
     let mut rows: Vec<Row> = Vec::new();
     for name in names {
+        let path = Path::new(name);
+        if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml")) {
+            rows.push(claims::read(path).map_err(|e| Failure::from(LabError::from(e)))?);
+            continue;
+        }
         let found = claims::find(name);
         if found.is_empty() {
             let known: Vec<String> = claims::rows().iter().map(Row::id).collect();

@@ -1,9 +1,13 @@
-//! The embedded experiments: `papers/<paper>/<row>.toml` with `<row>.expected.toml` beside it.
+//! The experiments: `papers/<paper>/<row>.toml` with `<row>.expected.toml` beside it, embedded; or such a pair of
+//! files of one's own.
+
+use std::path::Path;
+use std::sync::Arc;
 
 use include_dir::{Dir, include_dir};
-use lowtide_scenario::{Scenario, ScenarioErrors};
+use lowtide_scenario::{Directory, Scenario, ScenarioErrors};
 
-use super::Expected;
+use super::{ClaimError, Expected};
 
 static PAPERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../papers");
 
@@ -20,6 +24,8 @@ pub struct Row {
     pub scenario: &'static str,
     /// The file of claims.
     pub expected: &'static str,
+    /// Where its scenario stands, if it is not embedded.
+    pub path: Option<&'static Path>,
 }
 
 impl Row {
@@ -30,12 +36,19 @@ impl Row {
 
     /// Its scenario.
     pub(super) fn scenario(&self) -> Result<Scenario, ScenarioErrors> {
-        Scenario::parse(self.scenario, &format!("{}.toml", self.id()))
+        let Some(path) = self.path else {
+            return Scenario::parse(self.scenario, &format!("{}.toml", self.id()));
+        };
+        let beside = Directory(path.parent().map(Path::to_path_buf).unwrap_or_default());
+        Scenario::parse_with(self.scenario, &path.to_string_lossy(), Arc::new(beside))
     }
 
     /// Where its claims stand, for errors.
     pub(super) fn file(&self) -> String {
-        format!("papers/{}/{}{EXPECTED}", self.paper, self.name)
+        match self.path {
+            None => format!("papers/{}/{}{EXPECTED}", self.paper, self.name),
+            Some(path) => claims_of(path).to_string_lossy().into_owned(),
+        }
     }
 }
 
@@ -51,8 +64,46 @@ fn of_paper(dir: &'static Dir<'static>) -> impl Iterator<Item = Row> {
     dir.files().filter_map(move |file| {
         let name = file.path().file_name()?.to_str()?.strip_suffix(EXPECTED)?;
         let scenario = dir.get_file(format!("{paper}/{name}.toml"))?.contents_utf8()?;
-        Some(Row { paper, name, scenario, expected: file.contents_utf8()? })
+        Some(Row { paper, name, scenario, expected: file.contents_utf8()?, path: None })
     })
+}
+
+/// An experiment of one's own: the scenario at `path`, with its file of claims beside it. Its paper is the folder.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn read(path: &Path) -> Result<Row, ClaimError> {
+    let text = |path: &Path| -> Result<&'static str, ClaimError> {
+        let text = std::fs::read_to_string(path).map_err(|e| ClaimError {
+            file: path.display().to_string(),
+            message: format!(
+                "cannot read it: {e}; an experiment is `ROW.toml` with `ROW{EXPECTED}` beside it"
+            ),
+        })?;
+        Ok(forever(text))
+    };
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    let part = |part: Option<&std::ffi::OsStr>, none: &str| {
+        part.map_or_else(|| none.to_owned(), |name| name.to_string_lossy().into_owned())
+    };
+    Ok(Row {
+        paper: forever(part(whole.parent().and_then(Path::file_name), "own")),
+        name: forever(part(path.file_stem(), "row")),
+        scenario: text(path)?,
+        expected: text(&claims_of(path))?,
+        path: Some(Path::new(forever(path.to_string_lossy().into_owned()))),
+    })
+}
+
+/// Rows live as long as the process, which reads a handful of them.
+fn forever(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+/// The file of claims of a scenario.
+fn claims_of(path: &Path) -> std::path::PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{stem}{EXPECTED}"))
 }
 
 /// `fig5.10` after `fig5.9`.
@@ -139,5 +190,31 @@ mod tests {
     fn rows_stand_in_the_order_of_the_paper() {
         assert!(order("fig5.10") > order("fig5.9"));
         assert!(order("fig14") > order("fig2"));
+    }
+
+    #[test]
+    fn an_experiment_of_ones_own_is_two_files() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("mine");
+        std::fs::create_dir(&dir).unwrap();
+        let (row, file) = (&find("od-fig4.1")[0], dir.join("k.toml"));
+        std::fs::write(&file, row.scenario).unwrap();
+        let error = read(&file).unwrap_err();
+        assert!(
+            error.file.ends_with("k.expected.toml") && error.message.contains("beside it"),
+            "{error}"
+        );
+        std::fs::write(dir.join("k.expected.toml"), row.expected).unwrap();
+        let own = read(&file).unwrap();
+        assert_eq!((own.id().as_str(), own.expected), ("mine-k", row.expected));
+        assert!(own.file().ends_with("k.expected.toml"));
+        let mode = super::super::Mode::default();
+        let (plan, embedded) =
+            (super::super::plan(&own, mode).unwrap(), super::super::plan(row, mode).unwrap());
+        assert_eq!(plan.hash, embedded.hash, "the same runs");
+        let wrong = row.expected.replace("kind = \"", "kind = \"un");
+        std::fs::write(dir.join("k.expected.toml"), wrong).unwrap();
+        let error = super::super::plan(&read(&file).unwrap(), mode).unwrap_err().to_string();
+        assert!(error.contains("k.expected.toml"), "{error}");
     }
 }

@@ -22,7 +22,7 @@ mod vary;
 mod verdict;
 mod windows;
 
-pub use catalogue::{Row, find, rows};
+pub use catalogue::{Row, find, read, rows};
 pub use expected::{Bound, Claim, Expected, Kind, Recorded};
 pub use figure::PaperFigure;
 pub use judge::Judged;

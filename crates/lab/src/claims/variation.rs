@@ -17,6 +17,8 @@ use crate::session;
 /// What came of a claim at one value; an element of `varied` in the answer of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Varied {
+    /// The name of the `[[vary]]`.
+    pub vary: String,
     /// The key.
     pub key: String,
     /// Its value.
@@ -104,7 +106,8 @@ impl Vary {
                 let trials = at.trials.as_ref().map(|t| t.values(source));
                 let trials = trials.transpose().map_err(fail)?;
                 let claim = judge::judge(&row.id(), &at, &values, trials.as_deref(), true);
-                out.push(Varied { key: self.key.clone(), value: value.clone(), claim });
+                let (vary, key) = (self.id.clone(), self.key.clone());
+                out.push(Varied { vary, key, value: value.clone(), claim });
             }
         }
         Ok(out)

@@ -64,7 +64,7 @@ recorded = [{ at = "10 pkt", measured = { queue = 9 } }]
 
 const fn two_flows(expected: &'static str) -> Row {
     let scenario = include_str!("../../../../scenarios/two-flows-1g.toml");
-    Row { paper: "own", name: "k", scenario, expected }
+    Row { paper: "own", name: "k", scenario, expected, path: None }
 }
 
 #[test]
