@@ -1,21 +1,19 @@
 //! A paper's figure, drawn again from our tables in the paper's own axes; what is drawn is data.
 //!
-//! Contract: a point of a curve over a swept key is a measure as claims have it, the mean over seeds with
-//! its interval. A distribution takes the values of all seeds, a trace and a plane those of the first. Beside
+//! Contract: a point over a swept key or a class is a measure as claims have it, the mean over seeds with
+//! its interval. A distribution takes the values of all seeds; a trace, a plane and a cloud those of the first. Beside
 //! what was measured may stand what an analysis says, never alone.
 
-use std::collections::BTreeMap;
+mod dots;
 
 use lowtide_record::Point;
 use serde::Deserialize;
 
 use super::check::Names;
-use super::measure::{Measure, Rows, TIME};
+use super::measure::Measure;
 use super::source::Source;
 use super::theory::Theory;
-use crate::figure::{Axis, Dot, Figure, Look, Panel, Rule, Series, thinned};
-use crate::interval::OverSeeds;
-use crate::plots::place_of;
+use crate::figure::{Axis, Dot, Figure, Look, Panel, Rule, Series};
 
 /// `[[figure]]` of a file of claims.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -32,6 +30,9 @@ pub struct PaperFigure {
     /// Of `over`: the swept key along the horizontal axis.
     #[serde(default)]
     key: Option<String>,
+    /// Of `classes`: what the horizontal axis names, from left to right.
+    #[serde(default)]
+    classes: Vec<String>,
     x: AxisOf,
     y: AxisOf,
     curve: Vec<CurveOf>,
@@ -52,6 +53,10 @@ pub(super) enum Kind {
     Trace,
     /// Values over others of the same time, of the first seed; what lies beyond the axes is left out.
     Plane,
+    /// A measure for each of some classes, as the bars of a paper.
+    Classes,
+    /// What senders heard in a window over what was true, of the first seed.
+    Cloud,
 }
 
 impl Kind {
@@ -61,6 +66,8 @@ impl Kind {
             Self::Cdf => "cdf",
             Self::Trace => "trace",
             Self::Plane => "plane",
+            Self::Classes => "classes",
+            Self::Cloud => "cloud",
         }
     }
 }
@@ -89,6 +96,9 @@ struct CurveOf {
     name: String,
     #[serde(default)]
     measure: Option<Measure>,
+    /// Of classes: one for each, in their order.
+    #[serde(default)]
+    measures: Vec<Measure>,
     /// Of a plane: what stands along the horizontal axis.
     #[serde(default)]
     across: Option<Measure>,
@@ -106,9 +116,6 @@ struct Mark {
     upright: bool,
 }
 
-/// Points of a trace or a distribution that are drawn.
-const MOST_POINTS: usize = 1200;
-
 impl PaperFigure {
     /// What is wrong with it, in an experiment that has `names`.
     pub(super) fn check(&self, names: &Names<'_>) -> Result<(), String> {
@@ -118,6 +125,12 @@ impl PaperFigure {
         }
         if (self.kind == Kind::Over) != self.key.is_some() {
             return Err("`key` goes with `kind = \"over\"`, which needs it".to_owned());
+        }
+        if (self.kind == Kind::Classes) == self.classes.is_empty() {
+            return Err("`classes` goes with `kind = \"classes\"`, which needs it".to_owned());
+        }
+        if self.kind == Kind::Classes && (self.x.log || self.x.low.or(self.x.high).is_some()) {
+            return Err("an axis of classes has no ends and no scale".to_owned());
         }
         if self.curve.iter().all(|curve| curve.theory.is_some()) {
             return Err("a curve with a `measure` is needed".to_owned());
@@ -129,6 +142,16 @@ impl PaperFigure {
     }
 
     fn check_curve(&self, curve: &CurveOf, names: &Names<'_>) -> Result<(), String> {
+        if curve.measures.len() != self.classes.len() {
+            return Err("it takes as many `measures` as there are `classes`".to_owned());
+        }
+        if self.kind == Kind::Classes {
+            let alone = curve.measure.is_none() && curve.across.is_none() && curve.theory.is_none();
+            return match curve.measures.iter().try_for_each(|measure| names.measure(measure)) {
+                Ok(()) if !alone => Err("`measures` stand alone".to_owned()),
+                said => said,
+            };
+        }
         let measure = match (&curve.measure, &curve.theory) {
             (Some(measure), None) => measure,
             (None, Some(_)) if self.x.per.is_some() => {
@@ -144,6 +167,12 @@ impl PaperFigure {
             let value = names.values(key).next();
             let value = value.ok_or_else(|| format!("`{key}` is not swept"))?;
             return names.measure(&measure.with(key, value));
+        }
+        if self.kind == Kind::Cloud {
+            return match measure {
+                Measure::Windows(_) => names.measure(measure),
+                _ => Err("a cloud takes `windows`".to_owned()),
+            };
         }
         for measure in std::iter::once(measure).chain(&curve.across) {
             if !matches!(measure, Measure::Rows(_)) {
@@ -173,7 +202,11 @@ impl PaperFigure {
         let rules = |upright| self.mark.iter().filter(move |m| m.upright == upright).map(|m| m.at);
         let panel = Panel {
             title: String::new(),
-            x: self.x.axis("x", &xs.chain(rules(true)).collect::<Vec<_>>()),
+            x: if self.kind == Kind::Classes {
+                Axis::classes(&self.x.label, "class", &self.classes)
+            } else {
+                self.x.axis("x", &xs.chain(rules(true)).collect::<Vec<_>>())
+            },
             y: self.y.axis("y", &ys.chain(rules(false)).collect::<Vec<_>>()),
             rules: self.mark.iter().map(Mark::rule).collect(),
             series,
@@ -198,24 +231,32 @@ impl PaperFigure {
         of: Source<'_>,
         points: &[Point],
     ) -> Result<Option<(Look, Vec<Dot>)>, String> {
+        if self.kind == Kind::Classes {
+            return Ok(Some((Look::Dots, dots::classes(&curve.measures, of, points)?)));
+        }
         let Some(measure) = &curve.measure else { return Ok(None) };
         if let Some(key) = &self.key {
-            let dots = over(measure, key, self.x.per.unwrap_or(1.0), of, points)?;
+            let dots = dots::over(measure, key, self.x.per.unwrap_or(1.0), of, points)?;
             return Ok(Some((Look::Measured, dots)));
         }
-        let Measure::Rows(rows) = measure else { return Ok(None) };
         if !measure.is_at(points) {
             return Ok(None);
         }
-        Ok(Some(match (self.kind, &curve.across) {
-            (Kind::Plane, Some(Measure::Rows(across))) => {
-                let mut dots = plane(across, rows, of)?;
+        Ok(match (self.kind, measure, &curve.across) {
+            (Kind::Plane, Measure::Rows(rows), Some(Measure::Rows(across))) => {
+                let mut dots = dots::plane(across, rows, of)?;
                 dots.retain(|dot| self.x.holds(dot.x) && self.y.holds(dot.y));
-                (Look::Trace, dots)
+                Some((Look::Trace, dots))
             }
-            (Kind::Trace, _) => (Look::Trace, trace(rows, of)?),
-            _ => (Look::Steps, distribution(rows, of)?),
-        }))
+            (Kind::Cloud, Measure::Windows(windows), None) => {
+                Some((Look::Cloud, dots::cloud(windows, of)?))
+            }
+            (Kind::Trace, Measure::Rows(rows), None) => Some((Look::Trace, dots::trace(rows, of)?)),
+            (Kind::Cdf, Measure::Rows(rows), None) => {
+                Some((Look::Steps, dots::distribution(rows, of)?))
+            }
+            _ => None,
+        })
     }
 
     /// The analyses, where the measured curves are.
@@ -267,63 +308,6 @@ impl Mark {
     }
 }
 
-fn over(
-    measure: &Measure,
-    key: &str,
-    per: f64,
-    of: Source<'_>,
-    points: &[Point],
-) -> Result<Vec<Dot>, String> {
-    let mut values: Vec<&str> = points.iter().filter_map(|p| p.get(key)).collect();
-    values.sort_unstable();
-    values.dedup();
-    let mut dots = Vec::new();
-    for value in values {
-        let Some(x) = place_of(value) else {
-            return Err(format!("`{value}` of `{key}` has no place on an axis"));
-        };
-        let one = measure.with(key, value);
-        if !one.leaves().into_iter().all(|leaf| leaf.is_at(points)) {
-            continue;
-        }
-        let over = OverSeeds::new(&one.values(of)?);
-        dots.extend(over.mean.map(|y| Dot { x: x / per, y, interval: over.ci95 }));
-    }
-    dots.sort_by(|a, b| a.x.total_cmp(&b.x));
-    Ok(dots)
-}
-
-fn distribution(rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String> {
-    let mut values: Vec<f64> = rows.all(of, None)?.into_iter().map(|(_, y)| y).collect();
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    let step = n.div_ceil(MOST_POINTS).max(1);
-    let ranks = (0..n).filter(|i| i % step == 0 || i + 1 == n);
-    let mut dots: Vec<Dot> = values.first().map(|v| Dot::new(*v, 0.0)).into_iter().collect();
-    dots.extend(ranks.map(|i| Dot::new(values[i], (i + 1) as f64 / n as f64)));
-    Ok(dots)
-}
-
-fn trace(rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String> {
-    let first = Source { seeds: of.seeds.get(..1).unwrap_or_default(), ..of };
-    let pairs = rows.all(first, Some(TIME))?;
-    let dots: Vec<Dot> = pairs.into_iter().map(|(ps, y)| Dot::new(ps / 1e12, y)).collect();
-    Ok(thinned(&dots, MOST_POINTS))
-}
-
-/// The values of `rows` over those of `across`, where both have one at the same time.
-fn plane(across: &Rows, rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String> {
-    let first = Source { seeds: of.seeds.get(..1).unwrap_or_default(), ..of };
-    let of_times = |rows: &Rows| -> Result<BTreeMap<u64, f64>, String> {
-        let pairs = rows.all(first, Some(TIME))?;
-        Ok(pairs.into_iter().map(|(ps, y)| (ps as u64, y)).collect())
-    };
-    let (across, rows) = (of_times(across)?, of_times(rows)?);
-    let step = rows.len().div_ceil(MOST_POINTS).max(1);
-    let both = rows.iter().filter_map(|(ps, y)| Some(Dot::new(*across.get(ps)?, *y)));
-    Ok(both.step_by(step).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use lowtide_scenario::Scenario;
@@ -362,6 +346,47 @@ mod tests {
             let error = said(kind, curves).unwrap_err();
             assert!(error.contains(says), "{kind} {curves:?}: {error}");
         }
+    }
+
+    /// What is said of a figure of classes, with this beside its curve.
+    fn said_of_classes(axis: &str, measures: &str, beside: &str) -> Result<(), String> {
+        let text = format!(
+            "id = \"a\"\ntitle = \"t\"\nkind = \"classes\"\nclasses = [\"one\", \"two\"]\nx = {{ label = \"x\" {axis} }}\n\
+             y = {{ label = \"y\" }}\n[[curve]]\nname = \"c\"\nmeasures = [{measures}]\n{beside}\n"
+        );
+        let figure: PaperFigure = toml::from_str(&text).unwrap();
+        let plan = Scenario::load("two-flows-1g").unwrap().expand().unwrap();
+        figure.check(&Names::new(&plan))
+    }
+
+    #[test]
+    fn classes_have_a_measure_each_and_a_cloud_has_windows() {
+        let both = format!("{ROWS}, {ROWS}");
+        assert_eq!(said_of_classes("", &both, ""), Ok(()));
+        let wrong = ROWS.replace("cwnd_bytes", "cwnd_apples");
+        for (axis, measures, beside, says) in [
+            ("", ROWS, "", "as many `measures`"),
+            ("", &format!("{ROWS}, {wrong}"), "", "cwnd_apples"),
+            ("", &both, &format!("measure = {ROWS}"), "stand alone"),
+            (", log = true", &both, "", "no ends and no scale"),
+        ] {
+            let error = said_of_classes(axis, measures, beside).unwrap_err();
+            assert!(error.contains(says), "{measures} {beside}: {error}");
+        }
+        let measure = format!("measure = {ROWS}");
+        for (kind, curve, says) in [
+            ("classes", measure.as_str(), "`classes` goes with"),
+            ("trace", &format!("measures = [{ROWS}]"), "as many `measures`"),
+            ("cloud", &measure, "takes `windows`"),
+        ] {
+            let error = said(kind, &[curve]).unwrap_err();
+            assert!(error.contains(says), "{kind} {curve}: {error}");
+        }
+        let windows = "measure = { windows = \"rmse\", feedback = \"marked\", queue = \"switch0->senders.1\", \
+                       full = 100, packet = \"12 us\", from = \"1 ms\", scheme = \"dctcp\" }";
+        assert_eq!(said("cloud", &[windows, "theory = { is = \"truth\" }"]), Ok(()));
+        let error = said("trace", &[windows]).unwrap_err();
+        assert!(error.contains("rows of a table"), "{error}");
     }
 
     #[test]

@@ -18,8 +18,9 @@ pub struct RatesOf {
     pub rates: Of,
     /// The traffic group.
     pub group: String,
-    /// The length of an interval; samples stand at whole multiples of it.
-    pub every: String,
+    /// The length of an interval; samples stand at whole multiples of it. From sample to sample without it.
+    #[serde(default)]
+    pub every: Option<String>,
     /// From when on; the start of the run without it.
     #[serde(default)]
     pub from: Option<String>,
@@ -68,7 +69,8 @@ impl RatesOf {
     }
 
     fn every_ps(&self) -> Result<u64, String> {
-        let every = parse_duration(&self.every).map_err(|e| format!("`every`: {e}"))?.as_ps();
+        let Some(every) = &self.every else { return Ok(1) };
+        let every = parse_duration(every).map_err(|e| format!("`every`: {e}"))?.as_ps();
         if every > 0 { Ok(every) } else { Err("`every` must be longer than nothing".to_owned()) }
     }
 
@@ -150,7 +152,7 @@ mod tests {
         let of = |rates, within| RatesOf {
             rates,
             group: "pair".into(),
-            every: "1 ms".into(),
+            every: Some("1 ms".into()),
             from: None,
             to: None,
             within,
@@ -158,6 +160,8 @@ mod tests {
             at: BTreeMap::new(),
         };
         assert_eq!(of(Of::Mean, None).of_frame(&frame, 3), Ok(Some(8.4)));
+        let each = RatesOf { every: None, ..of(Of::Mean, None) };
+        assert_eq!(each.of_frame(&frame, 3), Ok(Some(8.4)), "from sample to sample");
         assert_eq!(of(Of::Converged, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));
         assert_eq!(of(Of::Converged, Some(0.01)).of_frame(&frame, 3), Ok(None));
         assert_eq!(of(Of::Reached, Some(0.1)).of_frame(&frame, 3), Ok(Some(1.0)));

@@ -26,6 +26,8 @@ pub(super) enum Theory {
     DxConverge { on: Path, start: [f64; 2] },
     /// Both windows are the same.
     Fairness {},
+    /// What is heard is what is true.
+    Truth {},
     /// Both together fill the line and no queue.
     Efficiency { on: Path },
 }
@@ -53,6 +55,7 @@ impl Theory {
             Self::DctcpQueue { .. } => Kind::Trace,
             Self::DxIdeal { .. } | Self::DxSteady { .. } => Kind::Over,
             Self::DxConverge { .. } | Self::Fairness {} | Self::Efficiency { .. } => Kind::Plane,
+            Self::Truth {} => Kind::Cloud,
         };
         if fits != kind {
             return Err(format!("this analysis goes with `kind = \"{}\"`", fits.name()));
@@ -80,7 +83,7 @@ impl Theory {
                 let pairs = dx::converge(on.packets()?, *start).map_err(wrong)?;
                 Ok(pairs.take(DECISIONS).map(|[a, b]| Dot::new(a, b)).collect())
             }
-            Self::Fairness {} => Ok(vec![Dot::new(from, from), Dot::new(to, to)]),
+            Self::Fairness {} | Self::Truth {} => Ok(vec![Dot::new(from, from), Dot::new(to, to)]),
             Self::Efficiency { on } => {
                 let path = dx::ideal_window(on.packets()?, 1.0).map_err(wrong)?;
                 Ok(vec![Dot::new(0.0, path), Dot::new(path, 0.0)])

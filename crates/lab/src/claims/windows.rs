@@ -60,7 +60,7 @@ pub enum Feedback {
 }
 
 /// One window: what was heard and what was true, in per cent.
-type Pair = (f64, f64);
+pub(super) type Pair = (f64, f64);
 
 /// A sender after an ACK: time, bytes acknowledged, bytes in flight, alpha.
 type State = (f64, f64, f64, Option<f64>);
@@ -85,6 +85,15 @@ impl WindowsOf {
     }
 
     pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+        let value = |pairs: Vec<Pair>| match self.windows {
+            Of::Correlation => correlation(&pairs),
+            Of::Rmse => rmse(&pairs),
+        };
+        Ok(self.all(of)?.into_iter().map(value).collect())
+    }
+
+    /// What was heard and what was true in all windows of all flows, for each seed.
+    pub(super) fn all(&self, of: Source<'_>) -> Result<Vec<Vec<Pair>>, String> {
         let frame = |table: &str, names: &[&str]| {
             let path = of.dir.table(table).map_err(|e| e.to_string())?;
             read_frame(&path, names).map_err(|e| e.to_string())
@@ -103,7 +112,7 @@ impl WindowsOf {
         )?;
         let samples = frame("queue_samples", &["run", "time_ps", "name", "packets"])?;
         let runs = of.of_seeds("`windows`", self.scheme.as_deref(), &self.at)?;
-        let value = |run: u32| {
+        let of_run = |run: u32| {
             let states = states(&senders, run)?;
             let passages = passages(&segments, &hops, run, &self.queue)?;
             let mut pairs = Vec::new();
@@ -113,12 +122,9 @@ impl WindowsOf {
                     pairs.extend(self.pairs(states, passages, &lengths)?);
                 }
             }
-            Ok(match self.windows {
-                Of::Correlation => correlation(&pairs),
-                Of::Rmse => rmse(&pairs),
-            })
+            Ok(pairs)
         };
-        runs.into_iter().map(|run| value(run.key.run)).collect()
+        runs.into_iter().map(|run| of_run(run.key.run)).collect()
     }
 
     /// The windows of one flow.

@@ -10,6 +10,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::error::LabError;
+use crate::figure::axis::Scale;
 use crate::figure::palette::{Marker, Style, style};
 use crate::figure::{Figure, Look, Panel, Series};
 
@@ -30,6 +31,8 @@ const RIGHT: i32 = 78;
 pub(super) const LETTER: f64 = 0.54;
 /// Dash and gap of a thin line.
 const THIN: Option<(i32, i32)> = Some((4, 3));
+/// How far from one another the series of a class stand.
+const ASIDE: i32 = 12;
 /// Marks on a trace.
 const TRACE_MARKS: usize = 7;
 
@@ -178,6 +181,16 @@ fn draw_panel(root: &Area<'_>, area: &Area<'_>, panel: &Panel) -> Result<(), Fai
         .draw()?;
     let place = |x: f64, y: f64| chart.backend_coord(&(x, y));
     for (i, series) in panel.series.iter().enumerate() {
+        // In a class all stand side by side.
+        let aside = if panel.x.scale == Scale::Classes {
+            (2 * i as i32 - (panel.series.len() as i32 - 1)) * ASIDE * FINE / 2
+        } else {
+            0
+        };
+        let place = |x: f64, y: f64| {
+            let (x, y) = place(x, y);
+            (x + aside, y)
+        };
         draw_series(root, panel, series, &place, i)?;
     }
     for rule in &panel.rules {
@@ -213,7 +226,7 @@ fn draw_series(
     let points: Vec<Pixel> = series.points.iter().map(|d| place(d.x, d.y)).collect();
     match series.look {
         Look::Measured => stroke(root, points.clone(), color, 2.0, look.dash)?,
-        Look::Dots => {}
+        Look::Dots | Look::Cloud => {}
         Look::Trace => stroke(root, points.clone(), color, 1.5, None)?,
         Look::Thin => stroke(root, points.clone(), color.mix(0.85), 1.0, THIN)?,
         Look::Steps => stroke(root, steps(&points), color, 2.0, look.dash)?,
@@ -233,6 +246,10 @@ fn draw_series(
             let every = (points.len() / TRACE_MARKS).max(1);
             let first = (every * (1 + 2 * (number % 4)) / 8).min(points.len().saturating_sub(1));
             points.into_iter().skip(first).step_by(every).collect()
+        }
+        Look::Cloud => {
+            let small = [5 * FINE / 2, 2 * FINE];
+            return points.into_iter().try_for_each(|at| sign_of(root, at, look, small));
         }
         Look::Thin | Look::Steps => Vec::new(),
     };

@@ -100,6 +100,8 @@ pub(crate) enum Look {
     Measured,
     /// Markers and intervals without a line: the horizontal values have no order.
     Dots,
+    /// Many small markers without a line.
+    Cloud,
     /// Many points over time: solid line, a marker now and then.
     Trace,
     /// A thin line beside a trace.
@@ -149,7 +151,7 @@ impl Figure {
                 for dot in &series.points {
                     let [low, high] =
                         dot.interval.map_or_else(Default::default, |i| i.map(|v| v.to_string()));
-                    let (x, y) = (dot.x.to_string(), dot.y.to_string());
+                    let (x, y) = (panel.x.written(dot.x), dot.y.to_string());
                     let fields = [&panel.title, &series.scheme, &series.part, &x, &y, &low, &high];
                     text.push_str(&csv::line(fields.map(String::as_str)));
                 }
