@@ -94,6 +94,12 @@ impl Scenario {
         &self.name
     }
 
+    /// The same under another name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
+    }
+
     /// The text as it was read, without overrides.
     pub fn text(&self) -> &str {
         &self.sources[0].text

@@ -31,9 +31,22 @@ impl Parts {
 }
 
 impl fmt::Display for Parts {
-    /// The largest unit in which it is a whole number, `"40 ppm"`: reading it back is lossless.
+    /// Per cent, from 0.1 % on with up to two digits behind the point, else the largest unit in which it is a whole
+    /// number, `"40 ppm"`: reading it back is lossless.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(i64, &str); 3] = [(10_000_000, "%"), (1_000, "ppm"), (1, "ppb")];
+        const PERCENT: i64 = 10_000_000;
+        const HUNDREDTH: i64 = PERCENT / 100;
+        const UNITS: [(i64, &str); 3] = [(PERCENT, "%"), (1_000, "ppm"), (1, "ppb")];
+        let size = self.0.unsigned_abs();
+        let hundredths = size / HUNDREDTH.unsigned_abs();
+        if self.0 % HUNDREDTH == 0 && self.0 % PERCENT != 0 && hundredths >= 10 {
+            let sign = if self.0 < 0 { "-" } else { "" };
+            let (whole, rest) = (hundredths / 100, hundredths % 100);
+            return match rest % 10 {
+                0 => write!(f, "{sign}{whole}.{} %", rest / 10),
+                _ => write!(f, "{sign}{whole}.{rest:02} %"),
+            };
+        }
         for (scale, name) in UNITS {
             if self.0 % scale == 0 {
                 return write!(f, "{} {name}", self.0 / scale);

@@ -40,7 +40,8 @@ impl Row {
             return Scenario::parse(self.scenario, &format!("{}.toml", self.id()));
         };
         let beside = Directory(path.parent().map(Path::to_path_buf).unwrap_or_default());
-        Scenario::parse_with(self.scenario, &path.to_string_lossy(), Arc::new(beside))
+        let read = Scenario::parse_with(self.scenario, &path.to_string_lossy(), Arc::new(beside));
+        Ok(read?.named(&self.id()))
     }
 
     /// Where its claims stand, for errors.
@@ -212,6 +213,7 @@ mod tests {
         let (plan, embedded) =
             (super::super::plan(&own, mode).unwrap(), super::super::plan(row, mode).unwrap());
         assert_eq!(plan.hash, embedded.hash, "the same runs");
+        assert_eq!((plan.name.as_str(), embedded.name.as_str()), ("mine-k", "od-fig4.1"));
         let wrong = row.expected.replace("kind = \"", "kind = \"un");
         std::fs::write(dir.join("k.expected.toml"), wrong).unwrap();
         let error = super::super::plan(&read(&file).unwrap(), mode).unwrap_err().to_string();

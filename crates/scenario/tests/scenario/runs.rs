@@ -313,13 +313,12 @@ fn an_override_ends_the_sweep_of_its_key_and_a_new_sweep_takes_its_place() {
 
 #[test]
 fn a_star_sets_all_of_such_a_name_but_what_is_named_later() {
-    let sizes = |scenario: Scenario| -> Vec<(Vec<(String, String)>, Vec<Option<Bytes>>)> {
-        let plan = scenario.expand().unwrap();
-        let sizes = |run: &RunSpec| {
-            let flows = run.setup().unwrap().flows;
-            [flows[0].size, flows[2].size].to_vec()
-        };
-        plan.runs.iter().map(|run| (run.point.clone(), sizes(run))).collect()
+    let of = |run: RunSpec| {
+        let flows = run.setup().unwrap().flows;
+        (run.point, vec![flows[0].size, flows[2].size])
+    };
+    let sizes = |scenario: Scenario| -> Vec<_> {
+        scenario.expand().unwrap().runs.into_iter().map(of).collect()
     };
     let kb = |n: u64| Some(Bytes::new(n * 1000));
     let scenario = || Scenario::parse(BASE, "t.toml").unwrap();

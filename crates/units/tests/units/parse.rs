@@ -168,6 +168,21 @@ fn shares() {
     ] {
         assert_eq!(parse_parts(text), Ok(Parts::from_ppb(ppb)), "{text}");
     }
+    for text in [
+        "95 %",
+        "4.3 %",
+        "-0.25 %",
+        "0.1 %",
+        "100.01 %",
+        "990 ppm",
+        "-40 ppm",
+        "43001 ppm",
+        "7 ppb",
+        "0 %",
+    ] {
+        assert_eq!(parse_parts(text).map(|p| p.to_string()).as_deref(), Ok(text));
+    }
+    assert!(Parts::from_ppb(i64::MIN).to_string().ends_with(" ppb"));
     refused(parse_parts("0.95"), &["`0.95` has no unit", "\"0.95 %\""]);
     refused(parse_parts("-3"), &["has no unit"]);
     refused(parse_parts("1.5 ppb"), &["whole number of parts per billion"]);
