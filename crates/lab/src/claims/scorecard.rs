@@ -5,9 +5,14 @@
 
 use std::fmt::Write as _;
 
+use lowtide_scenario::{HOPS_PER_SECOND, ScenarioErrors};
+
 use super::verdict::Verdict;
 use super::{Claim, ClaimError, Expected, Kind, Vary, rows};
 use crate::figure::number;
+
+/// Experiments of more packet-hops are named for it.
+const LONG: u64 = 10_000_000_000;
 
 const HEAD: &str = "\
 # What the papers report, and what comes out here
@@ -39,6 +44,7 @@ pub fn scorecard() -> Result<String, ClaimError> {
         }
     }
     let mut out = HEAD.to_owned();
+    out.push_str(&cost()?);
     out.push_str("\n| paper | kind | claims | reproduced | direction | undecided | not-reproduced | open |\n|---|---|---|---|---|---|---|---|\n");
     for (paper, rows) in &papers {
         for (kind, name) in KINDS {
@@ -83,6 +89,32 @@ pub fn scorecard() -> Result<String, ClaimError> {
         }
     }
     Ok(out)
+}
+
+/// How long all of it takes.
+fn cost() -> Result<String, ClaimError> {
+    let mut all: Vec<(u64, String)> = Vec::new();
+    for row in rows() {
+        let fail = |e: ScenarioErrors| ClaimError { file: row.file(), message: e.to_string() };
+        let plan = row.scenario().map_err(fail)?.expand().map_err(fail)?;
+        all.push((plan.estimate().hops, format!("`{}`", row.id())));
+    }
+    let hours = |hops: u64| {
+        let hours = hops as f64 / (2 * HOPS_PER_SECOND * 3600) as f64;
+        format!("{} thousand million packet-hops, {hours:.1} hours", hops / 1_000_000_000)
+    };
+    let whole: u64 = all.iter().map(|(hops, _)| hops).sum();
+    let long: Vec<_> = all.into_iter().filter(|(hops, _)| *hops >= LONG).collect();
+    let longest: u64 = long.iter().map(|(hops, _)| hops).sum();
+    let names: Vec<String> = long.into_iter().map(|(_, name)| name).collect();
+    Ok(format!(
+        "\n**How long it takes**, at {} million packet-hops a second on each of two cores: the reduced forms three minutes; \
+         the whole {}, without {} {}.\n",
+        HOPS_PER_SECOND / 1_000_000,
+        hours(whole),
+        names.join(", "),
+        hours(whole - longest),
+    ))
 }
 
 /// What came of varying what the paper leaves open.
