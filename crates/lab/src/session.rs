@@ -4,6 +4,7 @@
 //! directory says so, and the same plan continues where it stopped. Complete, everything in it follows
 //! from its tables, so that the report can be made again without running anything.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -114,7 +115,8 @@ pub fn execute_task(plan: &Plan, options: &Options<'_>, task: Task) -> Result<Ta
     let planned = manifest(plan, options)?;
     let (dir, before) = RunDir::begin(&options.dir, &planned, false)?;
     let completed = |m: &Manifest| holds(m, plan, &keys);
-    if before.is_none_or(|m| !completed(&m)) {
+    if before.as_ref().is_none_or(|m| !completed(m)) {
+        keep_complete(&dir, before.as_ref(), plan, &keys)?;
         match do_task(&dir, plan, options, task, &keys, planned) {
             done @ Ok(Tasked::Complete(_)) => return done,
             other if !dir.manifest().is_ok_and(|m| completed(&m)) => return other,
@@ -153,6 +155,30 @@ fn do_task(
     let runs = kept_runs(dir, plan, keys);
     let finished = complete(dir, plan, options, runs, planned, &present::write)?;
     Ok(Tasked::Complete(Box::new(finished)))
+}
+
+/// Of complete results of fewer or other seeds, those runs that are in the plan, too, are kept.
+fn keep_complete(
+    dir: &RunDir,
+    before: Option<&Manifest>,
+    plan: &Plan,
+    keys: &[RunKey],
+) -> Result<(), LabError> {
+    let Some(complete) = before.filter(|m| m.status == Status::Complete) else { return Ok(()) };
+    let mut planned: BTreeMap<&str, Vec<&RunKey>> = BTreeMap::new();
+    for (key, spec) in keys.iter().zip(&plan.runs) {
+        planned.entry(&spec.hash).or_default().push(key);
+    }
+    let wanted = |run: &&ManifestRun| {
+        let same = |key: &&RunKey| **key == RunKey { run: key.run, ..run.key.clone() };
+        let alike = planned.get(run.hash.as_str());
+        alike.is_some_and(|keys| keys.iter().any(same)) && !dir.has(&run.key, &run.hash)
+    };
+    let runs: Vec<&ManifestRun> = complete.runs.iter().filter(wanted).collect();
+    if !runs.is_empty() {
+        dir.take_apart(&runs)?;
+    }
+    Ok(())
 }
 
 /// The runs of the plan that are there already.
@@ -205,6 +231,7 @@ pub(crate) fn execute_as(
         (options.progress)(Progress::Planned { runs: keys.len(), kept: keys.len() });
         return finished(&dir, complete.clone());
     }
+    keep_complete(&dir, before.as_ref(), plan, &keys)?;
     let mut runs = kept_runs(&dir, plan, &keys);
     let kept = runs.iter().flatten().count();
     (options.progress)(Progress::Planned { runs: keys.len(), kept });

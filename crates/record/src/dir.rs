@@ -8,6 +8,8 @@
 //! lock: each writes under names of its own and renames what is whole. Two that complete it at once
 //! write the same bytes; the one that comes too late finds the directory complete.
 
+mod apart;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -20,8 +20,8 @@ Generated from `papers/*/*.expected.toml`: `LOWTIDE_WRITE_DOCS=1 cargo test -p l
 
 `lowtide reproduce` runs every experiment with the paper's parameters, `lowtide reproduce dctcp-fig18` one of them,
 `--quick` a reduced form. It prints a line per claim and writes one page, `runs/papers/reproduction.html`, with the
-paper's figures drawn again. Finished runs are kept: the same command goes on where it was interrupted. Status 3 says
-that a claim which is recorded here as reproduced no longer is.
+paper's figures drawn again. Finished runs are kept: the same command goes on where it was interrupted, and more
+`--seeds` run only the new ones. Status 3 says that a claim which is recorded here as reproduced no longer is.
 
 **Verdicts.** `reproduced`: our 95 % interval lies in the band. `direction`: outside, in the paper's order. `undecided`:
 the interval straddles the edge of the band, or one seed has no value. `not-reproduced`: neither. `open`: no full run is

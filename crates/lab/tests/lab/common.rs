@@ -32,11 +32,15 @@ pub(crate) fn run(plan: &Plan, dir: &Path) -> Finished {
 
 /// Three schemes, two sizes, two seeds: twelve short runs.
 pub(crate) fn plan() -> Plan {
+    scenario().expand().expect("a right scenario")
+}
+
+/// Before it is expanded.
+pub(crate) fn scenario() -> Scenario {
     let sizes = ["10 kB".to_owned(), "20 kB".to_owned()];
     let scenario = Scenario::load("queue-buildup").expect("an embedded scenario");
     let small =
         [("traffic.long.size", "400 kB"), ("traffic.short.start", "2 ms"), ("run.seeds", "2")];
     let scenario = small.iter().fold(scenario, |s, (k, v)| s.with_override(k, v).expect("a key"));
-    let scenario = scenario.with_sweep("traffic.short.size", &sizes).expect("a key");
-    scenario.expand().expect("a right scenario")
+    scenario.with_sweep("traffic.short.size", &sizes).expect("a key")
 }

@@ -9,7 +9,7 @@ use lowtide_lab::{Finished, LabError, Options, Progress, execute, load, report, 
 use lowtide_record::RecordError;
 use lowtide_scenario::Plan;
 
-use crate::common::{self, plan};
+use crate::common::{self, plan, scenario};
 
 struct Run<'a> {
     jobs: usize,
@@ -74,6 +74,32 @@ fn an_interrupted_experiment_continues_where_it_stopped() {
     };
     let again = run(&dir, &plan(), &Run { jobs: 2, stop: &go, progress: &count }).unwrap();
     assert_eq!((again.results, started.into_inner()), (continued.results, 0));
+}
+
+#[test]
+fn more_seeds_keep_the_runs_that_there_are() {
+    let temp = tempfile::tempdir().unwrap();
+    let (grown, whole) = (temp.path().join("grown"), temp.path().join("whole"));
+    let of = |seeds: u64| scenario().seeds(seeds).unwrap().expand().unwrap();
+    let seen = Mutex::new((0, 0));
+    let progress = |p: Progress<'_>| match p {
+        Progress::Planned { kept, .. } => seen.lock().unwrap().0 = kept,
+        Progress::Started(_) => seen.lock().unwrap().1 += 1,
+        _ => {}
+    };
+    let go = AtomicBool::new(false);
+    let how = Run { jobs: 2, stop: &go, progress: &progress };
+    let two = run(&grown, &of(2), &how).unwrap().results.runs.len();
+    assert_eq!(std::mem::take(&mut *seen.lock().unwrap()), (0, two));
+    let more = run(&grown, &of(4), &how).unwrap();
+    assert_eq!(std::mem::take(&mut *seen.lock().unwrap()), (two, two));
+    let once = run(&whole, &of(4), &how).unwrap();
+    assert_eq!((&more.results, &more.manifest.files), (&once.results, &once.manifest.files));
+    assert!(!grown.join("partial").exists());
+    // Fewer are there too: nothing runs again.
+    *seen.lock().unwrap() = (0, 0);
+    let fewer = run(&grown, &of(2), &how).unwrap();
+    assert_eq!((seen.into_inner().unwrap(), fewer.results.runs.len()), ((two, 0), two));
 }
 
 #[test]

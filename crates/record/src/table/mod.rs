@@ -7,6 +7,7 @@ mod cell;
 mod shared;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -160,6 +161,18 @@ pub(crate) fn renumbered(
     let mut columns = batch.columns().to_vec();
     columns[place] = u32::write(std::iter::repeat_n(&run, batch.num_rows()));
     RecordBatch::try_new(batch.schema(), columns)
+}
+
+/// The numbers of the runs in a batch, each with the rows that stand together; `None` without the column.
+pub(crate) fn stretches(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>> {
+    let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a))?;
+    let mut start = 0;
+    let stretch = |same: &[u32]| {
+        let rows = start..start + same.len();
+        start = rows.end;
+        same.first().map(|run| (*run, rows))
+    };
+    Some(runs.chunk_by(|a, b| a == b).filter_map(stretch).collect())
 }
 
 /// The rows of a batch, each with the number of its run; an error names the column that is wrong.
