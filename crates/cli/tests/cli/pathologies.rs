@@ -97,7 +97,7 @@ fn a_one_sided_sender_does_not() {
     // K and what is on the way are some 17 segments.
     assert!(usual > 4, "{windows:?}");
     assert!(!seen.found("window-collapse") && !seen.found("stuck-ece"), "{:?}", seen.findings);
-    assert_ne!(seen.direction["feedback"]["kind"], "dctcp");
+    assert_ne!(seen.direction["feedback"]["kind"], "dctcp", "{}", seen.direction);
     assert!(seen.direction["marks"]["cwr"].as_u64().unwrap() > 5, "{}", seen.direction["marks"]);
     assert!(seen.direction["marks"]["ece_acks"].as_u64().unwrap() > 50);
 }
