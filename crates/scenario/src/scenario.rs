@@ -147,6 +147,12 @@ impl Scenario {
             }
             node.data = Data::List(items);
         }
+        // Of a `*`, also the file's sweep of one of them alone.
+        for path in target::paths(&key, &Known::of(&self.root)).unwrap_or_default() {
+            if path != key {
+                self.unsweep(&path);
+            }
+        }
         let place = self.unsweep(&key);
         self.root.put(
             &[SWEEP],

@@ -38,7 +38,9 @@ pub(crate) fn of<'a>(
         if let Some((message, help)) = refused {
             complaints.add(at, format!("`{key}` in the set of `{name}`: {message}"), help);
         } else {
-            out.push(Surrounding { key, at, value });
+            // `refusal` has found them.
+            let paths = target::paths(&key, known).unwrap_or_default();
+            out.extend(paths.into_iter().map(|key| Surrounding { key, at, value }));
         }
     }
     out
@@ -59,9 +61,9 @@ fn refusal(key: &str, known: &Known, axes: &[Axis]) -> Option<(String, Option<St
             Some(help.to_owned()),
         ));
     }
-    axes.iter()
-        .any(|axis| axis.paths.iter().any(|path| path == key))
-        .then(|| ("it is swept".to_owned(), None))
+    let set = target::paths(key, known).unwrap_or_default();
+    let swept = axes.iter().flat_map(|axis| &axis.paths).any(|path| set.contains(path));
+    swept.then(|| ("it is swept".to_owned(), None))
 }
 
 /// Puts them into the tree of a point.

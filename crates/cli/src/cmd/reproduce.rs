@@ -183,11 +183,12 @@ fn rows(names: &[String]) -> Result<Vec<Row>, Failure> {
     let mut rows: Vec<Row> = Vec::new();
     for name in names {
         let path = Path::new(name);
-        if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml")) {
-            rows.push(claims::read(path).map_err(|e| Failure::from(LabError::from(e)))?);
-            continue;
-        }
-        let found = claims::find(name);
+        let own = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("toml"));
+        let found = if own {
+            vec![claims::read(path).map_err(|e| Failure::from(LabError::from(e)))?]
+        } else {
+            claims::find(name)
+        };
         if found.is_empty() {
             let known: Vec<String> = claims::rows().iter().map(Row::id).collect();
             let near = some_nearest(&name.replacen('/', "-", 1), &known);

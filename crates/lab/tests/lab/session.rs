@@ -26,6 +26,15 @@ fn quiet(dir: &Path, jobs: usize) -> Result<Finished, LabError> {
     run(dir, &plan(), &Run { jobs, stop: &AtomicBool::new(false), progress: &|_| {} })
 }
 
+/// Notes how many runs were kept, and how many began.
+fn note(seen: &Mutex<(usize, usize)>, progress: &Progress<'_>) {
+    match progress {
+        Progress::Planned { kept, .. } => seen.lock().expect("no thread panics").0 = *kept,
+        Progress::Started(_) => seen.lock().expect("no thread panics").1 += 1,
+        _ => {}
+    }
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let temp = tempfile::tempdir().unwrap();
@@ -58,11 +67,7 @@ fn an_interrupted_experiment_continues_where_it_stopped() {
     assert!(!dir.join("report.html").exists());
 
     let seen = Mutex::new((0, 0));
-    let progress = |p: Progress<'_>| match p {
-        Progress::Planned { kept, .. } => seen.lock().unwrap().0 = kept,
-        Progress::Started(_) => seen.lock().unwrap().1 += 1,
-        _ => {}
-    };
+    let progress = |p: Progress<'_>| note(&seen, &p);
     let go = AtomicBool::new(false);
     let continued = run(&dir, &plan(), &Run { jobs: 2, stop: &go, progress: &progress }).unwrap();
     assert_eq!(seen.into_inner().unwrap(), (5, 7));
@@ -82,11 +87,7 @@ fn more_seeds_keep_the_runs_that_there_are() {
     let (grown, whole) = (temp.path().join("grown"), temp.path().join("whole"));
     let of = |seeds: u64| scenario().seeds(seeds).unwrap().expand().unwrap();
     let seen = Mutex::new((0, 0));
-    let progress = |p: Progress<'_>| match p {
-        Progress::Planned { kept, .. } => seen.lock().unwrap().0 = kept,
-        Progress::Started(_) => seen.lock().unwrap().1 += 1,
-        _ => {}
-    };
+    let progress = |p: Progress<'_>| note(&seen, &p);
     let go = AtomicBool::new(false);
     let how = Run { jobs: 2, stop: &go, progress: &progress };
     let two = run(&grown, &of(2), &how).unwrap().results.runs.len();

@@ -338,6 +338,10 @@ fn a_star_sets_all_of_such_a_name_but_what_is_named_later() {
     );
     let again = swept().with_override("traffic.*.size", "9 kB").unwrap();
     assert_eq!(sizes(again), [(Vec::new(), vec![kb(9), kb(9)])]);
+    let one = ["5 kB".to_owned(), "6 kB".to_owned()];
+    let replaced = scenario().with_sweep("traffic.short.size", &one).unwrap();
+    let replaced = replaced.with_sweep("traffic.*.size", &values).unwrap();
+    assert_eq!(sizes(replaced), sizes(swept()));
 }
 
 #[test]

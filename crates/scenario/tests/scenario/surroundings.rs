@@ -1,6 +1,7 @@
 //! What a compared bundle sets beside its transport.
 
-use lowtide_scenario::Scenario;
+use lowtide_scenario::{RunSpec, Scenario};
+use lowtide_units::Bytes;
 
 use crate::runs::{plan, with};
 
@@ -27,6 +28,20 @@ fn a_compared_bundle_sets_its_surroundings() {
 }
 
 #[test]
+fn a_star_in_the_set_of_a_bundle_is_every_table_too() {
+    let bundle = "[compare]\nschemes = [\"sack\", \"short-ones\"]\n[compare.bundles.short-ones]\nbase = \"sack\"\n\
+         [compare.bundles.short-ones.set]\n\"traffic.*.size\" = \"7 kB\"\n";
+    let sizes = |run: &RunSpec| {
+        let flows = run.setup().unwrap().flows;
+        [flows[0].size, flows[2].size]
+    };
+    let plan = plan(&with(bundle));
+    let seven = Some(Bytes::new(7_000));
+    assert_eq!(sizes(&plan.runs[1]), [seven, seven]);
+    assert_ne!(sizes(&plan.runs[0]), [seven, seven]);
+}
+
+#[test]
 fn a_bundle_sets_what_there_is_and_nothing_that_is_swept() {
     let refused = |line: &str, more: &str| {
         let text = format!(
@@ -44,6 +59,11 @@ fn a_bundle_sets_what_there_is_and_nothing_that_is_swept() {
         (
             "\"switch.mark.k\" = \"9 pkt\"",
             "[sweep]\n\"switch.mark.k\" = [\"5 pkt\", \"6 pkt\"]",
+            "it is swept",
+        ),
+        (
+            "\"traffic.*.size\" = \"7 kB\"",
+            "[sweep]\n\"traffic.short.size\" = [\"1 kB\", \"2 kB\"]",
             "it is swept",
         ),
     ] {
