@@ -12,6 +12,20 @@ use lowtide_units::Instant;
 
 use crate::{Blueprint, BufferSpec, ClassSpec, NodeId, PortSpec};
 
+/// What a packet finds of the memory that its port shares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    /// Bytes of it that are free.
+    pub(crate) free: u64,
+    /// The packet may have of them what it needs.
+    pub(crate) fits: bool,
+}
+
+impl Found {
+    /// The port shares none.
+    pub(crate) const UNSHARED: Self = Self { free: 0, fits: true };
+}
+
 /// One memory while the network runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
@@ -62,6 +76,7 @@ impl Memory {
         self.peak = self.held;
     }
     /// A queue holds so much now.
+    #[inline]
     pub(crate) fn change(&mut self, charge: &mut Charge, holds: u64) {
         let shared = |held: u64| held.saturating_sub(charge.reserved);
         self.shared = self.shared - shared(charge.held) + shared(holds);
@@ -108,7 +123,9 @@ pub(crate) struct Seat {
     memory: u32,
     /// It is among those that hold something.
     pub(crate) listed: bool,
-    charges: Vec<Charge>,
+    /// Most ports have one queue.
+    pub(crate) first: Charge,
+    others: Vec<Charge>,
 }
 
 /// What a queue has of a memory.
@@ -140,13 +157,15 @@ impl Seat {
                 classes.iter().enumerate().for_each(|(i, class)| charge(i, &class.buffer));
             }
         }
-        (!charges.is_empty()).then_some(Self { memory, listed: false, charges })
+        let mut charges = charges.into_iter();
+        let first = charges.next()?;
+        Some(Self { memory, listed: false, first, others: charges.collect() })
     }
     pub(crate) const fn memory(&self) -> usize {
         self.memory as usize
     }
     pub(crate) fn charges(&mut self) -> impl Iterator<Item = &mut Charge> {
-        self.charges.iter_mut()
+        std::iter::once(&mut self.first).chain(&mut self.others)
     }
 }
 

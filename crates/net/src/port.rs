@@ -24,7 +24,7 @@ use crate::entered::{Entered, Refusal};
 use crate::limit::Limit;
 use crate::line::Line;
 use crate::loss::Loss;
-use crate::memory::{Memory, Seat};
+use crate::memory::{Found, Memory, Seat};
 use crate::packet::{Moving, Pool};
 use crate::scheduler::{Arrived, Fifo, Occupancy};
 use crate::stats::{Counters, PortStats};
@@ -60,7 +60,8 @@ pub(crate) struct Port {
     plain: bool,
     /// No more is to be done with a packet that arrives at the far end.
     plain_far: bool,
-    /// The line loses packets or may fail, or `room` and `unmarked` do not say what becomes of a packet.
+    /// The line loses packets or may fail, or `room`, the memory it shares and `unmarked` do not say what
+    /// becomes of a packet.
     asks: bool,
     /// The far end is in another part of the network: packets are handed over, not awaited.
     crosses: bool,
@@ -149,7 +150,9 @@ impl Port {
             careful: true,
             plain,
             plain_far,
-            asks: loss.is_some() || room.is_none() || unmarked.is_none(),
+            asks: loss.is_some()
+                || unmarked.is_none()
+                || (room.is_none() && special.seat.is_none()),
             crosses: false,
             fifo,
             line,
@@ -264,7 +267,7 @@ impl Port {
         self.retire(at);
         self.counters.pass(at, self.fifo.in_system());
     }
-    /// A packet arrives: memory, of which `free` bytes of the shared one are, then marker.
+    /// A packet arrives: memory, also what it finds of the shared one, then marker.
     /// [`Port::commit`] must follow if it is let in.
     #[expect(clippy::inline_always, reason = "every hop, called from one place")]
     #[inline(always)]
@@ -272,7 +275,7 @@ impl Port {
         &mut self,
         now: Instant,
         packet: Moving,
-        free: u64,
+        shared: Found,
         pool: &Pool,
     ) -> Entered {
         if self.asks {
@@ -283,10 +286,15 @@ impl Port {
         }
         self.retire(now);
         let found = self.fifo.occupancy(self.count_in_service);
-        let calm =
-            !self.asks && self.room.fits(found, packet.size) && !self.unmarked.is_exceeded(found);
-        let entered =
-            if calm { Entered::Queued } else { self.decide(now, packet, (found, free), pool) };
+        let calm = !self.asks
+            && shared.fits
+            && self.room.fits(found, packet.size)
+            && !self.unmarked.is_exceeded(found);
+        let entered = if calm {
+            Entered::Queued
+        } else {
+            self.decide(now, packet, (found, shared.free), pool)
+        };
         self.counters.arrival(now, self.fifo.in_system());
         self.digest.update(now.as_ps());
         let code = match entered {
@@ -369,6 +377,7 @@ impl Port {
     }
     /// Whether a packet of `size` bytes would be admitted while `free` bytes of the shared memory are, the
     /// port having been brought up to now.
+    #[inline]
     pub(crate) fn admits(&self, size: u32, free: u64) -> bool {
         let found = self.fifo.occupancy(self.count_in_service);
         self.rules.buffer.admits(&Room { found, size, held: self.fifo.bytes(), free })
@@ -392,16 +401,16 @@ impl Port {
     pub(crate) fn leaves_at(&self) -> Option<Instant> {
         self.fifo.leaves_at()
     }
-    /// Tells the shared memory what its queues hold now, and when it holds less.
+    /// Tells the shared memory what its queues hold now.
+    #[inline]
     pub(crate) fn charge(&mut self, memory: &mut Memory) {
         let Some(special) = self.special.as_deref_mut() else { return };
         let Some(seat) = &mut special.seat else { return };
+        let Some(staged) = &special.staged else {
+            return memory.change(&mut seat.first, self.fifo.bytes());
+        };
         for charge in seat.charges() {
-            let holds = match &special.staged {
-                None => self.fifo.bytes(),
-                Some(staged) => staged.holds(charge.queue(), self.fifo.bytes()),
-            };
-            memory.change(charge, holds);
+            memory.change(charge, staged.holds(charge.queue(), self.fifo.bytes()));
         }
     }
     /// Its part in a shared memory.

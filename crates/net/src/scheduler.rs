@@ -179,7 +179,8 @@ impl Fifo {
     }
     /// Adds a packet at the end; true when it is the only one between here and the far end. `arrival` is
     /// the departure and the delay, where it was not said that packets may be late.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every hop, and two callers")]
+    #[inline(always)]
     pub(crate) fn push(&mut self, packet: Moving, departure: Instant, arrival: Instant) -> bool {
         let used = self.tail - self.head.min(self.line);
         if used == 0 {

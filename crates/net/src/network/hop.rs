@@ -7,6 +7,7 @@ use lowtide_units::{Duration, Instant};
 
 use super::{Delivery, Network};
 use crate::entered::Entered;
+use crate::memory::Found;
 use crate::packet::{Moving, Packet, PacketId};
 use crate::port::Far;
 use crate::scheduler::Arrived;
@@ -149,15 +150,15 @@ impl Network {
         if self.watch.is_some() || !self.ports[port as usize].is_plain() {
             return self.enqueue_special(now, port, packet, sched);
         }
-        let (entered, departure) = self.take_in(now, port, packet, 0, sched);
+        let (entered, departure) = self.take_in(now, port, packet, Found::UNSHARED, sched);
         (!matches!(entered, Entered::Dropped(_))).then_some(departure)
     }
 
-    /// A packet comes to a port where its departure is known; `free` bytes of shared memory are. What becomes
+    /// A packet comes to a port where its departure is known, and finds so much of a shared memory. What becomes
     /// of it, and when it leaves if it does.
     #[expect(
         clippy::inline_always,
-        reason = "every hop: one copy for plain ports, one for the others"
+        reason = "every hop: one copy for plain ports, one for those with shared memory, one for the others"
     )]
     #[inline(always)]
     pub(super) fn take_in(
@@ -165,11 +166,11 @@ impl Network {
         now: Instant,
         port: u32,
         packet: Moving,
-        free: u64,
+        shared: Found,
         sched: &mut Scheduler,
     ) -> (Entered, Instant) {
         let this = &mut self.ports[port as usize];
-        let entered = this.enter(now, packet, free, &self.pool);
+        let entered = this.enter(now, packet, shared, &self.pool);
         let departure = this.departure_of(now, packet.size);
         match entered {
             Entered::Queued => {}

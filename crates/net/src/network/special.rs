@@ -9,11 +9,14 @@
 //! are all departures up to now counted, switch-wide, before the decision: it is always that of the true
 //! state.
 
+use std::hint::cold_path;
+
 use lowtide_sim::{Entity, Scheduler};
 use lowtide_units::Instant;
 
 use super::Network;
 use crate::entered::Entered;
+use crate::memory::Found;
 use crate::packet::{Moving, PacketId};
 use crate::port::{Begun, Far};
 use crate::scheduler::Arrived;
@@ -29,26 +32,33 @@ impl Network {
         packet: Moving,
         sched: &mut Scheduler,
     ) -> Option<Instant> {
-        self.bring_up(now, port);
-        let this = &mut self.ports[port as usize];
+        let this = &self.ports[port as usize];
         let (memory, staged) = (this.memory(), this.is_staged());
-        let mut free = 0;
+        if let Some(memory) = memory
+            && this.is_plain_far()
+            && self.watch.is_none()
+        {
+            return self.enqueue_shared(now, (port, memory), packet, sched);
+        }
+        cold_path();
+        self.bring_up(now, port);
+        let mut shared = Found::UNSHARED;
         if let Some(memory) = memory {
-            this.retire(now);
-            free = self.memories[memory].free();
-            let size = packet.size;
-            if staged || self.memories[memory].would_peak(size) || !this.admits(size, free) {
+            if staged {
+                self.ports[port as usize].retire(now);
                 self.settle(now, memory, Some(sched));
-                free = self.memories[memory].free();
+                shared.free = self.memories[memory].free();
+            } else {
+                shared = self.find_memory(now, (port, memory), packet.size, sched);
             }
         }
         let departure = if staged {
-            self.take_in_staged(now, port, packet.id, free);
+            self.take_in_staged(now, port, packet.id, shared.free);
             self.arm(port, sched);
             None
         } else {
             let found = if self.watch.is_some() { Some(self.found(now, port)) } else { None };
-            let (entered, departure) = self.take_in(now, port, packet, free, sched);
+            let (entered, departure) = self.take_in(now, port, packet, shared, sched);
             if let Some(found) = found {
                 self.note_passage((now, port), packet, found, (entered, departure));
             }
@@ -62,6 +72,44 @@ impl Network {
             self.charge(port, memory);
         }
         departure
+    }
+
+    /// The same where all that is not plain is that memory is shared, as in most switches.
+    #[inline]
+    fn enqueue_shared(
+        &mut self,
+        now: Instant,
+        (port, memory): (u32, usize),
+        packet: Moving,
+        sched: &mut Scheduler,
+    ) -> Option<Instant> {
+        self.count_memory_from(now, memory);
+        let shared = self.find_memory(now, (port, memory), packet.size, sched);
+        let (entered, departure) = self.take_in(now, port, packet, shared, sched);
+        self.charge(port, memory);
+        (!matches!(entered, Entered::Dropped(_))).then_some(departure)
+    }
+
+    /// What a packet of `size` bytes finds of the memory of a port whose departures are no events.
+    #[inline]
+    fn find_memory(
+        &mut self,
+        now: Instant,
+        (port, memory): (u32, usize),
+        size: u32,
+        sched: &mut Scheduler,
+    ) -> Found {
+        let this = &mut self.ports[port as usize];
+        this.retire(now);
+        let free = self.memories[memory].free();
+        let fits = this.admits(size, free);
+        if fits && !self.memories[memory].would_peak(size) {
+            return Found { free, fits };
+        }
+        cold_path();
+        self.settle(now, memory, Some(sched));
+        let free = self.memories[memory].free();
+        Found { free, fits: self.ports[port as usize].admits(size, free) }
     }
 
     fn take_in_staged(&mut self, now: Instant, port: u32, id: PacketId, free: u64) {
@@ -84,6 +132,7 @@ impl Network {
     }
 
     /// What a port holds has grown: its memory takes note.
+    #[inline]
     pub(super) fn charge(&mut self, port: u32, memory: usize) {
         let (this, memory) = (&mut self.ports[port as usize], &mut self.memories[memory]);
         this.charge(memory);
