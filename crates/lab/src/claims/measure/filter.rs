@@ -1,0 +1,99 @@
+//! Which rows of a table count.
+
+use std::ops::RangeInclusive;
+
+use lowtide_units::{parse_bytes, parse_duration, parse_packets, parse_rate};
+use serde::Deserialize;
+
+/// Which values of a column count.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Filter {
+    /// Text, or a number with its unit.
+    Text(String),
+    /// Yes or no.
+    Flag(bool),
+    /// A number in the column's unit.
+    Number(f64),
+    /// From and to.
+    Range(Range),
+}
+
+/// Where values begin and end that count; an end that is left out is none.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Range {
+    /// Not before.
+    #[serde(default)]
+    from: Option<Box<Filter>>,
+    /// Not after.
+    #[serde(default)]
+    to: Option<Box<Filter>>,
+    /// Of moments: so long before the end of the run, or earlier.
+    #[serde(default)]
+    before_end: Option<Box<Filter>>,
+}
+
+/// What a filter picks of a column, in its unit.
+pub(super) struct Picked {
+    range: RangeInclusive<f64>,
+    before_end: Option<f64>,
+}
+
+impl Picked {
+    /// Whether it picks this value of a run that ended then.
+    pub(super) fn contains(&self, value: f64, ended_ps: f64) -> bool {
+        self.range.contains(&value) && self.before_end.is_none_or(|b| value <= ended_ps - b)
+    }
+}
+
+impl Filter {
+    pub(in crate::claims) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether its values are of a column in `unit`. Any text may be one of a column without unit.
+    pub(in crate::claims) fn fits(&self, unit: &str) -> Result<(), String> {
+        match self {
+            Self::Text(_) if unit.is_empty() => Ok(()),
+            one => one.picked(unit).map(drop),
+        }
+    }
+
+    /// What it picks, in the column's unit.
+    pub(super) fn picked(&self, unit: &str) -> Result<Picked, String> {
+        let Self::Range(Range { from, to, before_end }) = self else {
+            let n = self.number(unit)?;
+            return Ok(Picked { range: n..=n, before_end: None });
+        };
+        if before_end.is_some() && unit != "ps" {
+            return Err("`before-end` goes with moments of a run, in `ps`".to_owned());
+        }
+        let end = |end: &Option<Box<Self>>| end.as_ref().map(|e| e.number(unit)).transpose();
+        let from = end(from)?.unwrap_or(f64::NEG_INFINITY);
+        let to = end(to)?.unwrap_or(f64::INFINITY);
+        Ok(Picked { range: from..=to, before_end: end(before_end)? })
+    }
+
+    fn number(&self, unit: &str) -> Result<f64, String> {
+        match self {
+            Self::Number(n) => Ok(*n),
+            Self::Flag(yes) => Ok(f64::from(u8::from(*yes))),
+            Self::Range(_) => Err("a range within a range".to_owned()),
+            Self::Text(text) => {
+                let read = match unit {
+                    "ps" => parse_duration(text).map(|d| d.as_ps() as f64).ok(),
+                    "ns" => parse_duration(text).map(|d| d.as_ps() as f64 / 1e3).ok(),
+                    "bytes" => parse_bytes(text).map(|b| b.as_u64() as f64).ok(),
+                    "packets" => parse_packets(text).map(|n| n as f64).ok(),
+                    "bit/s" => parse_rate(text).map(|r| r.as_bps() as f64).ok(),
+                    _ => text.parse().ok(),
+                };
+                read.ok_or_else(|| format!("`{text}` is no value of a column in `{unit}`"))
+            }
+        }
+    }
+}

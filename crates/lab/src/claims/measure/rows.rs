@@ -1,0 +1,262 @@
+//! Rows of a table as a measure: which of them count, and what becomes of their values.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{Frame, FrameColumn, FrameValues, read_frame};
+use lowtide_units::parse_duration;
+use serde::Deserialize;
+
+use super::cut;
+use super::filter::Filter;
+use super::reduce::Reduce;
+use crate::claims::source::Source;
+
+/// The column of the time in tables over time.
+pub(in crate::claims) const TIME: &str = "time_ps";
+
+/// Rows of a table and one number of them.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    /// The table, as `flows`.
+    pub table: String,
+    /// The column; of `count` any.
+    pub column: String,
+    /// Another column that it is divided by, row by row: `fct_ps` over `ideal_ps` is the slowdown. A row in
+    /// which it is null or zero has no value.
+    #[serde(default)]
+    pub over: Option<String>,
+    /// Another column of the same unit that is taken off it, row by row: `computed_ns` less `actual_ns` is the
+    /// error.
+    #[serde(default)]
+    pub less: Option<String>,
+    /// How much each row counts in a mean or a deviation: of a histogram the column of its counts.
+    #[serde(default)]
+    pub weight: Option<String>,
+    /// The rows that count: a value, or from and to, with units as in scenarios.
+    #[serde(default)]
+    pub r#where: BTreeMap<String, Filter>,
+    /// Of a table over time: only rows at whole multiples of this, as a paper samples.
+    #[serde(default)]
+    pub every: Option<String>,
+    /// What becomes of them.
+    pub reduce: Reduce,
+    /// How much of the column makes one of the claim's unit: 1448 for segments of so many bytes.
+    #[serde(default = "one")]
+    pub per: f64,
+    /// What is added to the result, in the claim's unit: to a queue what a packet takes where nothing waits.
+    #[serde(default)]
+    pub plus: f64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+/// When each run ended, in ps.
+pub(super) type Ends = BTreeMap<u32, f64>;
+
+/// The values that a column of numbers has.
+pub(super) fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [Option<f64>], String> {
+    match &column(frame, name)?.values {
+        FrameValues::Numbers(values) => Ok(values),
+        FrameValues::Texts(_) => Err(format!("the column `{name}` holds no numbers")),
+    }
+}
+
+/// The values that a column of text has.
+pub(super) fn texts<'a>(frame: &'a Frame, name: &str) -> Result<&'a [Option<String>], String> {
+    match &column(frame, name)?.values {
+        FrameValues::Texts(values) => Ok(values),
+        FrameValues::Numbers(_) => Err(format!("the column `{name}` holds no text")),
+    }
+}
+
+fn column<'a>(frame: &'a Frame, name: &str) -> Result<&'a FrameColumn, String> {
+    frame.column(name).ok_or_else(|| format!("the table has no column `{name}`"))
+}
+
+/// What a row's value lies between; both ends are the same where it is known.
+struct Value {
+    least: f64,
+    most: f64,
+    weight: f64,
+}
+
+impl Rows {
+    pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
+        self.of_frame(&self.frame(of, None)?, &ends(of), of.seeds)
+    }
+
+    /// The columns that it takes beside its own.
+    pub(in crate::claims) fn beside(&self) -> impl Iterator<Item = &String> {
+        self.over.iter().chain(&self.less).chain(&self.weight)
+    }
+
+    /// What contradicts itself.
+    pub(super) fn check(self) -> Result<Self, String> {
+        if self.plus.abs() > 0.0 && !self.reduce.is_a_value() {
+            return Err("`plus` goes with a mean, a percentile or one of the values".to_owned());
+        }
+        match self.reduce {
+            _ if self.weight.is_none() => Ok(self),
+            Reduce::Mean | Reduce::Sd => Ok(self),
+            _ => Err("`weight` goes with `reduce = \"mean\"` or `\"sd\"`".to_owned()),
+        }
+    }
+
+    /// The columns that it needs, and one more.
+    fn frame(&self, of: Source<'_>, also: Option<&str>) -> Result<Frame, String> {
+        let path = of.dir.table(&self.table).map_err(|e| e.to_string())?;
+        let mut names: Vec<&str> = vec!["run", "seed", &self.column];
+        names.extend(self.r#where.keys().map(String::as_str));
+        names.extend(self.every.as_ref().map(|_| TIME));
+        names.extend(self.beside().map(String::as_str));
+        names.extend(cut::columns(&self.table));
+        names.extend(also);
+        read_frame(&path, &names).map_err(|e| e.to_string())
+    }
+
+    /// Every value that counts, beside that of the column `x` (zero without it), for all seeds, in the
+    /// order of the table.
+    pub(in crate::claims) fn all(
+        &self,
+        of: Source<'_>,
+        x: Option<&str>,
+    ) -> Result<Vec<(f64, f64)>, String> {
+        let frame = self.frame(of, x)?;
+        let keep = self.kept(&frame, &ends(of))?;
+        let numbers = |name: &str| numbers(&frame, name);
+        let (of_seed, ys) = (numbers("seed")?, numbers(&self.column)?);
+        let xs = x.map(numbers).transpose()?;
+        let less = self.less.as_deref().map(numbers).transpose()?;
+        let wanted = |i: &usize| {
+            keep[*i]
+                && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| (s - *w as f64).abs() < 0.5))
+        };
+        let y = |i: usize| Some(ys[i]? - less.map_or(Some(0.0), |less| less[i])?);
+        let pair = |i: usize| Some((xs.map_or(Some(0.0), |x| x[i])?, y(i)? / self.per + self.plus));
+        Ok((0..frame.rows()).filter(wanted).filter_map(pair).collect())
+    }
+
+    pub(super) fn of_frame(
+        &self,
+        frame: &Frame,
+        ends: &Ends,
+        seeds: &[u64],
+    ) -> Result<Vec<Option<f64>>, String> {
+        let keep = self.kept(frame, ends)?;
+        let (runs, of_seed) = (numbers(frame, "run")?, numbers(frame, "seed")?);
+        let value_at = self.value_at(frame, ends)?;
+        let value = |seed: &u64| {
+            let mut run = None;
+            let mut found = Vec::new();
+            for i in (0..frame.rows()).filter(|&i| keep[i] && of_seed[i] == Some(*seed as f64)) {
+                if run.is_some_and(|r| r != runs[i]) {
+                    return Err(format!(
+                        "its rows of `{}` are of several runs: say which scheme and which point",
+                        self.table
+                    ));
+                }
+                run = Some(runs[i]);
+                found.extend(value_at(i));
+            }
+            let most = || found.iter().map(|v| v.most).collect();
+            let least = || found.iter().map(|v| v.least).collect();
+            let one = if self.weight.is_some() {
+                let weights: Vec<f64> = found.iter().map(|v| v.weight).collect();
+                let most: Vec<f64> = most();
+                self.reduce.weighed(&most, &weights).filter(|v| v.is_finite())
+            } else if found.iter().all(|v| v.least.total_cmp(&v.most).is_eq()) {
+                self.reduce.of(most())
+            } else {
+                cut::reduced(self.reduce, least(), most())
+            };
+            Ok(one.map(|v| v / self.per + self.plus))
+        };
+        seeds.iter().map(value).collect()
+    }
+
+    /// What the value of a row is; none where there is nothing to measure.
+    fn value_at<'f>(
+        &self,
+        frame: &'f Frame,
+        ends: &Ends,
+    ) -> Result<impl Fn(usize) -> Option<Value> + use<'f>, String> {
+        let numbers = |name: &str| numbers(frame, name);
+        let beside = |name: &Option<String>| name.as_deref().map(numbers).transpose();
+        let (over, less, weight) =
+            (beside(&self.over)?, beside(&self.less)?, beside(&self.weight)?);
+        let runs = numbers("run")?;
+        let least = |name: &String| {
+            let of_cut = cut::cuts(name) && !cut::columns(&self.table).is_empty();
+            let ended = |i: usize| ended(ends, runs[i]);
+            of_cut.then(|| cut::least(frame, name, ended)).transpose()
+        };
+        let counts = self.reduce == Reduce::Count;
+        let values = if counts { runs } else { numbers(&self.column)? };
+        let least_value = if counts { None } else { least(&self.column)? };
+        let over_cut = self.over.as_ref().map(least).transpose()?.flatten();
+        Ok(move |i: usize| {
+            // Of a flow that was cut off, as long as it was there, or longer.
+            let least = || least_value.as_ref().and_then(|least| least[i]);
+            let (least, most) = match values[i] {
+                Some(value) => (value, value),
+                None => (least()?, f64::INFINITY),
+            };
+            let less = less.map_or(Some(0.0), |less| less[i])?;
+            let (least, most) = (least - less, most - less);
+            let (least, most) = match over.map(|over| over[i]) {
+                None => (least, most),
+                Some(Some(over)) if over.abs() > 0.0 => (least / over, most / over),
+                // Over a time that is not over: anything.
+                Some(None) if over_cut.as_ref().is_some_and(|cut| cut[i].is_some()) => {
+                    (0.0, f64::INFINITY)
+                }
+                Some(_) => return None,
+            };
+            Some(Value { least, most, weight: weight.map_or(Some(1.0), |w| w[i])? })
+        })
+    }
+
+    fn kept(&self, frame: &Frame, ends: &Ends) -> Result<Vec<bool>, String> {
+        let mut keep = vec![true; frame.rows()];
+        let runs = numbers(frame, "run")?;
+        for (name, filter) in &self.r#where {
+            let column = column(frame, name)?;
+            match &column.values {
+                FrameValues::Texts(texts) => {
+                    let Filter::Text(wanted) = filter else {
+                        return Err(format!("the column `{name}` is text"));
+                    };
+                    for (keep, text) in keep.iter_mut().zip(texts) {
+                        *keep &= text.as_ref() == Some(wanted);
+                    }
+                }
+                FrameValues::Numbers(numbers) => {
+                    let picked =
+                        filter.picked(&column.unit).map_err(|e| format!("`{name}`: {e}"))?;
+                    for ((keep, number), run) in keep.iter_mut().zip(numbers).zip(runs) {
+                        *keep &= number.is_some_and(|n| picked.contains(n, ended(ends, *run)));
+                    }
+                }
+            }
+        }
+        if let Some(every) = &self.every {
+            let step = parse_duration(every).map_err(|e| format!("`every`: {e}"))?.as_ps() as f64;
+            for (keep, time) in keep.iter_mut().zip(numbers(frame, TIME)?) {
+                *keep &= time.is_some_and(|t| (t % step).abs() < 0.5);
+            }
+        }
+        Ok(keep)
+    }
+}
+
+fn ends(of: Source<'_>) -> Ends {
+    of.runs.iter().map(|run| (run.key.run, run.ended_ms * 1e9)).collect()
+}
+
+/// When a run ended; one that is not there never began.
+fn ended(ends: &Ends, run: Option<f64>) -> f64 {
+    run.and_then(|run| ends.get(&(run as u32))).copied().unwrap_or_default()
+}
