@@ -6,6 +6,7 @@
 
 mod catalogue;
 mod check;
+mod columns;
 mod expected;
 mod figure;
 mod judge;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{Frame, FrameValues, read_frame};
+use lowtide_record::{Frame, read_frame};
 use lowtide_units::{Duration, parse_duration};
 use serde::Deserialize;
 
+use super::columns::{numbers, texts};
 use super::source::Source;
 use crate::rates::Rates;
 
@@ -94,13 +95,8 @@ impl RatesOf {
     }
 
     fn of_frame(&self, frame: &Frame, run: u32) -> Result<Option<f64>, String> {
-        let numbers = |name: &str| match frame.column(name).map(|c| &c.values) {
-            Some(FrameValues::Numbers(values)) => Ok(values),
-            _ => Err(format!("the table `probes` has no numbers `{name}`")),
-        };
-        let Some(FrameValues::Texts(groups)) = frame.column("group").map(|c| &c.values) else {
-            return Err("the table `probes` has no names `group`".to_owned());
-        };
+        let numbers = |name: &str| numbers(frame, name);
+        let groups = texts(frame, "group")?;
         let (runs, times) = (numbers("run")?, numbers("time_ps")?);
         let (flows, bytes) = (numbers("flow")?, numbers("bytes_acked")?);
         let samples = (0..frame.rows()).filter_map(|i| {
@@ -126,7 +122,7 @@ impl RatesOf {
 
 #[cfg(test)]
 mod tests {
-    use lowtide_record::FrameColumn;
+    use lowtide_record::{FrameColumn, FrameValues};
 
     use super::*;
 

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{Frame, FrameValues, read_frame};
+use lowtide_record::{Frame, read_frame};
 use lowtide_units::{Duration, parse_duration};
 use serde::Deserialize;
 
+use super::columns::{numbers, texts};
 use super::source::Source;
 
 /// `windows = "correlation"` of a `feedback`. The scenario traces the flows (`[probes] trace`) and samples
@@ -172,22 +173,6 @@ impl WindowsOf {
 fn ps_of(text: &str, name: &str) -> Result<f64, String> {
     let time = parse_duration(text).map(Duration::as_ps).map_err(|e| format!("`{name}`: {e}"));
     Ok(time? as f64)
-}
-
-/// The numbers of a column.
-fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [Option<f64>], String> {
-    match frame.column(name).map(|c| &c.values) {
-        Some(FrameValues::Numbers(values)) => Ok(values),
-        _ => Err(format!("there are no numbers `{name}`")),
-    }
-}
-
-/// The texts of a column.
-fn texts<'a>(frame: &'a Frame, name: &str) -> Result<&'a [Option<String>], String> {
-    match frame.column(name).map(|c| &c.values) {
-        Some(FrameValues::Texts(values)) => Ok(values),
-        _ => Err(format!("there are no names `{name}`")),
-    }
 }
 
 fn rows_of(frame: &Frame, run: u32) -> Result<impl Iterator<Item = usize>, String> {

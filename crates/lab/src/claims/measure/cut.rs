@@ -6,7 +6,7 @@
 use lowtide_record::Frame;
 
 use super::reduce::Reduce;
-use super::rows::numbers;
+use crate::claims::columns::{numbers, texts};
 
 /// Columns that only a flow or a query has that completed, and whether they count from its start.
 const COMPLETIONS: [(&str, bool); 5] = [
@@ -41,7 +41,7 @@ pub(super) fn least(
     let from_start = COMPLETIONS.iter().any(|(name, from_start)| *name == column && *from_start);
     let (values, starts) = (numbers(frame, column)?, numbers(frame, "start_ps")?);
     let sizes = frame.column("size_bytes").map(|_| numbers(frame, "size_bytes")).transpose()?;
-    let states = super::rows::texts(frame, "status")?;
+    let states = texts(frame, "status")?;
     let one = |i: usize| {
         let endless = sizes.is_some_and(|sizes| sizes[i].is_none());
         if values[i].is_some() || endless {

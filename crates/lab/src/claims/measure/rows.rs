@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{Frame, FrameColumn, FrameValues, read_frame};
+use lowtide_record::{Frame, FrameValues, read_frame};
 use lowtide_units::parse_duration;
 use serde::Deserialize;
 
 use super::cut;
 use super::filter::Filter;
 use super::reduce::Reduce;
+use crate::claims::columns::{column, numbers};
 use crate::claims::source::Source;
 
 /// The column of the time in tables over time.
@@ -55,26 +56,6 @@ const fn one() -> f64 {
 
 /// When each run ended, in ps.
 pub(super) type Ends = BTreeMap<u32, f64>;
-
-/// The values that a column of numbers has.
-pub(super) fn numbers<'a>(frame: &'a Frame, name: &str) -> Result<&'a [Option<f64>], String> {
-    match &column(frame, name)?.values {
-        FrameValues::Numbers(values) => Ok(values),
-        FrameValues::Texts(_) => Err(format!("the column `{name}` holds no numbers")),
-    }
-}
-
-/// The values that a column of text has.
-pub(super) fn texts<'a>(frame: &'a Frame, name: &str) -> Result<&'a [Option<String>], String> {
-    match &column(frame, name)?.values {
-        FrameValues::Texts(values) => Ok(values),
-        FrameValues::Numbers(_) => Err(format!("the column `{name}` holds no text")),
-    }
-}
-
-fn column<'a>(frame: &'a Frame, name: &str) -> Result<&'a FrameColumn, String> {
-    frame.column(name).ok_or_else(|| format!("the table has no column `{name}`"))
-}
 
 /// What a row's value lies between; both ends are the same where it is known.
 struct Value {
