@@ -220,12 +220,12 @@ fn show(row: &Row, claims: &[Judged], dir: &Path, out: Output) -> Result<(), Fai
         let name = claim.id.split_once('/').map_or(claim.id.as_str(), |(_, name)| name);
         let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
         out.text(&format!(
-            "  {:<15} {name}: {}\n{:18}paper {}{unit}, measured {}{unit}, holds {}; {}",
+            "  {:<15} {name}: {}\n{:18}paper {}{unit}, measured {}, holds {}; {}",
             claim.verdict.name(),
             claim.says,
             "",
             claim.reported.map_or_else(|| "an order".to_owned(), short),
-            measured(claim),
+            measured(claim, &unit),
             claim.holds(),
             claim.source,
         ))?;
@@ -247,16 +247,18 @@ fn show_varied(vary: &Vary, varied: &[Varied], out: Output) -> Result<(), Failur
     for Varied { value, claim, .. } in varied {
         let name = claim.id.split_once('/').map_or(claim.id.as_str(), |(_, name)| name);
         let unit = if claim.unit.is_empty() { String::new() } else { format!(" {}", claim.unit) };
-        out.text(&format!("{:18}{value}: {name} {}{unit}", "", measured(claim)))?;
+        out.text(&format!("{:18}{value}: {name} {}", "", measured(claim, &unit)))?;
     }
     Ok(())
 }
 
-fn measured(claim: &Judged) -> String {
+fn measured(claim: &Judged, unit: &str) -> String {
     match (claim.measured, claim.ci95) {
         (None, _) => "nothing".to_owned(),
-        (Some(m), None) => short(m),
-        (Some(m), Some([low, high])) => format!("{} ({} to {})", short(m), short(low), short(high)),
+        (Some(m), None) => format!("{}{unit}", short(m)),
+        (Some(m), Some([low, high])) => {
+            format!("{} ({} to {}){unit}", short(m), short(low), short(high))
+        }
     }
 }
 
