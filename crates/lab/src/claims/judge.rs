@@ -84,9 +84,10 @@ fn judged(row: &str, claim: &Claim, seeds: usize, found: Found, reduced: bool) -
         _ => why.map(str::to_owned).or_else(|| claim.reason.clone()),
     };
     let recorded = claim.recorded.map(|r| r.verdict);
-    // A small sample may look better than the large one is; it never says the opposite.
+    // A small sample may look better or worse than the large one is; it never says something else, but that
+    // what was reproduced is lost.
     if let Some(full) = recorded.filter(|full| reduced && *full != Verdict::Reproduced)
-        && verdict == Verdict::Reproduced
+        && ![full, Verdict::Undecided].contains(&verdict)
     {
         verdict = Verdict::Undecided;
         let known = claim.reason.as_deref().unwrap_or_default();
@@ -275,6 +276,10 @@ mod tests {
         assert_eq!((of(true).verdict, of(true).lost), (Verdict::Undecided, false));
         assert!(of(true).reason.is_some_and(|r| r.contains("`not-reproduced`: known")));
         assert_eq!(of(false).verdict, Verdict::Reproduced);
+        let right_way =
+            claim("kind = \"ratio\"\nreported = 6.0\nrecorded = { verdict = \"direction\" }");
+        let of = |reduced| judge("p-fig1", &right_way, &[Some(0.5); 2], None, reduced).verdict;
+        assert_eq!((of(true), of(false)), (Verdict::Undecided, Verdict::NotReproduced));
     }
 
     #[test]
