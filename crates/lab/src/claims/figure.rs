@@ -198,7 +198,6 @@ impl PaperFigure {
         }
         let legend = series.iter().map(|s| (s.scheme.clone(), s.style)).collect();
         let xs = series.iter().flat_map(|s| &s.points).map(|p| p.x);
-        let ys = series.iter().flat_map(|s| &s.points).map(|p| p.y);
         let rules = |upright| self.mark.iter().filter(move |m| m.upright == upright).map(|m| m.at);
         let panel = Panel {
             title: String::new(),
@@ -207,7 +206,7 @@ impl PaperFigure {
             } else {
                 self.x.axis("x", &xs.chain(rules(true)).collect::<Vec<_>>())
             },
-            y: self.y.axis("y", &ys.chain(rules(false)).collect::<Vec<_>>()),
+            y: self.y.axis("y", &heights(&series).chain(rules(false)).collect::<Vec<_>>()),
             rules: self.mark.iter().map(Mark::rule).collect(),
             series,
             shade: None,
@@ -279,6 +278,15 @@ impl PaperFigure {
         }
         Ok(series)
     }
+}
+
+/// What an axis must reach: the values, and the upper ends of their intervals unless those would press the values
+/// together, as of two seeds they may.
+fn heights(series: &[Series]) -> impl Iterator<Item = f64> {
+    let dots = || series.iter().flat_map(|s| &s.points);
+    let most = 2.0 * dots().map(|dot| dot.y).fold(0.0, f64::max);
+    let ends = dots().filter_map(move |dot| Some(dot.interval?[1].min(most)));
+    dots().map(|dot| dot.y).chain(ends)
 }
 
 impl AxisOf {
@@ -394,5 +402,17 @@ mod tests {
         let axis = |low, high| AxisOf { label: String::new(), log: false, low, high, per: None };
         assert!(axis(Some(0.0), Some(9.0)).holds(9.0) && axis(None, None).holds(-1e9));
         assert!(!axis(Some(0.0), None).holds(-0.1) && !axis(None, Some(9.0)).holds(9.1));
+    }
+
+    #[test]
+    fn an_axis_reaches_the_ends_of_intervals_that_are_not_huge() {
+        let of = |end: f64| {
+            let dot = |y, interval| Dot { x: 0.0, y, interval };
+            let points = vec![dot(10.0, Some([8.0, end])), dot(4.0, None)];
+            let (scheme, part) = (String::new(), String::new());
+            let series = [Series { scheme, part, style: 0, look: Look::Dots, points }];
+            heights(&series).fold(0.0, f64::max)
+        };
+        assert_eq!((of(12.0), of(500.0)), (12.0, 20.0));
     }
 }
