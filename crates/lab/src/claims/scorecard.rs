@@ -108,7 +108,7 @@ fn cost() -> Result<String, ClaimError> {
     let longest: u64 = long.iter().map(|(hops, _)| hops).sum();
     let names: Vec<String> = long.into_iter().map(|(_, name)| name).collect();
     Ok(format!(
-        "\n**How long it takes**, at {} million packet-hops a second on each of two cores: the reduced forms three minutes; \
+        "\n**How long it takes**, at {} million packet-hops a second on each of two cores: the reduced forms five minutes; \
          the whole {}, without {} {}.\n",
         HOPS_PER_SECOND / 1_000_000,
         hours(whole),
