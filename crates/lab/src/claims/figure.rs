@@ -175,8 +175,13 @@ impl PaperFigure {
             };
         }
         for measure in std::iter::once(measure).chain(&curve.across) {
-            if !matches!(measure, Measure::Rows(_)) {
+            let Measure::Rows(rows) = measure else {
                 return Err("it takes rows of a table, with `table` and `column`".to_owned());
+            };
+            if rows.over.is_some() || rows.weight.is_some() {
+                return Err(
+                    "values that are drawn one by one have no `over` and no `weight`".to_owned()
+                );
             }
             names.measure(measure)?;
         }
@@ -390,6 +395,9 @@ mod tests {
             let error = said(kind, &[curve]).unwrap_err();
             assert!(error.contains(says), "{kind} {curve}: {error}");
         }
+        let over = measure.replace("reduce", "over = \"in_flight_bytes\", reduce");
+        let error = said("cdf", &[&over]).unwrap_err();
+        assert!(error.contains("no `over` and no `weight`"), "{error}");
         let windows = "measure = { windows = \"rmse\", feedback = \"marked\", queue = \"switch0->senders.1\", \
                        full = 100, packet = \"12 us\", from = \"1 ms\", scheme = \"dctcp\" }";
         assert_eq!(said("cloud", &[windows, "theory = { is = \"truth\" }"]), Ok(()));

@@ -57,14 +57,20 @@ fn dot(x: f64, of_it: &Measure, of: Source<'_>, points: &[Point]) -> Result<Opti
 
 /// The share of values up to each one, of all seeds.
 pub(super) fn distribution(rows: &Rows, of: Source<'_>) -> Result<Vec<Dot>, String> {
-    let mut values: Vec<f64> = rows.all(of, None)?.into_iter().map(|(_, y)| y).collect();
+    Ok(climb(rows.all(of, None)?.into_iter().map(|(_, y)| y).collect()))
+}
+
+/// The share of values up to each one. What never ended is among all, and nowhere: the share stays below one.
+fn climb(mut values: Vec<f64>) -> Vec<Dot> {
+    let all = values.len() as f64;
+    values.retain(|value| value.is_finite());
     values.sort_by(f64::total_cmp);
     let n = values.len();
     let step = n.div_ceil(MOST_POINTS).max(1);
     let ranks = (0..n).filter(|i| i % step == 0 || i + 1 == n);
     let mut dots: Vec<Dot> = values.first().map(|v| Dot::new(*v, 0.0)).into_iter().collect();
-    dots.extend(ranks.map(|i| Dot::new(values[i], (i + 1) as f64 / n as f64)));
-    Ok(dots)
+    dots.extend(ranks.map(|i| Dot::new(values[i], (i + 1) as f64 / all)));
+    dots
 }
 
 /// Values over seconds, of the first seed.
@@ -100,4 +106,21 @@ fn some_of(dots: Vec<Dot>) -> Vec<Dot> {
 /// Its first seed alone.
 fn first(of: Source<'_>) -> Source<'_> {
     Source { seeds: of.seeds.get(..1).unwrap_or_default(), ..of }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_of_which_half_never_ended_climbs_to_a_half() {
+        let at =
+            |values: &[f64]| climb(values.to_vec()).iter().map(|d| (d.x, d.y)).collect::<Vec<_>>();
+        assert_eq!(
+            at(&[2.0, f64::INFINITY, 1.0, f64::INFINITY]),
+            [(1.0, 0.0), (1.0, 0.25), (2.0, 0.5)]
+        );
+        assert_eq!(at(&[3.0]), [(3.0, 0.0), (3.0, 1.0)]);
+        assert_eq!(at(&[f64::INFINITY]), []);
+    }
 }

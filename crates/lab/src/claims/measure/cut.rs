@@ -8,50 +8,54 @@ use lowtide_record::Frame;
 use super::reduce::Reduce;
 use crate::claims::columns::{numbers, texts};
 
-/// Columns that only a flow or a query has that completed, and whether they count from its start.
-const COMPLETIONS: [(&str, bool); 5] = [
-    ("fct_ps", true),
-    ("transfer_ps", true),
-    ("qct_ps", true),
-    ("delivered_ps", false),
-    ("end_ps", false),
+/// Columns that only a flow or a query has that completed, and the one from which their time counts; moments count
+/// from the start of the run.
+const COMPLETIONS: [(&str, Option<&str>); 5] = [
+    ("fct_ps", Some("start_ps")),
+    ("transfer_ps", Some("established_ps")),
+    ("qct_ps", Some("start_ps")),
+    ("delivered_ps", None),
+    ("end_ps", None),
 ];
-
-/// Whether the end of a run may leave a column empty.
-pub(super) fn cuts(column: &str) -> bool {
-    COMPLETIONS.iter().any(|(name, _)| *name == column)
-}
 
 /// The columns of a table that say what was cut off.
 pub(super) fn columns(table: &str) -> &'static [&'static str] {
     match table {
-        "flows" => &["status", "start_ps", "size_bytes"],
+        "flows" => &["status", "start_ps", "established_ps", "size_bytes"],
         "queries" => &["status", "start_ps"],
         _ => &[],
     }
 }
 
 /// The least that each row's `column` can have been, where the end of its run left it empty; `None` where the
-/// row has its value, and of a flow that has no end. `ended_ps` is when the run of each row ended.
+/// row has its value, and of a flow that has no end. Nothing at all of a column that no end of a run leaves
+/// empty. `ended_ps` is when the run of each row ended.
 pub(super) fn least(
     frame: &Frame,
+    table: &str,
     column: &str,
     ended_ps: impl Fn(usize) -> f64,
-) -> Result<Vec<Option<f64>>, String> {
-    let from_start = COMPLETIONS.iter().any(|(name, from_start)| *name == column && *from_start);
-    let (values, starts) = (numbers(frame, column)?, numbers(frame, "start_ps")?);
+) -> Result<Option<Vec<Option<f64>>>, String> {
+    let completion = COMPLETIONS.iter().find(|(name, _)| *name == column);
+    let Some((_, begins)) = completion.filter(|_| !columns(table).is_empty()) else {
+        return Ok(None);
+    };
+    let (values, states) = (numbers(frame, column)?, texts(frame, "status")?);
+    let begins = begins.map(|begins| numbers(frame, begins)).transpose()?;
     let sizes = frame.column("size_bytes").map(|_| numbers(frame, "size_bytes")).transpose()?;
-    let states = texts(frame, "status")?;
     let one = |i: usize| {
         let endless = sizes.is_some_and(|sizes| sizes[i].is_none());
         if values[i].is_some() || endless {
             return None;
         }
-        let begun = if from_start { starts[i]? } else { 0.0 };
-        let failed = states[i].as_deref() == Some("failed");
-        Some(if failed { f64::INFINITY } else { (ended_ps(i) - begun).max(0.0) })
+        if states[i].as_deref() == Some("failed") {
+            return Some(f64::INFINITY);
+        }
+        // What did not even begin took no time yet.
+        let begun = begins.map_or(Some(0.0), |begins| begins[i]);
+        Some(begun.map_or(0.0, |begun| (ended_ps(i) - begun).max(0.0)))
     };
-    Ok((0..frame.rows()).map(one).collect())
+    Ok(Some((0..frame.rows()).map(one).collect()))
 }
 
 /// One number of values of which some are known only to lie between `least` and `most`; nothing where it hangs

@@ -99,7 +99,7 @@ impl Rows {
     }
 
     /// Every value that counts, beside that of the column `x` (zero without it), for all seeds, in the
-    /// order of the table.
+    /// order of the table; infinity of what the end of a run cut off.
     pub(in crate::claims) fn all(
         &self,
         of: Source<'_>,
@@ -115,7 +115,11 @@ impl Rows {
             keep[*i]
                 && of_seed[*i].is_some_and(|s| of.seeds.iter().any(|w| (s - *w as f64).abs() < 0.5))
         };
-        let y = |i: usize| Some(ys[i]? - less.map_or(Some(0.0), |less| less[i])?);
+        let cut = cut::least(&frame, &self.table, &self.column, |_| 0.0)?;
+        let was_cut = |i: usize| cut.as_ref()?[i].map(|_| f64::INFINITY);
+        let y = |i: usize| {
+            Some(ys[i].or_else(|| was_cut(i))? - less.map_or(Some(0.0), |less| less[i])?)
+        };
         let pair = |i: usize| Some((xs.map_or(Some(0.0), |x| x[i])?, y(i)? / self.per + self.plus));
         Ok((0..frame.rows()).filter(wanted).filter_map(pair).collect())
     }
@@ -169,11 +173,7 @@ impl Rows {
         let (over, less, weight) =
             (beside(&self.over)?, beside(&self.less)?, beside(&self.weight)?);
         let runs = numbers("run")?;
-        let least = |name: &String| {
-            let of_cut = cut::cuts(name) && !cut::columns(&self.table).is_empty();
-            let ended = |i: usize| ended(ends, runs[i]);
-            of_cut.then(|| cut::least(frame, name, ended)).transpose()
-        };
+        let least = |name: &String| cut::least(frame, &self.table, name, |i| ended(ends, runs[i]));
         let counts = self.reduce == Reduce::Count;
         let values = if counts { runs } else { numbers(&self.column)? };
         let least_value = if counts { None } else { least(&self.column)? };

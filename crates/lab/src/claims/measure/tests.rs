@@ -207,7 +207,7 @@ fn with_one_cut(begun_ms: f64, status: &str, size: Option<f64>) -> (Frame, Ends)
         values[9] = last;
         values
     };
-    let took = (1..=10).map(|ms| Some(f64::from(ms) * 1e9)).collect();
+    let took = || (1..=10).map(|ms| Some(f64::from(ms) * 1e9)).collect();
     let mut states = vec![Some("complete".to_owned()); 10];
     states[9] = Some(status.to_owned());
     let frame = Frame::new(vec![
@@ -216,7 +216,9 @@ fn with_one_cut(begun_ms: f64, status: &str, size: Option<f64>) -> (Frame, Ends)
         column("size_bytes", "bytes", with(size, all(1e6))),
         column("delivered_bytes", "bytes", all(1e6)),
         column("start_ps", "ps", with(Some(begun_ms * 1e9), all(0.0))),
-        column("fct_ps", "ps", with(None, took)),
+        column("established_ps", "ps", with(None, all(1e8))),
+        column("transfer_ps", "ps", with(None, took())),
+        column("fct_ps", "ps", with(None, took())),
         FrameColumn {
             name: "status".into(),
             unit: String::new(),
@@ -245,6 +247,13 @@ fn what_the_end_cut_off_leaves_no_value_that_it_could_move() {
     assert_eq!(median(with_one_cut(98.0, "failed", size)), Some(5.0), "it never completes");
     // A flow without a size never ends, and is none of them.
     assert_eq!(of("mean", "", with_one_cut(50.0, "unfinished", None)), Some(5.0));
+    let transfer = rows("{ table = \"flows\", column = \"transfer_ps\", reduce = \"median\" }");
+    let (frame, ends) = with_one_cut(0.0, "unfinished", size);
+    assert_eq!(
+        transfer.of_frame(&frame, &ends, &[1]),
+        Ok(vec![None]),
+        "its handshake was not over"
+    );
     let early = ", where = { start_ps = { before-end = \"40 ms\" } }";
     assert_eq!(of("mean", early, with_one_cut(50.0, "unfinished", size)), None);
     assert_eq!(of("mean", early, with_one_cut(70.0, "unfinished", size)), Some(5.0));
