@@ -30,7 +30,7 @@ pub(super) fn run_by(
 ) -> Result<(), Failure> {
     let mut scenario = scenario(&args.scenario)?;
     if !args.trace.is_empty() {
-        scenario = scenario.with_override("probes.trace", &args.trace.join(","))?;
+        scenario = scenario.with_flag("--trace", "probes.trace", &args.trace.join(","))?;
     }
     let plan = scenario.expand()?;
     #[cfg(target_os = "linux")]

@@ -7,6 +7,7 @@ mod layers;
 #[cfg(target_os = "linux")]
 mod live;
 mod matrix;
+mod messages;
 mod modules;
 mod packetdrill;
 #[cfg(target_os = "linux")]
