@@ -44,12 +44,15 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
     let mut done: Vec<(Row, PathBuf, Outcome)> = Vec::new();
     let ran = jobs.iter().try_for_each(|job| -> Result<(), Failure> {
         let label = ahead.begin(job);
-        how(args, &job.dir).labelled(&job.plan, job.row.scenario, out, &label, &|options| {
-            execute(&job.plan, options)
-        })?;
+        let work = |options: &Options<'_>| execute(&job.plan, options);
+        let finished =
+            how(args, &job.dir).labelled(&job.plan, job.row.scenario, out, &label, &work)?;
         let mut outcome = claims::judge(&job.row, &job.dir, mode).map_err(Failure::from)?;
         if !out.json {
             show(&job.row, &outcome.claims, &job.dir, out)?;
+            for finding in finished.transports().findings {
+                out.text(&format!("note: {}", finding.text))?;
+            }
         }
         for (vary, plan) in &job.vary {
             let dir = place(&root, &job.row, plan);

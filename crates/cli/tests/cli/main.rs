@@ -13,6 +13,7 @@ mod packetdrill;
 #[cfg(target_os = "linux")]
 mod pathologies;
 mod questions;
+mod ran;
 mod runs;
 #[cfg(target_os = "linux")]
 mod testbed;
