@@ -191,3 +191,27 @@ fn an_older_directory_says_what_its_flows_tell() {
     assert!(report.contains("<th>dctcp (ran newreno, ECN off)</th>"));
     assert!(!report.contains("settings replace"));
 }
+
+#[test]
+fn a_matrix_names_the_cells_that_ran_another_control() {
+    let place = Place::new("matrix");
+    let ask = ["matrix", "-q", "--senders", "dx,dctcp", "--receivers", "dx,sack"];
+    let ask = [&ask[..], &["--neighbours", "none", "--seeds", "1", "-o", "out"]].concat();
+    let shown = place.lowtide(&ask);
+    let ran = |not: &str| {
+        let lines = shown.lines().filter(|l| l.contains("ran newreno"));
+        lines.filter(|l| l.contains(not)).map(str::to_owned).collect::<String>()
+    };
+    assert!(ran("not dctcp").contains("dctcp > dx, dctcp > sack"), "{shown}");
+    assert!(ran("not dx").contains("dx > sack"), "{shown}");
+    let report = place.read("out/report.html");
+    assert!(report.contains("<td class=\"name\">ran newreno</td><td class=\"why\">not dctcp</td>"));
+    let answer = place.lowtide(&[&ask[..], &["--json"]].concat());
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    for pair in answer["pairs"].as_array().expect("pairs") {
+        let signals = &pair["pair"]["signals"];
+        let used =
+            if pair["sender"] == pair["receiver"] { &signals["cc"] } else { &json!("newreno") };
+        assert_eq!(signals["cc_used"], *used, "{pair}");
+    }
+}
