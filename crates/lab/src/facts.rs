@@ -12,6 +12,7 @@ use crate::queues::{self, MemoryFacts, QueueFacts};
 use crate::signals::SignalFacts;
 use crate::srtt::Srtt;
 use crate::times::{ClassFacts, Slowdown, Times, classes};
+use crate::transports::TransportFacts;
 
 /// One run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -74,6 +75,8 @@ pub struct GroupFacts {
     pub retx_bytes: Option<u64>,
     /// Share of the arriving payload bytes that carried CE.
     pub marked_fraction: Option<f64>,
+    /// Congestion controls and modes of ECN that its flows asked for and ran, with counts.
+    pub transports: Vec<TransportFacts>,
     /// What its senders said and heard of congestion; `None` where an end did not count it.
     pub signals: Option<SignalFacts>,
 }
@@ -160,6 +163,7 @@ impl GroupFacts {
             rto_count: sum(|f| f.rto_count),
             retx_bytes: sum(|f| f.bytes_retrans),
             marked_fraction: received.zip(marked).map(|(all, marked)| marked as f64 / all as f64),
+            transports: TransportFacts::of(flows),
             signals: SignalFacts::new(flows),
         }
     }

@@ -35,6 +35,7 @@ mod subject;
 mod summary;
 pub mod theory;
 mod times;
+mod transports;
 
 pub use backend::{Backend, Made, Refusal};
 pub use error::LabError;
@@ -52,6 +53,7 @@ pub use srtt::Srtt;
 pub use subject::Subject;
 pub use summary::SummaryRow;
 pub use times::{ClassFacts, Slowdown, Times};
+pub use transports::{Finding, TransportFacts, Transports, planned_label};
 
 /// Version of the tool.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,10 +1,13 @@
 //! What an experiment came to: facts of every run, summary over seeds, one digest.
 
+use std::collections::BTreeMap;
+
 use lowtide_record::{Manifest, combine_digests};
 use serde::Serialize;
 
 use crate::facts::RunFacts;
 use crate::summary::{SummaryRow, summarise};
+use crate::transports::{Finding, Transports};
 
 /// The results of all runs of a plan.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,6 +33,10 @@ pub struct Envelope<'a> {
     pub scenario_hash: &'a str,
     /// One digest for all runs.
     pub digest: &'a str,
+    /// The label of each scheme: its name, and what ran otherwise.
+    pub labels: BTreeMap<String, String>,
+    /// Everything that ran otherwise than its name or its settings say.
+    pub findings: Vec<Finding>,
     /// Every run, in the order of the plan.
     pub runs: &'a [RunFacts],
     /// Every metric over seeds.
@@ -45,7 +52,10 @@ impl Results {
 
     /// With what identifies it.
     pub fn envelope<'a>(&'a self, manifest: &'a Manifest) -> Envelope<'a> {
+        let transports = Transports::new(manifest, self);
         Envelope {
+            labels: transports.labels(),
+            findings: transports.findings,
             schema: "lowtide.run/1",
             version: &manifest.version,
             scenario: &manifest.scenario,

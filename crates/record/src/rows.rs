@@ -70,7 +70,7 @@ table! {
     srtt_shown_ns: Option<u64>, "ns", "The same as the host shows it: in whole ticks of the clock that it measures with (switch rtt-granularity), one at least.";
     mss_bytes: Option<u32>, "bytes", "Payload bytes of a full segment; null for a flow that never opened.";
     cc: String, "", "Congestion control that the sender wished for.";
-    cc_used: String, "", "Congestion control that acted; another where the wished one could not work.";
+    cc_used: String, "", "Congestion control that governed: newreno where the wished one needs the delay option or ECN and that was not agreed.";
     feedback: String, "", "Feedback decoder that was set for the sender.";
     ack: String, "", "Acknowledgement policy that was set for the receiver.";
     ecn: bool, "", "Whether ECN was agreed.";

@@ -30,7 +30,7 @@ pub(super) fn run_by(
 ) -> Result<(), Failure> {
     let mut scenario = scenario(&args.scenario)?;
     if !args.trace.is_empty() {
-        scenario = scenario.with_override("probes.trace", &args.trace.join(","))?;
+        scenario = scenario.with_flag("--trace", "probes.trace", &args.trace.join(","))?;
     }
     let plan = scenario.expand()?;
     #[cfg(target_os = "linux")]
@@ -219,8 +219,16 @@ fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
         return out.json(&finished.results.envelope(&finished.manifest));
     }
     let rows = &finished.results.summary;
-    transfers(plan, rows, out)?;
-    queues(plan, rows, out)?;
+    let transports = finished.transports();
+    let labels: Vec<&str> = plan.schemes.iter().map(|s| transports.label(s)).collect();
+    transfers(plan, rows, &labels, out)?;
+    queues(plan, rows, &labels, out)?;
+    let ran: Vec<String> =
+        transports.ran().map(|(scheme, ran)| format!("{scheme}: {ran}")).collect();
+    out.text(&format!("ran {}", ran.join("; ")))?;
+    for finding in &transports.findings {
+        out.text(&format!("note: {}", finding.text))?;
+    }
     let unfinished = finished.results.unfinished();
     if unfinished > 0 {
         out.text(&format!("{unfinished} flows were unfinished when their run ended"))?;
@@ -235,7 +243,12 @@ fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
 /// One line per group and point, one column per scheme: completion times of queries, transfer times where
 /// flows have a size,
 /// goodput where they have none.
-fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
+fn transfers(
+    plan: &Plan,
+    rows: &[SummaryRow],
+    labels: &[&str],
+    out: Output,
+) -> Result<(), Failure> {
     let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.about.group.as_deref()).collect();
     groups.dedup();
     groups.sort_unstable();
@@ -265,11 +278,11 @@ fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failur
             }
         }
     }
-    table(plan, &["flows", "point", "metric"], &cells, out)
+    table(labels, &["flows", "point", "metric"], &cells, out)
 }
 
 /// The switch queue that is longest in the mean, at each point.
-fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
+fn queues(plan: &Plan, rows: &[SummaryRow], labels: &[&str], out: Output) -> Result<(), Failure> {
     let mean = |r: &&SummaryRow| r.about.metric == "mean_packets" && r.mean.is_some();
     let longest = rows
         .iter()
@@ -292,15 +305,19 @@ fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> 
             cells.push(line);
         }
     }
-    table(plan, &["queue", "point", "metric"], &cells, out)
+    table(labels, &["queue", "point", "metric"], &cells, out)
 }
 
-fn table(plan: &Plan, lead: &[&str], cells: &[Vec<String>], out: Output) -> Result<(), Failure> {
+fn table(
+    labels: &[&str],
+    lead: &[&str],
+    cells: &[Vec<String>],
+    out: Output,
+) -> Result<(), Failure> {
     if cells.is_empty() {
         return Ok(());
     }
-    let header: Vec<&str> =
-        lead.iter().copied().chain(plan.schemes.iter().map(String::as_str)).collect();
+    let header: Vec<&str> = lead.iter().chain(labels).copied().collect();
     let right: Vec<usize> = (lead.len()..header.len()).collect();
     out.table(&header, &right, cells)
 }

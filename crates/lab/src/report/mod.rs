@@ -18,6 +18,7 @@ use crate::plots::{Source, measures};
 use crate::queries::QueryFacts;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
+use crate::transports::Transports;
 
 /// A table of the page.
 #[derive(Serialize)]
@@ -54,7 +55,11 @@ const DECISIVE: [&str; 22] = [
 ];
 
 /// The page. `figures` are drawn already.
-pub(crate) fn render(source: Source<'_>, figures: &[Drawn]) -> Result<String, LabError> {
+pub(crate) fn render(
+    source: Source<'_>,
+    transports: &Transports,
+    figures: &[Drawn],
+) -> Result<String, LabError> {
     let m = source.manifest;
     let figures: Vec<Value> = figures
         .iter()
@@ -73,6 +78,8 @@ pub(crate) fn render(source: Source<'_>, figures: &[Drawn]) -> Result<String, La
         digest => source.results.digest.as_str(),
         figures,
         tables => Serde(tables(source)),
+        findings => Serde(&transports.findings),
+        ran => Serde(transports.ran().map(|(s, ran)| (transports.label(s), ran)).collect::<Vec<_>>()),
         deciding => Serde(deciding),
         rest => Serde(rest),
         differences => Serde(differences(m)),

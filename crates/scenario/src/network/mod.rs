@@ -90,6 +90,16 @@ pub(crate) fn host_count(topology: &Topology) -> Option<u64> {
     }
 }
 
+/// What is wrong with the numbers of a topology by themselves, before its hosts are counted.
+pub(crate) fn misshapen(topology: &Topology) -> Option<Wrong> {
+    match topology.kind {
+        TopologyKind::FatTree => {
+            of_fat_tree(topology, PortSpec::NIC).check().err().map(|e| wrong(topology, &e))
+        }
+        _ => None,
+    }
+}
+
 /// The most links of a network: more than a k-ary fat tree of 65,536 hosts has.
 const MOST_LINKS: u64 = 500_000;
 

@@ -56,7 +56,7 @@ fn unknown_keys() {
 fn missing_units_show_the_fix() {
     refused("\"3 s\"", "3", "3", &["`duration`", "has no unit", "\"3 ms\""]);
     refused("\"3 s\"", "\"3\"", "\"3\"", &["has no unit"]);
-    refused("\"40 MB\"", "40000", "40000", &["has no unit", "\"40000 kB\""]);
+    refused("\"40 MB\"", "40000", "40000", &["has no unit", "\"40 kB\""]);
     refused("\"1 Gbit/s\"", "1e9", "1e9", &["`link-rate`"]);
     refused("\"20 pkt\"", "20", "20", &["has no unit", "\"20 pkt\"", "\"20 kB\""]);
     refused("nagle = false", "rto-min = 10", "10", &["`rto-min`", "has no unit"]);

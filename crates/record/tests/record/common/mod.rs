@@ -169,6 +169,7 @@ pub(crate) fn manifest() -> Manifest {
         backend: None,
         digest: None,
         schemes: vec!["sack".into(), "dctcp".into()],
+        replaced: Vec::new(),
         points: vec![keys()[0].point.clone()],
         seeds: vec![1, 2, 3],
         settings: Vec::new(),
