@@ -15,6 +15,7 @@ mod error;
 mod facts;
 mod figure;
 pub mod flow;
+mod ideal;
 mod interval;
 pub mod matrix;
 mod paths;
