@@ -4,6 +4,7 @@ use lowtide_record::{Manifest, combine_digests};
 use serde::Serialize;
 
 use crate::facts::RunFacts;
+use crate::findings::{Finding, findings};
 use crate::summary::{SummaryRow, summarise};
 
 /// The results of all runs of a plan.
@@ -13,6 +14,8 @@ pub struct Results {
     pub runs: Vec<RunFacts>,
     /// Every metric over seeds.
     pub summary: Vec<SummaryRow>,
+    /// What a reader must know before these.
+    pub findings: Vec<Finding>,
     /// One digest for all runs, in the order of the plan.
     pub digest: String,
 }
@@ -34,13 +37,15 @@ pub struct Envelope<'a> {
     pub runs: &'a [RunFacts],
     /// Every metric over seeds.
     pub summary: &'a [SummaryRow],
+    /// What a reader must know before these.
+    pub findings: &'a [Finding],
 }
 
 impl Results {
     /// From the facts of all runs, in the order of the plan.
     pub fn new(runs: Vec<RunFacts>) -> Self {
         let digest = combine_digests(runs.iter().map(|r| r.digest.as_str()));
-        Self { summary: summarise(&runs), runs, digest }
+        Self { summary: summarise(&runs), findings: findings(&runs), runs, digest }
     }
 
     /// With what identifies it.
@@ -53,6 +58,7 @@ impl Results {
             digest: &self.digest,
             runs: &self.runs,
             summary: &self.summary,
+            findings: &self.findings,
         }
     }
 
