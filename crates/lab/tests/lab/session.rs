@@ -131,7 +131,7 @@ fn the_envelope_has_the_documented_shape() {
         |v: &serde_json::Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
     assert_eq!(
         keys(&value),
-        ["schema", "version", "scenario", "scenario_hash", "digest", "runs", "summary"]
+        ["schema", "version", "scenario", "scenario_hash", "digest", "runs", "summary", "findings"]
     );
     assert_eq!(value["schema"], "lowtide.run/1");
     let run = &value["runs"][0];
