@@ -32,7 +32,7 @@ pub struct TransportFacts {
 
 /// Something that ran otherwise than its name or its settings say.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Finding {
+pub struct Mismatch {
     /// `settings`: settings replace a switch of the scheme; `cc`: flows fell back to another
     /// congestion control; `ecn`: they asked for ECN and agreed on another mode, or on none.
     pub kind: &'static str,
@@ -62,7 +62,7 @@ pub struct Transports {
     /// One label per scheme, in the order of the manifest.
     labels: Vec<(String, String)>,
     /// Everything that ran otherwise than asked.
-    pub findings: Vec<Finding>,
+    pub mismatches: Vec<Mismatch>,
     /// Per scheme, what ran: `dctcp, ECN rfc3168`.
     ran: Vec<String>,
 }
@@ -160,7 +160,7 @@ impl Transports {
             let of: usize = all().map(|t| t.flows).sum();
             let mut parts: Vec<String> = Vec::new();
             let replaced = || manifest.replaced.iter().filter(|r| r.scheme == *scheme);
-            out.findings.extend(replaced().map(|r| settings(r, of)));
+            out.mismatches.extend(replaced().map(|r| settings(r, of)));
             let whole = |flows, text: String| {
                 if flows == of { text } else { format!("{text} in {flows} of {of} flows") }
             };
@@ -180,7 +180,14 @@ impl Transports {
                     fallback.reason,
                     at(&points)
                 );
-                out.findings.push(finding("cc", scheme, [asked, used], (flows, of), points, text));
+                out.mismatches.push(mismatch(
+                    "cc",
+                    scheme,
+                    [asked, used],
+                    (flows, of),
+                    points,
+                    text,
+                ));
             }
             let lost_ecn = count(&runs, TransportFacts::lost_ecn, |t| {
                 (t.ecn_wish.as_str(), t.ecn_mode.as_str())
@@ -197,9 +204,16 @@ impl Transports {
                     "{scheme}: {flows} of {of} flows {ran}, asked for was {asked}{}",
                     at(&points)
                 );
-                out.findings.push(finding("ecn", scheme, [asked, used], (flows, of), points, text));
+                out.mismatches.push(mismatch(
+                    "ecn",
+                    scheme,
+                    [asked, used],
+                    (flows, of),
+                    points,
+                    text,
+                ));
             }
-            // A fallback says what came of a mode that was not agreed; the findings say why.
+            // A fallback says what came of a mode that was not agreed; the mismatches say why.
             let ran_says = |r: &&Replaced| ["ecn", "delay-option"].contains(&r.switch.as_str());
             let fell_back = !parts.is_empty();
             let set = replaced().filter(|r| !(fell_back && ran_says(r))).map(part);
@@ -241,6 +255,7 @@ impl Transports {
         manifest.runs.iter_mut().for_each(|run| rename(&mut run.key.scheme));
         results.runs.iter_mut().for_each(|run| rename(&mut run.key.scheme));
         results.summary.iter_mut().for_each(|row| rename(&mut row.about.scheme));
+        results.findings.iter_mut().for_each(|finding| rename(&mut finding.scheme));
         (manifest, results)
     }
 }
@@ -277,11 +292,11 @@ pub(crate) fn recorded(of: &lowtide_scenario::Replaced) -> Replaced {
     }
 }
 
-fn settings(replaced: &Replaced, of: usize) -> Finding {
+fn settings(replaced: &Replaced, of: usize) -> Mismatch {
     let Replaced { scheme, switch, named, value, hosts } = replaced;
     let place =
         if hosts.is_empty() { String::new() } else { format!(" at {}", hosts.join(" and ")) };
-    Finding {
+    Mismatch {
         kind: "settings",
         scheme: scheme.clone(),
         switch: switch.clone(),
@@ -295,15 +310,15 @@ fn settings(replaced: &Replaced, of: usize) -> Finding {
     }
 }
 
-fn finding(
+fn mismatch(
     kind: &'static str,
     scheme: &str,
     [asked, used]: [&str; 2],
     (flows, of): (usize, usize),
     points: Vec<Point>,
     text: String,
-) -> Finding {
-    Finding {
+) -> Mismatch {
+    Mismatch {
         kind,
         scheme: scheme.to_owned(),
         switch: kind.to_owned(),

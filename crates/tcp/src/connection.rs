@@ -398,6 +398,8 @@ impl Connection {
             limited_by: self.snd.limited_by,
             pacing_rate: self.pacing_rate(),
             in_recovery: self.snd.episode.repairing(),
+            after_timeout: self.snd.episode.after_timeout(),
+            last_progress: self.snd.last_sent_at.unwrap_or_default().max(self.snd.delivered_at),
             last_departure: self.last_departure,
             delack_timeouts: self.rcv.delack_timeouts,
             delack_time: self.rcv.delack_time,

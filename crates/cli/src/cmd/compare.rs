@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lowtide_lab::compare::{Compared, Comparison, Wanted, compare as differences};
-use lowtide_lab::{Finding, Finished, Transports, execute, load};
+use lowtide_lab::{Finished, Mismatch, Transports, execute, load};
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ struct Side<'a> {
     scenario: &'a str,
     scenario_hash: &'a str,
     labels: BTreeMap<String, String>,
-    findings: Vec<Finding>,
+    mismatches: Vec<Mismatch>,
 }
 
 pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
@@ -98,7 +98,7 @@ fn side<'a>(name: &'a str, of: &'a Finished) -> Side<'a> {
         scenario: &m.scenario,
         scenario_hash: &m.scenario_hash,
         labels: transports.labels(),
-        findings: transports.findings,
+        mismatches: transports.mismatches,
     }
 }
 
@@ -188,7 +188,7 @@ fn show(
 
 /// What ran otherwise than its name says, of one side.
 fn notes(side: &str, transports: &Transports, out: Output) -> Result<(), Failure> {
-    transports.findings.iter().try_for_each(|f| out.text(&format!("{side}: note: {}", f.text)))
+    transports.mismatches.iter().try_for_each(|f| out.text(&format!("{side}: note: {}", f.text)))
 }
 
 /// The label of a scheme, or all of them where the sides ran it otherwise.

@@ -50,8 +50,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
         let mut outcome = claims::judge(&job.row, &job.dir, mode).map_err(Failure::from)?;
         if !out.json {
             show(&job.row, &outcome.claims, &job.dir, out)?;
-            for finding in finished.transports().findings {
-                out.text(&format!("note: {}", finding.text))?;
+            for mismatch in finished.transports().mismatches {
+                out.text(&format!("note: {}", mismatch.text))?;
             }
         }
         for (vary, plan) in &job.vary {

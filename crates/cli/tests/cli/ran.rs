@@ -97,11 +97,12 @@ fn labelled(place: &Place, shown: &str, report: &str, scheme: &str, label: &str)
 }
 
 #[track_caller]
-fn note(shown: &str, answer: &Value, report: &str, finding: &Value) {
-    let findings = answer["findings"].as_array().expect("a list");
-    let keys = finding.as_object().expect("an object");
+fn note(shown: &str, answer: &Value, report: &str, mismatch: &Value) {
+    let mismatches = answer["mismatches"].as_array().expect("a list");
+    let keys = mismatch.as_object().expect("an object");
     let same = |f: &&Value| keys.iter().all(|(key, value)| f[key] == *value);
-    let found = findings.iter().find(same).unwrap_or_else(|| panic!("{finding} in {findings:?}"));
+    let found =
+        mismatches.iter().find(same).unwrap_or_else(|| panic!("{mismatch} in {mismatches:?}"));
     let text = found["text"].as_str().expect("a sentence");
     assert!(shown.contains(&format!("note: {text}\n")), "{shown}");
     assert!(report.contains(&format!("<li>{text}</li>")), "{text}");

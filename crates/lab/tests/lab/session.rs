@@ -138,12 +138,13 @@ fn the_envelope_has_the_documented_shape() {
             "scenario_hash",
             "digest",
             "labels",
-            "findings",
+            "mismatches",
             "runs",
-            "summary"
+            "summary",
+            "findings"
         ]
     );
-    assert_eq!(value["findings"], serde_json::json!([]), "each scheme ran as it is named");
+    assert_eq!(value["mismatches"], serde_json::json!([]), "each scheme ran as it is named");
     assert_eq!(value["labels"]["dctcp"], "dctcp");
     assert_eq!(value["schema"], "lowtide.run/1");
     let run = &value["runs"][0];

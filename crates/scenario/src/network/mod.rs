@@ -28,7 +28,7 @@ use crate::fabric;
 use crate::model::{Model, SwitchPort, Topology, TopologyKind};
 use crate::tree::At;
 
-pub(crate) use pipes::lines;
+pub(crate) use pipes::{Line, lines};
 
 /// What cannot be, where it is said, and what would be right.
 #[derive(Debug)]

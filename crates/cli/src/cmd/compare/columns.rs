@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lowtide_lab::compare::{Columns, Compared, Line, Verdict, Wanted, columns};
-use lowtide_lab::{Backend, Finding, Finished, Refusal, Transports, execute};
+use lowtide_lab::{Backend, Finished, Mismatch, Refusal, Transports, execute};
 use lowtide_scenario::{Plan, Scenario};
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ struct Column<'a> {
     dir: PathBuf,
     scenario_hash: &'a str,
     labels: BTreeMap<String, String>,
-    findings: Vec<Finding>,
+    mismatches: Vec<Mismatch>,
 }
 
 pub(super) fn compare(args: &CompareArgs, wanted: &Wanted, out: Output) -> Result<(), Failure> {
@@ -55,7 +55,7 @@ pub(super) fn compare(args: &CompareArgs, wanted: &Wanted, out: Output) -> Resul
                 dir: dir.clone(),
                 scenario_hash: &f.manifest.scenario_hash,
                 labels: transports.labels(),
-                findings: transports.findings,
+                mismatches: transports.mismatches,
             }
         });
         return out.json(&Answer {
