@@ -31,7 +31,8 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), Failure> {
         let help = "write it to a file first: `tcpdump -w FILE`".to_owned();
         return Err(Failure::Usage(message, Some(help)));
     }
-    let question = Question { flows: args.flow.clone(), gain: args.gain };
+    let rto_min_ns = args.rto_min.as_ps() / 1_000;
+    let question = Question { flows: args.flow.clone(), gain: args.gain, rto_min_ns };
     let analysis = if from_stdin {
         Analysis::of("stdin", std::io::stdin().lock(), &question)
     } else {

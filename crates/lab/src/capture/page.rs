@@ -6,6 +6,7 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::connection::Connection;
+use super::half::Settings;
 use super::plot::stack;
 use super::table::Table;
 use super::{Analysis, read, text};
@@ -34,7 +35,8 @@ impl Page {
     /// The capture cannot be read again, or a figure cannot be drawn.
     pub fn of(analysis: &Analysis, stream: impl Read) -> Result<Self, LabError> {
         let drawn: Vec<usize> = analysis.flows.iter().take(MOST_DRAWN).map(|c| c.flow).collect();
-        let mut table = Table::new(analysis.gain, drawn.clone());
+        let (gain, rto_min) = (analysis.gain, analysis.rto_min_ns);
+        let mut table = Table::new(Settings { gain, rto_min, traced: false }, drawn.clone());
         read::through(stream, &mut table)?;
         let mut figures = Vec::new();
         let mut sections = Vec::new();
@@ -67,7 +69,8 @@ impl Page {
 }
 
 fn draw(c: &Connection, table: &Table, gain: f64) -> Result<Vec<Drawn>, LabError> {
-    let Some(flow) = table.flows.get(c.flow) else { return Ok(Vec::new()) };
+    let Some(views) = table.flows.get(c.flow) else { return Ok(Vec::new()) };
+    let flow = views.chosen().flow;
     let most = c.directions.first().map_or(0, |d| d.bytes);
     let large = c.directions.iter().filter(|d| d.bytes.saturating_mul(LESSER) >= most);
     let large: Vec<_> = large.collect();
@@ -105,6 +108,7 @@ fn section(c: &Connection, figures: Vec<Value>) -> Value {
         client => c.client.as_str(),
         server => c.server.as_str(),
         facts => text::facts(c),
+        verdict => text::verdict(c).map(|(label, line)| format!("{label}: {line}")),
         findings,
         directions,
         figures,

@@ -7,6 +7,14 @@ const MOST_LISTED: usize = 256;
 /// A timer that holds an ACK back for less than this cannot be told from a queue.
 const LEAST_ACK_WAIT_NS: u64 = 5_000_000;
 
+/// The least RTO of a stack in general use, nanoseconds: 10 ms (smoltcp up to 0.12; the DCTCP testbed, SIGCOMM 2010
+/// §4). Others have more: Windows 20 ms in a data centre (`MinRto`), FreeBSD 30 ms and a slop of 200 ms
+/// (`net.inet.tcp.rexmit_min`, `rexmit_slop`), Linux 200 ms (`net.ipv4.tcp_rto_min_us`). Linux takes less, down to
+/// one jiffy, for a route or socket that asks for it.
+pub(super) const RTO_MIN_NS: u64 = 10_000_000;
+/// A silence is shorter than the RTO: it counts from the last packet, the timer from what armed it.
+const PLAUSIBLE: u64 = 2;
+
 /// A retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Timeout {
@@ -19,6 +27,11 @@ pub(super) struct Timeout {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stalls {
+    /// Least RTO of the sender's stack.
+    rto_min: u64,
+    /// Silences that look like a timeout's and are shorter than half of the least RTO.
+    pub(super) implausible: Histogram,
+    pub(super) first_implausible: Option<(u64, u64)>,
     pub(super) timeouts: u64,
     pub(super) listed: Vec<Timeout>,
     pub(super) timeout_ns: u64,
@@ -34,11 +47,19 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
+    /// With the least RTO of the sender's stack, nanoseconds.
+    pub(super) fn new(rto_min: u64) -> Self {
+        Self { rto_min, ..Self::default() }
+    }
+
     /// The first byte that is not acknowledged was sent again after `silence`. It is the timer's work when
     /// nothing that came in can have caused it.
     pub(super) fn on_head_again(&mut self, time: u64, silence: u64, threshold: u64) -> bool {
         let fired = silence >= threshold;
-        if fired {
+        if fired && silence < self.rto_min / PLAUSIBLE {
+            self.implausible.add(silence);
+            self.first_implausible.get_or_insert((time - silence, time));
+        } else if fired {
             self.timeouts += 1;
             self.timeout_ns += silence;
             if self.listed.len() < MOST_LISTED {
@@ -105,6 +126,17 @@ mod tests {
         assert_eq!(s.listed[1], Timeout { from: 2_200, to: 4_000, backoff: 1 });
         s.on_tail_again(600, 500);
         assert_eq!((s.timeouts, s.probes), (3, 1));
+    }
+
+    #[test]
+    fn a_silence_shorter_than_any_least_rto_is_no_timeout() {
+        let mut s = Stalls::new(RTO_MIN_NS);
+        assert!(s.on_head_again(50_000_000, 4_000_000, 1_000));
+        assert_eq!((s.timeouts, s.implausible.count()), (0, 1));
+        assert_eq!(s.first_implausible, Some((46_000_000, 50_000_000)));
+        // Dup ACKs may come after the timer was armed: not far below it is plausible.
+        assert!(s.on_head_again(99_000_000, 9_000_000, 1_000));
+        assert_eq!((s.timeouts, s.implausible.count()), (1, 1));
     }
 
     #[test]
