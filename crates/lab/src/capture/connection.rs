@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::direction::Direction;
-use super::finding::{Finding, Weight};
+use super::finding::Finding;
 use super::flow::{Flow, Vantage};
 use super::opening::Mode;
 use super::views::Views;
@@ -115,7 +115,7 @@ impl Connection {
 
     /// The same with what was found.
     pub(super) fn with(self, findings: Vec<Finding>) -> Self {
-        let verdict = if findings.iter().any(|f| f.weight != Weight::Remark) {
+        let verdict = if !findings.iter().all(Finding::is_of_the_capture) {
             "problems"
         } else if self.is_shown_in_part() {
             "undetermined"

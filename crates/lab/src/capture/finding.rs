@@ -22,3 +22,24 @@ pub(super) struct Finding {
     pub(super) what: String,
     pub(super) means: String,
 }
+
+/// Kinds that are about the capture, not about the connection.
+const OF_THE_CAPTURE: [&str; 10] = [
+    "answer-unknown",
+    "captured-twice",
+    "handshake-unknown",
+    "merged-interfaces",
+    "not-in-capture",
+    "offload",
+    "one-direction",
+    "options-lost",
+    "several-interfaces",
+    "time-backwards",
+];
+
+impl Finding {
+    /// It says something about the capture only.
+    pub(super) fn is_of_the_capture(&self) -> bool {
+        OF_THE_CAPTURE.contains(&self.kind)
+    }
+}

@@ -141,6 +141,7 @@ impl Flow {
                 }
             }
             if segment.flags.contains(Flags::ACK) {
+                self.halves[1 - from].stream.begin_at(segment.ack);
                 // Its ACK comes with the handshake encoding, for the data of this end.
                 self.halves[from].echo.skip_handshake_ack();
             }

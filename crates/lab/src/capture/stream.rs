@@ -117,6 +117,11 @@ impl Stream {
         }
     }
 
+    /// A SYN-ACK acknowledges the SYN, which was perhaps not seen: data begins at `first`.
+    pub(super) fn begin_at(&mut self, first: SeqNum) {
+        self.origin.get_or_insert(first);
+    }
+
     /// The ISN, where the SYN was seen.
     pub(super) fn isn(&self) -> Option<SeqNum> {
         self.origin.filter(|_| self.from_syn).map(|o| o.add(u64::from(u32::MAX)))

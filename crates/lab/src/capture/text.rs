@@ -193,6 +193,18 @@ fn spread(s: Option<Spread>, show: impl Fn(u64) -> String) -> String {
     parts.join(", ")
 }
 
+/// What was sent again, and why, as far as it is known.
+fn again(d: &Direction) -> String {
+    format!(
+        "{} sent again ({}), {} out of order, {}, {}",
+        count(d.retransmitted_segments, "segment"),
+        percent(d.retransmitted_segments, d.segments),
+        count(d.reordered, "packet"),
+        count(d.duplicate_acks, "duplicate ACK"),
+        count(d.timeouts.count, "timeout"),
+    )
+}
+
 /// Label and value, line by line, of a direction.
 pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, String)> {
     let m = &d.marks;
@@ -223,14 +235,11 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
     let mut out = vec![("sent", sent)];
     out.push((
         "again",
-        format!(
-            "{} sent again ({}), {} out of order, {}, {}",
-            count(d.retransmitted_segments, "segment"),
-            percent(d.retransmitted_segments, d.segments),
-            count(d.reordered, "packet"),
-            count(d.duplicate_acks, "duplicate ACK"),
-            count(d.timeouts.count, "timeout"),
-        ),
+        if d.data_seen {
+            again(d)
+        } else {
+            format!("not visible; {} with SACK blocks", count(d.sack_acks, "ACK"))
+        },
     ));
     out.push((
         "round trip",

@@ -32,7 +32,7 @@ pub(super) struct Views {
     first: Point,
     packets: u64,
     /// None while there is only one point.
-    views: Vec<View>,
+    separate: Vec<View>,
     /// Packets at further points, which are in `all` only.
     beyond: u64,
     settings: Settings,
@@ -49,26 +49,26 @@ pub(super) struct Chosen<'a> {
 
 impl Views {
     pub(super) fn new(flow: Flow, first: Point, settings: Settings) -> Self {
-        Self { all: flow, first, packets: 0, views: Vec::new(), beyond: 0, settings }
+        Self { all: flow, first, packets: 0, separate: Vec::new(), beyond: 0, settings }
     }
 
     /// A packet of the end `from` of [`Self::all`], captured at `point`.
     pub(super) fn on_packet(&mut self, time: u64, from: usize, seen: &Observed, point: Point) {
-        if self.views.is_empty() && point != self.first {
+        if self.separate.is_empty() && point != self.first {
             // Until now one point has shown everything.
             let (packets, flow) = (self.packets, self.all.clone());
-            self.views.push(View { point: self.first, packets, flow });
+            self.separate.push(View { point: self.first, packets, flow });
         }
         self.packets += 1;
         let mut number = 0;
-        if !self.views.is_empty() {
-            let known = self.views.iter().position(|v| v.point == point);
-            number = known.unwrap_or(self.views.len());
+        if !self.separate.is_empty() {
+            let known = self.separate.iter().position(|v| v.point == point);
+            number = known.unwrap_or(self.separate.len());
             if known.is_none() && number < MOST_POINTS {
                 let flow = Flow::new(self.all.ends, time, self.settings);
-                self.views.push(View { point, packets: 0, flow });
+                self.separate.push(View { point, packets: 0, flow });
             }
-            match self.views.get_mut(number) {
+            match self.separate.get_mut(number) {
                 Some(view) => {
                     view.packets += 1;
                     view.flow.on_packet(time, from, seen, 0);
@@ -81,22 +81,20 @@ impl Views {
 
     pub(super) fn finish(&mut self) {
         self.all.finish();
-        self.views.iter_mut().for_each(|v| v.flow.finish());
+        self.separate.iter_mut().for_each(|v| v.flow.finish());
     }
 
     /// The point that tells most: of those that show everything the one nearest to the sender of the data.
     pub(super) fn chosen(&self) -> Chosen<'_> {
         let all = &self.all;
         let sender = usize::from(all.halves[1].stream.highest > all.halves[0].stream.highest);
-        let whole = self.views.iter().filter(|v| self.is_whole(&v.flow));
+        let whole = self.separate.iter().filter(|v| self.is_whole(&v.flow));
         let near = |v: &&View| (v.flow.way(1 - sender).unwrap_or(u64::MAX), v.point);
-        match whole.min_by_key(near) {
-            Some(view) => Chosen { flow: &view.flow, point: Some(view.point), views: self },
-            None => {
-                let point = self.views.is_empty().then_some(self.first);
-                Chosen { flow: all, point, views: self }
-            }
+        if let Some(view) = whole.min_by_key(near) {
+            return Chosen { flow: &view.flow, point: Some(view.point), views: self };
         }
+        let point = self.separate.is_empty().then_some(self.first);
+        Chosen { flow: all, point, views: self }
     }
 
     /// `flow` has seen what all points have, but for a little.
@@ -118,11 +116,11 @@ impl Chosen<'_> {
     /// Every point of the connection, the packets there, and whether it is told of.
     pub(super) fn points(&self) -> Vec<(Point, u64, bool)> {
         let v = self.views;
-        if v.views.is_empty() {
+        if v.separate.is_empty() {
             return vec![(v.first, v.packets, true)];
         }
         let told = |p: Point| self.point.is_none_or(|chosen| chosen == p);
-        v.views.iter().map(|view| (view.point, view.packets, told(view.point))).collect()
+        v.separate.iter().map(|view| (view.point, view.packets, told(view.point))).collect()
     }
 
     /// Packets that were left out because the chosen point does not have them, and those of points beyond the most.
