@@ -68,7 +68,7 @@ impl Connection {
         directions.sort_by_key(|d| std::cmp::Reverse(d.bytes));
         let reset = (0..2).find(|i| flow.halves[*i].reset.is_some());
         let visible = Visible::of(&chosen, client, &directions, scene);
-        let fins = flow.halves.iter().filter(|h| h.fin.is_some()).count();
+        let fins = (0..2).filter(|i| flow.halves[*i].fin.is_some()).count();
         Self {
             flow: number,
             client: flow.ends[client].to_string(),

@@ -20,7 +20,7 @@ pub(super) struct Finding {
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
     pub(super) what: String,
-    pub(super) means: String,
+    pub(super) means: &'static str,
 }
 
 /// Kinds that are about the capture, not about the connection.

@@ -23,10 +23,10 @@ impl Draft<'_> {
         kind: &'static str,
         at: Option<(u64, u64)>,
         what: String,
-        means: &str,
+        means: &'static str,
     ) {
         let (from_ns, to_ns) = at.unwrap_or(self.whole);
-        let (from, means) = (self.from.map(str::to_owned), means.to_owned());
+        let from = self.from.map(str::to_owned);
         self.found.push(Finding { weight, kind, from, from_ns, to_ns, what, means });
     }
 }

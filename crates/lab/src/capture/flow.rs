@@ -6,7 +6,8 @@ use lowtide_capture::Observed;
 use lowtide_wire::Flags;
 
 use super::copies::Copies;
-use super::half::{Half, NEAR, Settings, Surroundings};
+use super::half::{NEAR, Settings, Surroundings};
+use super::halves::Halves;
 use super::opening::{Mode, Opening};
 
 /// Payload of a full segment where no SYN tells: Ethernet with timestamps.
@@ -31,7 +32,7 @@ pub(super) struct Flow {
     pub(super) packets: u64,
     pub(super) opening: Opening,
     /// By the end that sends the data.
-    pub(super) halves: [Half; 2],
+    pub(super) halves: Halves,
     /// Packets of which options are missing.
     pub(super) options_lost: u64,
     /// The time went backwards.
@@ -52,7 +53,7 @@ impl Flow {
             last: time,
             packets: 0,
             opening: Opening::default(),
-            halves: [Half::new(settings), Half::new(settings)],
+            halves: Halves::new(settings),
             options_lost: 0,
             backwards: 0,
             sent: [0; 2],
@@ -183,6 +184,6 @@ impl Flow {
 
     /// The capture is over.
     pub(super) fn finish(&mut self) {
-        self.halves.iter_mut().for_each(|h| h.echo.finish());
+        self.halves.known_mut().for_each(|h| h.echo.finish());
     }
 }

@@ -20,6 +20,7 @@ mod finding;
 mod findings;
 mod flow;
 mod half;
+mod halves;
 mod histogram;
 mod opening;
 mod page;
@@ -98,8 +99,9 @@ impl Analysis {
             two_way: table.flows.iter().any(|v| v.all.sent.iter().all(|n| *n > 0)),
             only_syns: contents.beyond_syn == 0,
         };
-        let all = table.flows.iter().enumerate().map(|(i, views)| {
-            let connection = Connection::of(i, views, &scene);
+        // Each is given up once it is told of.
+        let all = table.flows.into_iter().enumerate().map(|(i, views)| {
+            let connection = Connection::of(i, &views, &scene);
             let findings = findings::of(&connection, &scene);
             connection.with(findings)
         });

@@ -16,6 +16,8 @@ use crate::report;
 
 /// Connections that get plots.
 const MOST_DRAWN: usize = 12;
+/// Connections that are on the page; all are in the JSON.
+const MOST_LISTED: usize = 500;
 /// The lesser direction is drawn when it has at least one byte in so many.
 const LESSER: u64 = 20;
 
@@ -40,7 +42,7 @@ impl Page {
         read::through(stream, &mut table)?;
         let mut figures = Vec::new();
         let mut sections = Vec::new();
-        for c in &analysis.flows {
+        for c in analysis.flows.iter().take(MOST_LISTED) {
             let mut shown = Vec::new();
             if drawn.contains(&c.flow) {
                 for figure in draw(c, &table, analysis.gain)? {
@@ -61,6 +63,7 @@ impl Page {
             lead => analysis.lead(),
             remarks => analysis.remarks(),
             sections,
+            unlisted => analysis.flows.len().saturating_sub(MOST_LISTED),
             undrawn => analysis.flows.len().saturating_sub(drawn.len()),
             version => crate::VERSION,
         };
@@ -94,7 +97,7 @@ fn section(c: &Connection, figures: Vec<Value>) -> Value {
                 weight => text::weight(f.weight),
                 from => f.from.as_deref().filter(|_| both),
                 what => f.what.as_str(),
-                means => f.means.as_str(),
+                means => f.means,
             }
         })
         .collect();

@@ -6,6 +6,7 @@ mod captures;
 mod claims;
 mod columns;
 mod common;
+mod damage;
 mod diff;
 mod fabric;
 mod flows;
