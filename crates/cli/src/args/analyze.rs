@@ -33,7 +33,7 @@ pub(crate) struct AnalyzeArgs {
     /// The gain g of alpha: a number above 0 and at most 1, or 1/N
     #[arg(long, value_name = "G", value_parser = gain, default_value = "1/16")]
     pub(crate) gain: f64,
-    /// Least retransmission timeout of the senders' stacks; a silence of less than half of it is not called a timeout
+    /// Least retransmission timeout of the senders' stacks; nothing shorter is called a timeout
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10 ms")]
     pub(crate) rto_min: Duration,
     /// Print every connection, not only the first 20

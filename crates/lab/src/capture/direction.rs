@@ -118,7 +118,8 @@ pub(super) struct Timeouts {
     pub(super) total_ns: u64,
     pub(super) most_backoff: u32,
     pub(super) tail_probes: u64,
-    /// Silences before the first byte not acknowledged came again that are shorter than any stack's least RTO.
+    /// Times from what armed the timer until the first byte not acknowledged was sent again, shorter than any stack's
+    /// least RTO.
     pub(super) implausible_ns: Option<Spread>,
     /// The first of them.
     pub(super) first_implausible: Option<(u64, u64)>,

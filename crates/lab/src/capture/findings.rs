@@ -321,8 +321,8 @@ fn stalls(d: &Direction, out: &mut Draft<'_>) {
             "implausible-timeouts",
             t.first_implausible,
             format!(
-                "{} that look like timeouts after silences of {} to {}, shorter than the least RTO of any stack in \
-                 general use; not counted as timeouts",
+                "{} that look like timeouts, {} to {} after the timer was armed, less than the least RTO of any stack \
+                 in general use; not counted as timeouts",
                 count(short.count, "retransmission"),
                 time(short.min),
                 time(short.max)

@@ -123,6 +123,7 @@ impl Half {
         if segment.flags.contains(Flags::FIN) {
             self.fin.get_or_insert(time);
         }
+        let head_sent = self.stream.head_sent();
         let (sent, start) = self.stream.send(time, segment, around.mss, around.round_trip);
         if segment.payload_len == 0 || sent == Sent::Nothing {
             return;
@@ -134,7 +135,8 @@ impl Half {
         self.echo.on_data(segment, start, around.mss, fresh, accurate);
         if let Sent::Again { head, tail } = sent {
             let threshold = self.threshold(around);
-            let fired = head && self.stalls.on_head_again(time, around.silence, threshold);
+            let armed = head_sent.unwrap_or(0).max(self.last_ack);
+            let fired = head && self.stalls.on_head_again(time, around.silence, threshold, armed);
             if tail && !head && !fired {
                 self.stalls.on_tail_again(around.silence, threshold);
             }

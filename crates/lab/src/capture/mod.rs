@@ -59,7 +59,7 @@ pub struct Question {
     pub flows: Vec<String>,
     /// g of alpha, above 0 and at most 1 (RFC 8257 §3.3).
     pub gain: f64,
-    /// Least retransmission timeout of the senders' stacks, nanoseconds: a silence of less than half of it is not
+    /// Least retransmission timeout of the senders' stacks, nanoseconds: nothing shorter than nine tenths of it is
     /// called a timeout.
     pub rto_min_ns: u64,
 }

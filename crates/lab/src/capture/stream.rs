@@ -300,6 +300,11 @@ impl Stream {
         self.highest - self.acked
     }
 
+    /// When the first byte not acknowledged was first sent, where that was seen.
+    pub(super) fn head_sent(&self) -> Option<u64> {
+        self.outstanding.front().filter(|out| out.start <= self.acked).map(|out| out.time)
+    }
+
     /// The offset of a number near what is acknowledged, for SACK blocks.
     pub(super) fn place(&self, number: SeqNum) -> Option<u64> {
         let origin = self.origin?;
