@@ -21,7 +21,7 @@ pub struct Interface {
     pub dropped: Option<u64>,
 }
 
-/// How its records are to be read.
+/// Link type and stamps of the records of an interface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Format {
     pub(crate) link: Link,

@@ -159,7 +159,7 @@ fn is_unanswered(c: &Connection, scene: &Scene) -> bool {
     c.syns > 1 || (waited && scene.two_way)
 }
 
-/// What the place of the capture leaves open.
+/// Findings about the place of the capture.
 fn place(c: &Connection, out: &mut Draft<'_>) {
     let v = &c.visible;
     let only = match v.packets_of {

@@ -12,7 +12,7 @@ use super::stream::{Sent, Stream};
 use super::trace::Trace;
 use super::window::Window;
 
-/// How a connection is followed.
+/// Settings of the analysis of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     /// g of alpha.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::half::{Half, Settings};
 
-/// What is known of a direction of which no packet came by.
+/// A direction without packets.
 static NOTHING: LazyLock<Half> =
     LazyLock::new(|| Half::new(Settings { gain: 1.0, rto_min: 0, traced: false }));
 

@@ -25,7 +25,7 @@ pub(super) struct Series {
     count: u64,
 }
 
-/// What is kept of the points in one bin.
+/// Extremes of the points in one bin.
 #[derive(Clone, Copy, Debug)]
 struct Bin {
     first: Point,

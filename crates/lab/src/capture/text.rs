@@ -193,7 +193,7 @@ fn spread(s: Option<Spread>, show: impl Fn(u64) -> String) -> String {
     parts.join(", ")
 }
 
-/// What was sent again, and why, as far as it is known.
+/// Retransmissions and their signs.
 fn again(d: &Direction) -> String {
     format!(
         "{} sent again ({}), {} out of order, {}, {}",
@@ -319,7 +319,7 @@ pub(super) const fn weight(w: Weight) -> &'static str {
     }
 }
 
-/// What is said of a connection without a problem.
+/// Label and sentence of a connection without a problem.
 pub(super) fn verdict(c: &Connection) -> Option<(&'static str, &'static str)> {
     match c.verdict {
         "none-found" => {

@@ -38,7 +38,7 @@ pub(super) struct Views {
     settings: Settings,
 }
 
-/// What is told of a connection, and where it was captured.
+/// The packets that a connection is told of by, and their point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chosen<'a> {
     pub(super) flow: &'a Flow,

@@ -1,4 +1,4 @@
-//! What the place of a capture can and cannot show of a connection.
+//! Visibility: facts of a connection that the place of a capture shows or hides.
 //!
 //! Contract: nothing here is guessed from what is missing alone: one direction is missing where no packet of one end is
 //! in the capture. `docs/analyze.md` has the table of what each place shows.
@@ -14,7 +14,7 @@ use super::words::{bytes, count};
 /// A path has no more routers.
 const MOST_ROUTERS: u8 = 40;
 
-/// What is known about the whole capture.
+/// Facts about the whole capture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scene {
     /// Interfaces that the file describes.
@@ -27,7 +27,7 @@ pub(super) struct Scene {
     pub(super) only_syns: bool,
 }
 
-/// What a capture shows of a connection.
+/// Visibility of one connection.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Visible {
     /// Whose packets are in the capture: `both`, `client` or `server`.
@@ -56,7 +56,7 @@ pub(super) struct AtInterface {
     pub(super) told: bool,
 }
 
-/// What a point is called.
+/// Name of a point.
 pub(super) fn name(point: Point, interfaces: &[Interface]) -> String {
     let known = interfaces.get(point.interface as usize).and_then(|i| i.name.clone());
     let several = interfaces.len() > 1;
