@@ -14,8 +14,8 @@ pub struct Point {
     pub device: Option<u32>,
     /// VLAN identifier of the outermost tag.
     pub vlan: Option<u16>,
-    /// Sent by the capturing host, rather than received: known where the link header states it and no interface
-    /// index (Linux cooked v1).
+    /// Sent by the capturing host, rather than received: known where the link header states it and
+    /// no interface index (Linux cooked v1).
     pub outgoing: Option<bool>,
 }
 

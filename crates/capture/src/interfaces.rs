@@ -1,7 +1,8 @@
 //! The interfaces that a pcapng file describes.
 //!
-//! Contract: a file may have several sections, each with its own list of interfaces. Interfaces of the same name at
-//! the same position among those of that name are the same one, so that joined files of one host stay one capture.
+//! Contract: a file may have several sections, each with its own list of interfaces. Interfaces of
+//! the same name at the same position among those of that name are the same one, so that joined
+//! files of one host stay one capture.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ const NAME: usize = 64;
 pub struct Interface {
     /// Its name, where the file states it; at most 64 characters.
     pub name: Option<String>,
-    /// Packets that the capture lost there (`isb_ifdrop` and `isb_osdrop` of its statistics), where stated.
+    /// Packets that the capture lost there (`isb_ifdrop` and `isb_osdrop` of its statistics), where
+    /// stated.
     pub dropped: Option<u64>,
 }
 

@@ -1,13 +1,14 @@
 //! Capture files: pcap and pcapng, frame by frame, down to the TCP segment.
 //!
-//! Contract: reads any stream once. Memory is bounded: a buffer as long as the longest record (16 MiB at most, and
-//! no longer than the file), and at most a kilobyte for each interface that the file describes.
-//! Nothing in a file makes it panic. What is no TCP over IP is an [`Unread`] that the caller counts; a
-//! pcapng block that is malformed but as long as it says is counted and left out; anything worse ends the
-//! file with a [`CaptureError`] that names the offset, after every frame before it has been handed over.
+//! Contract: reads any stream once. Memory is bounded: a buffer as long as the longest record (16
+//! MiB at most, and no longer than the file), and at most a kilobyte for each interface that the
+//! file describes. Nothing in a file makes it panic. What is no TCP over IP is an [`Unread`] that
+//! the caller counts; a pcapng block that is malformed but as long as it says is counted and left
+//! out; anything worse ends the file with a [`CaptureError`] that names the offset, after every
+//! frame before it has been handed over.
 //!
-//! Both byte orders, stamps in any resolution (given in nanoseconds), link types Ethernet (802.1Q and
-//! 802.1ad tags), raw IP, Linux cooked v1 and v2, BSD loopback.
+//! Both byte orders, stamps in any resolution (given in nanoseconds), link types Ethernet (802.1Q
+//! and 802.1ad tags), raw IP, Linux cooked v1 and v2, BSD loopback.
 
 mod error;
 mod frame;

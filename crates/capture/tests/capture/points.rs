@@ -1,4 +1,5 @@
-//! Where a frame was captured: interfaces of a file, devices of cooked captures, VLANs, and packets that were lost.
+//! Where a frame was captured: interfaces of a file, devices of cooked captures, VLANs, and packets
+//! that were lost.
 
 use lowtide_capture::{Interface, Point, Reader};
 use lowtide_units::Instant;
@@ -78,7 +79,8 @@ fn losses_of_the_capture_are_read_from_interface_statistics() {
         let len = (body.len() as u32 + 12).to_le_bytes();
         [&5_u32.to_le_bytes()[..], &len, &body, &len].concat()
     };
-    // Received (4) is no loss; the later count includes the earlier; an interface that is not there.
+    // Received (4) is no loss; the later count includes the earlier; an interface that is not
+    // there.
     for block in [
         statistics(1, &[(4, 900), (5, 2)]),
         statistics(1, &[(5, 10), (7, 5)]),

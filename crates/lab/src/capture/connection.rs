@@ -15,8 +15,9 @@ pub(super) struct Connection {
     pub(super) flow: usize,
     pub(super) client: String,
     pub(super) server: String,
-    /// `handshake`, `syn-only` (no answer in the capture), `half-open` (the answer was not acknowledged), `unknown`
-    /// (the capture does not show whether it was), or `under-way` (it was open before the capture began).
+    /// `handshake`, `syn-only` (no answer in the capture), `half-open` (the answer was not
+    /// acknowledged), `unknown` (the capture does not show whether it was), or `under-way` (it was
+    /// open before the capture began).
     pub(super) opened: &'static str,
     /// `open` (it outlasts the capture), `closed`, `half-closed` or `reset`.
     pub(super) ended: &'static str,
@@ -47,7 +48,8 @@ pub(super) struct Connection {
     pub(super) time_backwards: u64,
     /// What the capture shows of it.
     pub(super) visible: Visible,
-    /// `problems`, `none-found`, or `undetermined`: none found, and the capture does not show enough to say more.
+    /// `problems`, `none-found`, or `undetermined`: none found, and the capture does not show
+    /// enough to say more.
     pub(super) verdict: &'static str,
     /// The direction with more data first.
     pub(super) directions: Vec<Direction>,
@@ -142,7 +144,8 @@ impl Connection {
     }
 }
 
-/// A handshake that is not over by then is stuck: the SYN-ACK is sent again after a second (RFC 6298 §2.1).
+/// A handshake that is not over by then is stuck: the SYN-ACK is sent again after a second (RFC
+/// 6298 §2.1).
 pub(super) const SYN_RTO_NS: u64 = 1_000_000_000;
 
 /// How far the handshake came, as far as the capture shows.
@@ -155,7 +158,8 @@ fn opened(flow: &Flow, client: usize, scene: &Scene) -> &'static str {
         (Some(_), _) if established => "handshake",
         (Some(_), None) => "syn-only",
         (Some(_), Some(answer)) => {
-            // The client's ACK is missing: that tells something only where its packets are captured.
+            // The client's ACK is missing: that tells something only where its packets are
+            // captured.
             let waited = scene.end_ns.saturating_sub(answer.time) >= SYN_RTO_NS;
             let stuck = opening.syn_acks > 1 || (waited && !scene.only_syns);
             if flow.sent[client] > 0 && stuck { "half-open" } else { "unknown" }

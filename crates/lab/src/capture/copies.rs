@@ -1,11 +1,11 @@
 //! Packets that were captured more than once.
 //!
 //! Contract: a packet is a copy when the file shows that it was not sent again:
-//! 1. At another point ([`lowtide_capture::Point`]) all header fields that a router leaves alone were seen before, and
-//!    this point has shown them less often than that one.
-//! 2. At the same point they were seen before with another TTL or hop limit (a router in between), with the same
-//!    identification of IPv4 within 5 ms, as a SYN within 1 ms, or with a TSval older than the sender's newest:
-//!    a retransmission has a current one (RFC 7323 §3.3).
+//! 1. At another point ([`lowtide_capture::Point`]) all header fields that a router leaves alone
+//!    were seen before, and this point has shown them less often than that one.
+//! 2. At the same point they were seen before with another TTL or hop limit (a router in
+//!    between), with the same identification of IPv4 within 5 ms, as a SYN within 1 ms, or with a
+//!    TSval older than the sender's newest: a retransmission has a current one (RFC 7323 §3.3).
 //!
 //! At most [`MOST`] packets of the last second are remembered.
 
@@ -25,8 +25,9 @@ const MOST: usize = 512;
 /// Points that are told apart.
 pub(super) const MOST_POINTS: usize = 8;
 
-/// FNV-1a, 64 bits, of the fields that routers leave alone: end, identification, numbers, payload, flags, window,
-/// TSval and TSecr. Two of a few hundred packets agree by chance once in 10^14 captures.
+/// FNV-1a, 64 bits, of the fields that routers leave alone: end, identification, numbers, payload,
+/// flags, window, TSval and TSecr. Two of a few hundred packets agree by chance once in 10^14
+/// captures.
 type Print = u64;
 
 fn print_of(from: usize, id: u16, s: &Segment) -> Print {

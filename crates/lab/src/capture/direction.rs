@@ -118,8 +118,8 @@ pub(super) struct Timeouts {
     pub(super) total_ns: u64,
     pub(super) most_backoff: u32,
     pub(super) tail_probes: u64,
-    /// Times from what armed the timer until the first byte not acknowledged was sent again, shorter than any stack's
-    /// least RTO.
+    /// Times from what armed the timer until the first byte not acknowledged was sent again,
+    /// shorter than any stack's least RTO.
     pub(super) implausible_ns: Option<Spread>,
     /// The first of them.
     pub(super) first_implausible: Option<(u64, u64)>,
@@ -150,7 +150,8 @@ impl From<Stretch> for Span {
 }
 
 impl Direction {
-    /// The data of the end `from`; none where neither data nor ACKs of more than a FIN are in the capture.
+    /// The data of the end `from`; none where neither data nor ACKs of more than a FIN are in the
+    /// capture.
     pub(super) fn of(flow: &Flow, from: usize) -> Option<Self> {
         let half = &flow.halves[from];
         let data_seen = half.first_data.is_some();

@@ -153,7 +153,8 @@ fn opening(c: &Connection, scene: &Scene, out: &mut Draft<'_>) {
     }
 }
 
-/// A single SYN without an answer tells something only where answers are captured and there was time for one.
+/// A single SYN without an answer tells something only where answers are captured and there was
+/// time for one.
 fn is_unanswered(c: &Connection, scene: &Scene) -> bool {
     let waited = scene.end_ns.saturating_sub(c.start_ns) >= SYN_RTO_NS;
     c.syns > 1 || (waited && scene.two_way)

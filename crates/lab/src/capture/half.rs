@@ -58,7 +58,8 @@ pub(super) struct Half {
     /// The first ACK that advanced.
     pub(super) first_ack: Option<u64>,
     pub(super) last_ack: u64,
-    /// ACKs of this data in the capture, and those with SACK blocks above the number that they acknowledge.
+    /// ACKs of this data in the capture, and those with SACK blocks above the number that they
+    /// acknowledge.
     pub(super) acks: u64,
     pub(super) sack_acks: u64,
     /// DSACK blocks (RFC 2883), and ACKs that repeat the number before.

@@ -1,5 +1,5 @@
-//! Both directions of a connection, each only once something is known of it: most connections of a large capture are
-//! short, and a flood of SYNs must not cost more memory than its packets.
+//! Both directions of a connection, each only once something is known of it: most connections of a
+//! large capture are short, and a flood of SYNs must not cost more memory than its packets.
 
 use std::ops::{Index, IndexMut};
 use std::sync::LazyLock;

@@ -1,13 +1,15 @@
 //! What a transport did, from a capture: `lowtide analyze`.
 //!
-//! Contract: one pass over the file in bounded memory per connection (a second one over the same file for
-//! plots). What cannot be told is null, `unknown` or `undecided`, never guessed; what was left out is
-//! counted. A file that is damaged is told of as far as it could be read. Nothing in a file panics.
+//! Contract: one pass over the file in bounded memory per connection (a second one over the same
+//! file for plots). What cannot be told is null, `unknown` or `undecided`, never guessed; what was
+//! left out is counted. A file that is damaged is told of as far as it could be read. Nothing in a
+//! file panics.
 //!
-//! `table` finds the connection of a packet, `views` the interface, `copies` what was captured twice; `flow` and
-//! `half` take it in, `stream`, `delay`, `echo`, `alpha`,
-//! `window` and `stalls` each answer one question about a direction; `direction` and `connection` are what is
-//! told, `visible` what the capture cannot show, `feedback` and `findings` what it means, `text`, `plot` and `page` how it is shown.
+//! `table` finds the connection of a packet, `views` the interface, `copies` what was captured
+//! twice; `flow` and `half` take it in, `stream`, `delay`, `echo`, `alpha`, `window` and `stalls`
+//! each answer one question about a direction; `direction` and `connection` are what is told,
+//! `visible` what the capture cannot show, `feedback` and `findings` what it means, `text`, `plot`
+//! and `page` how it is shown.
 
 mod alpha;
 mod connection;
@@ -59,8 +61,8 @@ pub struct Question {
     pub flows: Vec<String>,
     /// g of alpha, above 0 and at most 1 (RFC 8257 §3.3).
     pub gain: f64,
-    /// Least retransmission timeout of the senders' stacks, nanoseconds: nothing shorter than nine tenths of it is
-    /// called a timeout.
+    /// Least retransmission timeout of the senders' stacks, nanoseconds: nothing shorter than nine
+    /// tenths of it is called a timeout.
     pub rto_min_ns: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Values over time in bounded memory.
 
-/// Bins of a series that is drawn: while it grows there are at least half as many, more than a figure has
-/// pixel columns.
+/// Bins of a series that is drawn: while it grows there are at least half as many, more than a
+/// figure has pixel columns.
 pub(super) const DRAWN_BINS: usize = 2048;
 /// Bins of a series that is only listed in JSON.
 pub(super) const LISTED_BINS: usize = 256;
@@ -11,9 +11,10 @@ pub(super) type Point = (u64, f64);
 
 /// Single values over time. Once there are too many they are aggregated per bin of time.
 ///
-/// All bins have the same width, which doubles when there are too many bins: every part of a capture has the same
-/// resolution, however long it becomes. A bin keeps its first, least, greatest and last point (M4: Jugel et al., VLDB
-/// 2014), so a line or staircase drawn with columns no finer than a bin is the one of all points.
+/// All bins have the same width, which doubles when there are too many bins: every part of a
+/// capture has the same resolution, however long it becomes. A bin keeps its first, least, greatest
+/// and last point (M4: Jugel et al., VLDB 2014), so a line or staircase drawn with columns no finer
+/// than a bin is the one of all points.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     /// Every point, until there are more than two per bin.
@@ -120,7 +121,8 @@ impl Series {
         self.points.capacity() * size_of::<Point>() + self.bins.capacity() * size_of::<Bin>()
     }
 
-    /// For JSON, at most `most` points: the first, the last, and the extremes of equal stretches of time between.
+    /// For JSON, at most `most` points: the first, the last, and the extremes of equal stretches of
+    /// time between.
     pub(super) fn pairs(&self, most: usize) -> Vec<Point> {
         let points = self.points();
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return points };
@@ -140,7 +142,8 @@ impl Series {
     }
 }
 
-/// First, least, greatest and last point of each of `columns` equal stretches of `range`, both ends included.
+/// First, least, greatest and last point of each of `columns` equal stretches of `range`, both ends
+/// included.
 fn columns_of(points: &[Point], (from, to): (u64, u64), columns: usize) -> Vec<Bin> {
     let span = u128::from(to.saturating_sub(from)) + 1;
     let column = |p: &Point| u128::from(p.0.clamp(from, to) - from) * columns as u128 / span;
@@ -155,7 +158,8 @@ fn columns_of(points: &[Point], (from, to): (u64, u64), columns: usize) -> Vec<B
     out
 }
 
-/// As many of `points` as `columns` of pixels over `range` can show: first, least, greatest and last of each.
+/// As many of `points` as `columns` of pixels over `range` can show: first, least, greatest and
+/// last of each.
 pub(super) fn per_column(points: &[Point], range: (u64, u64), columns: usize) -> Vec<Point> {
     columns_of(points, range, columns).iter().flat_map(Bin::points).collect()
 }

@@ -7,12 +7,14 @@ const MOST_LISTED: usize = 256;
 /// A timer that holds an ACK back for less than this cannot be told from a queue.
 const LEAST_ACK_WAIT_NS: u64 = 5_000_000;
 
-/// The least RTO of a stack in general use, nanoseconds: 10 ms (smoltcp up to 0.12; the DCTCP testbed, SIGCOMM 2010
-/// §4). Others have more: Windows 20 ms in a data centre (`MinRto`), FreeBSD 30 ms and a slop of 200 ms
-/// (`net.inet.tcp.rexmit_min`, `rexmit_slop`), Linux 200 ms (`net.ipv4.tcp_rto_min_us`). Linux takes less, down to
-/// one jiffy, for a route or socket that asks for it.
+/// The least RTO of a stack in general use, nanoseconds: 10 ms (smoltcp up to 0.12; the DCTCP
+/// testbed, SIGCOMM 2010 §4). Others have more: Windows 20 ms in a data centre (`MinRto`), FreeBSD
+/// 30 ms and a slop of 200 ms (`net.inet.tcp.rexmit_min`, `rexmit_slop`), Linux 200 ms
+/// (`net.ipv4.tcp_rto_min_us`). Linux takes less, down to one jiffy, for a route or socket that
+/// asks for it.
 pub(super) const RTO_MIN_NS: u64 = 10_000_000;
-/// Tenths of the least RTO that a timeout takes at least: clocks tick, and a queue below TCP delays what armed the timer.
+/// Tenths of the least RTO that a timeout takes at least: clocks tick, and a queue below TCP delays
+/// what armed the timer.
 const PLAUSIBLE_TENTHS: u64 = 9;
 
 /// A retransmission timeout.
@@ -29,7 +31,8 @@ pub(super) struct Timeout {
 pub(super) struct Stalls {
     /// Least RTO of the sender's stack.
     rto_min: u64,
-    /// Times from what armed the timer to what looks like a timeout, where they are shorter than the least RTO.
+    /// Times from what armed the timer to what looks like a timeout, where they are shorter than
+    /// the least RTO.
     pub(super) implausible: Histogram,
     pub(super) first_implausible: Option<(u64, u64)>,
     /// When the first byte not acknowledged was last sent again after a silence.
@@ -54,9 +57,9 @@ impl Stalls {
         Self { rto_min, ..Self::default() }
     }
 
-    /// The first byte that is not acknowledged was sent again after `silence`. It is the timer's work when
-    /// nothing that came in can have caused it. The timer was armed at `armed`, or by the timeout before
-    /// (RFC 6298 §5): wherever the capture is, an RTO passes between the two.
+    /// The first byte that is not acknowledged was sent again after `silence`. It is the timer's
+    /// work when nothing that came in can have caused it. The timer was armed at `armed`, or by the
+    /// timeout before (RFC 6298 §5): wherever the capture is, an RTO passes between the two.
     pub(super) fn on_head_again(
         &mut self,
         time: u64,

@@ -1,9 +1,10 @@
 //! One connection as each point of the capture shows it, and which of them is told of.
 //!
-//! Contract: a capture on several interfaces (`tcpdump -i any`, several interfaces in a pcapng file, VLANs of a trunk)
-//! has each packet that the host forwards several times. Each point is followed by itself, so that it is a capture
-//! of its own in which no packet comes twice. A point that shows the whole connection is told of; where none does (a
-//! bond, several paths) all packets are taken together without the copies that [`super::copies`] recognises.
+//! Contract: a capture on several interfaces (`tcpdump -i any`, several interfaces in a pcapng
+//! file, VLANs of a trunk) has each packet that the host forwards several times. Each point is
+//! followed by itself, so that it is a capture of its own in which no packet comes twice. A point
+//! that shows the whole connection is told of; where none does (a bond, several paths) all packets
+//! are taken together without the copies that [`super::copies`] recognises.
 
 use lowtide_capture::{Observed, Point};
 
@@ -11,7 +12,8 @@ use super::copies::MOST_POINTS;
 use super::flow::Flow;
 use super::half::Settings;
 
-/// A point shows all of a connection when it has at most so many percent less than all points together.
+/// A point shows all of a connection when it has at most so many percent less than all points
+/// together.
 const SLACK_PERCENT: u64 = 1;
 /// Packets may be merged and split between points (GRO, GSO): their number may differ by more.
 const PACKET_SLACK_PERCENT: u64 = 25;
@@ -84,7 +86,8 @@ impl Views {
         self.separate.iter_mut().for_each(|v| v.flow.finish());
     }
 
-    /// The point that tells most: of those that show everything the one nearest to the sender of the data.
+    /// The point that tells most: of those that show everything the one nearest to the sender of
+    /// the data.
     pub(super) fn chosen(&self) -> Chosen<'_> {
         let all = &self.all;
         let sender = usize::from(all.halves[1].stream.highest > all.halves[0].stream.highest);
@@ -123,7 +126,8 @@ impl Chosen<'_> {
         v.separate.iter().map(|view| (view.point, view.packets, told(view.point))).collect()
     }
 
-    /// Packets that were left out because the chosen point does not have them, and those of points beyond the most.
+    /// Packets that were left out because the chosen point does not have them, and those of points
+    /// beyond the most.
     pub(super) fn elsewhere(&self) -> u64 {
         let told = self.points().iter().filter(|p| p.2).map(|p| p.1).sum::<u64>();
         self.views.packets - told.min(self.views.packets)

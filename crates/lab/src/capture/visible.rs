@@ -1,7 +1,7 @@
 //! Visibility: facts of a connection that the place of a capture shows or hides.
 //!
-//! Contract: nothing here is guessed from what is missing alone: one direction is missing where no packet of one end is
-//! in the capture. `docs/analyze.md` has the table of what each place shows.
+//! Contract: nothing here is guessed from what is missing alone: one direction is missing where no
+//! packet of one end is in the capture. `docs/analyze.md` has the table of what each place shows.
 
 use lowtide_capture::{Interface, Point};
 use serde::Serialize;
@@ -34,7 +34,8 @@ pub(super) struct Visible {
     pub(super) packets_of: &'static str,
     /// The handshake, or a part of it.
     pub(super) from_handshake: bool,
-    /// Routers between the capture and each end, if its packets began with a TTL or hop limit of 64, 128 or 255.
+    /// Routers between the capture and each end, if its packets began with a TTL or hop limit of
+    /// 64, 128 or 255.
     pub(super) routers_to_client: Option<u8>,
     pub(super) routers_to_server: Option<u8>,
     /// Interfaces of the connection's packets.

@@ -1,4 +1,5 @@
-//! Captures that are damaged at random: no panic, no endless work, and numbers that fit the file. Fixed seeds.
+//! Captures that are damaged at random: no panic, no endless work, and numbers that fit the file.
+//! Fixed seeds.
 
 use lowtide_lab::capture::{Analysis, Page, Question};
 use lowtide_units::Instant;

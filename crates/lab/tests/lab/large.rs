@@ -1,4 +1,5 @@
-//! Figures of captures of any size: the curves are those of the packets, from the first to the last.
+//! Figures of captures of any size: the curves are those of the packets, from the first to the
+//! last.
 
 use lowtide_lab::capture::{Analysis, Page, Question};
 use lowtide_wire::Flags;

@@ -126,7 +126,8 @@ pub(crate) fn headers(passed: &Passed, v6: bool, routers: u8, id: u16) -> (Vec<u
     (bytes, len as u32 + passed.segment.payload_len)
 }
 
-/// A classic file of Linux cooked frames, version 2: (microseconds, interface index, packet, its length).
+/// A classic file of Linux cooked frames, version 2: (microseconds, interface index, packet, its
+/// length).
 pub(crate) fn sll2(frames: &[(u64, u32, Vec<u8>, u32)]) -> Vec<u8> {
     let word = u32::to_le_bytes;
     let head = [word(0xa1b2_c3d4), word(4 << 16 | 2), word(0), word(0), word(65_535), word(276)];

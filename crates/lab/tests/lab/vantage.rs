@@ -1,4 +1,5 @@
-//! `analyze` and the place of a capture: several interfaces, one direction, the middle of a connection.
+//! `analyze` and the place of a capture: several interfaces, one direction, the middle of a
+//! connection.
 
 use lowtide_lab::capture::{Analysis, Page, Question};
 use lowtide_units::Instant;
@@ -44,8 +45,9 @@ fn plain(packets: &[Passed]) -> Vec<u8> {
     file(&packets)
 }
 
-/// Packets of a router, each at the interface where it comes in and where it leaves, in the order of time: the
-/// interface number, routers passed and the packet. A queue before the second interface takes up to 40 ms.
+/// Packets of a router, each at the interface where it comes in and where it leaves, in the order
+/// of time: the interface number, routers passed and the packet. A queue before the second
+/// interface takes up to 40 ms.
 fn router(packets: &[Passed]) -> Vec<(u64, u32, u8, usize)> {
     let mut out = Vec::new();
     for (i, p) in packets.iter().enumerate() {
@@ -82,7 +84,8 @@ fn copies_of_all_interfaces_of_a_router_are_no_retransmissions() {
         let transfer = Transfer { segments: 300, lost, timestamps, ecn: false };
         let packets = transfer.at_client();
         let records = router(&packets);
-        // Identification 0, as a host with DF set may send it: nothing but the interface tells copies.
+        // Identification 0, as a host with DF set may send it: nothing but the interface tells
+        // copies.
         let frames: Vec<_> = records
             .iter()
             .map(|(at, device, routers, i)| {
@@ -125,7 +128,8 @@ fn copies_of_all_interfaces_of_a_router_are_no_retransmissions() {
 
 #[test]
 fn an_interface_that_splits_packets_is_no_second_sender() {
-    // A container's veth shows what was captured before segmentation, the NIC the packets of the wire.
+    // A container's veth shows what was captured before segmentation, the NIC the packets of the
+    // wire.
     let packets = Transfer { segments: 200, ..Transfer::default() }.at_client();
     let mut frames = Vec::new();
     for (i, p) in packets.iter().enumerate() {
