@@ -5,11 +5,27 @@ use lowtide_wire::{Header, WireError};
 
 use crate::Link;
 
+/// One place at which frames were captured. The same packet may be captured at several of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Point {
+    /// Interface of the file: its number among [`crate::Reader::interfaces`], 0 in a pcap file.
+    pub interface: u32,
+    /// Interface index of the capturing host (Linux cooked v2).
+    pub device: Option<u32>,
+    /// VLAN identifier of the outermost tag.
+    pub vlan: Option<u16>,
+    /// Sent by the capturing host, rather than received: known where the link header states it and
+    /// no interface index (Linux cooked v1).
+    pub outgoing: Option<bool>,
+}
+
 /// A captured frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<'a> {
     /// When, in nanoseconds of the capturing host's clock, since 1970 where it says so.
     pub time_ns: u64,
+    /// Number of its interface among [`crate::Reader::interfaces`], 0 in a pcap file.
+    pub interface: u32,
     /// What the frame begins with.
     pub link: Link,
     /// The bytes that were kept.
@@ -38,6 +54,11 @@ pub enum Unread {
 }
 
 impl Frame<'_> {
+    /// Where it was captured, as far as the file tells.
+    pub fn point(&self) -> Point {
+        Point { interface: self.interface, ..self.link.point(self.data) }
+    }
+
     /// The TCP segment in it.
     ///
     /// # Errors

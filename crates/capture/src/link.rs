@@ -1,11 +1,13 @@
 //! What stands before the IP header (link types of <https://www.tcpdump.org/linktypes.html>).
 
-use crate::Unread;
+use crate::{Point, Unread};
 
 // EtherTypes.
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const TAG: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+/// Packet type of Linux cooked captures: sent by the capturing host.
+const OUTGOING: u16 = 4;
 /// Tags on one frame.
 const MOST_TAGS: usize = 4;
 
@@ -38,6 +40,23 @@ impl Link {
             276 => ip(number(frame, 0)?, frame, 20),
             other => Err(Unread::Link(other)),
         }
+    }
+
+    /// Where a frame was captured, as far as its link header tells.
+    pub fn point(self, frame: &[u8]) -> Point {
+        let mut point = Point::default();
+        match self.0 {
+            1 if number(frame, 12).is_ok_and(|kind| TAG.contains(&kind)) => {
+                point.vlan = number(frame, 14).ok().map(|tag| tag & 0x0fff);
+            }
+            113 => point.outgoing = number(frame, 0).ok().map(|kind| kind == OUTGOING),
+            276 => {
+                let index = frame.get(4..).and_then(<[u8]>::first_chunk);
+                point.device = index.map(|b| u32::from_be_bytes(*b));
+            }
+            _ => {}
+        }
+        point
     }
 
     /// Its usual name.

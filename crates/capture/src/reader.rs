@@ -2,10 +2,13 @@
 
 use std::io::Read;
 
-use pcap_parser::{Block, PcapHeader, parse_block_be, parse_block_le, parse_pcap_header};
+use pcap_parser::{
+    Block, PcapHeader, PcapNGOption, parse_block_be, parse_block_le, parse_pcap_header,
+};
 
 use crate::input::Input;
-use crate::{CaptureError, Frame, Link};
+use crate::interfaces::{self, Interfaces};
+use crate::{CaptureError, Frame, Interface, Link};
 
 /// Longer records are damage: no link carries such frames.
 const MOST: usize = 16 << 20;
@@ -14,8 +17,9 @@ const LEAST_BLOCK: usize = 12;
 const SECTION: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER_MAGIC: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
 const NANOSECONDS: u128 = 1_000_000_000;
-/// More interfaces than a capture has.
-const MOST_INTERFACES: usize = 65_536;
+/// Codes of options: the name of an interface; packets lost by it, and by the system.
+const IF_NAME: u16 = 2;
+const ISB_DROPS: [u16; 2] = [5, 7];
 
 /// Reads a capture file.
 #[derive(Debug)]
@@ -30,20 +34,10 @@ pub struct Reader<R> {
 #[derive(Debug)]
 enum Format {
     Pcap(PcapHeader),
-    Pcapng { big_endian: bool, interfaces: Vec<Interface> },
+    Pcapng { big_endian: bool, interfaces: Interfaces },
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Interface {
-    link: Link,
-    /// Stamps count units of one second divided by this.
-    units: u64,
-    /// Added to stamps, seconds.
-    offset: i64,
-    snaplen: u32,
-}
-
-impl Interface {
+impl interfaces::Format {
     fn nanoseconds(&self, stamp: u64) -> u64 {
         let ns = u128::from(stamp) * NANOSECONDS / u128::from(self.units.max(1));
         let shift = i128::from(self.offset) * NANOSECONDS as i128;
@@ -55,6 +49,7 @@ impl Interface {
 /// A record as it stands in the buffer.
 struct Found {
     time_ns: u64,
+    interface: u32,
     link: Link,
     /// Where its bytes lie in the record.
     from: usize,
@@ -72,7 +67,7 @@ impl<R: Read> Reader<R> {
         let have = input.fill(24)?;
         let start = input.bytes();
         if start.get(..4) == Some(&SECTION.to_be_bytes()) {
-            let format = Format::Pcapng { big_endian: false, interfaces: Vec::new() };
+            let format = Format::Pcapng { big_endian: false, interfaces: Interfaces::default() };
             return Ok(Self { input, format, damaged: 0, first_damage: None });
         }
         let kind = start.first_chunk::<4>().map(|b| u32::from_le_bytes(*b));
@@ -108,14 +103,22 @@ impl<R: Read> Reader<R> {
             let Some((found, len)) = found else { return Ok(None) };
             let record = self.input.take(len);
             let data = record.get(found.from..found.from + found.len).unwrap_or(&[]);
-            let Found { time_ns, link, original_len, .. } = found;
-            return Ok(Some(Frame { time_ns, link, data, original_len, offset }));
+            let Found { time_ns, interface, link, original_len, .. } = found;
+            return Ok(Some(Frame { time_ns, interface, link, data, original_len, offset }));
         }
     }
 
     /// How many malformed blocks were left out, and where the first one is.
     pub fn damaged(&self) -> (u64, Option<u64>) {
         (self.damaged, self.first_damage)
+    }
+
+    /// The interfaces that a pcapng file has described so far; none in a pcap file.
+    pub fn interfaces(&self) -> &[Interface] {
+        match &self.format {
+            Format::Pcap(_) => &[],
+            Format::Pcapng { interfaces, .. } => interfaces.all(),
+        }
     }
 
     /// How far the file has been read, in bytes.
@@ -140,7 +143,7 @@ impl<R: Read> Reader<R> {
         };
         if u32::from_le_bytes([k0, k1, k2, k3]) == SECTION {
             *big_endian = m == BYTE_ORDER_MAGIC;
-            interfaces.clear();
+            interfaces.begin_section();
         }
         let len = [l0, l1, l2, l3];
         let len = if *big_endian { u32::from_be_bytes(len) } else { u32::from_le_bytes(len) };
@@ -188,6 +191,12 @@ fn units(resolution: u8) -> Option<u64> {
     }
 }
 
+/// The value of the first option with that code.
+fn option<'a>(options: &'a [PcapNGOption<'_>], code: u16) -> Option<&'a [u8]> {
+    let found = options.iter().find(|o| o.code.0 == code)?;
+    found.value().get(..usize::from(found.len))
+}
+
 /// What a block is.
 enum Content {
     Packet(Found),
@@ -198,33 +207,50 @@ enum Content {
 fn content(
     block: &Block<'_>,
     bytes: &[u8],
-    interfaces: &mut Vec<Interface>,
+    interfaces: &mut Interfaces,
     big_endian: bool,
 ) -> Content {
     let packet = match block {
         Block::InterfaceDescription(idb) => {
-            let Some(units) = units(idb.if_tsresol).filter(|_| interfaces.len() < MOST_INTERFACES)
-            else {
-                return Content::Nonsense;
-            };
+            let Some(units) = units(idb.if_tsresol) else { return Content::Nonsense };
             // The crate reads this option as little-endian in either order.
             let offset = if big_endian { idb.ts_offset().swap_bytes() } else { idb.ts_offset() };
             let link = Link(idb.linktype.0);
-            interfaces.push(Interface { link, units, offset, snaplen: idb.snaplen });
+            let format =
+                interfaces::Format { link, units, offset, snaplen: idb.snaplen, number: 0 };
+            let name = option(&idb.options, IF_NAME);
+            let name = name.map(|n| String::from_utf8_lossy(n).trim_end_matches('\0').to_owned());
+            let known = interfaces.describe(format, name);
+            return if known { Content::Other } else { Content::Nonsense };
+        }
+        Block::InterfaceStatistics(isb) => {
+            let counts = ISB_DROPS.map(|code| {
+                let bytes = option(&isb.options, code).and_then(<[u8]>::first_chunk)?;
+                Some(if big_endian {
+                    u64::from_be_bytes(*bytes)
+                } else {
+                    u64::from_le_bytes(*bytes)
+                })
+            });
+            if let Some(dropped) = counts.into_iter().flatten().reduce(u64::saturating_add) {
+                interfaces.on_statistics(isb.if_id, dropped);
+            }
             return Content::Other;
         }
-        Block::EnhancedPacket(epb) => interfaces.get(epb.if_id as usize).map(|interface| {
+        Block::EnhancedPacket(epb) => interfaces.get(epb.if_id).map(|interface| {
             let stamp = u64::from(epb.ts_high) << 32 | u64::from(epb.ts_low);
             let time_ns = interface.nanoseconds(stamp);
             let (from, len, original_len) = (28, epb.caplen as usize, epb.origlen);
-            Found { time_ns, link: interface.link, from, len, original_len }
+            let (interface, link) = (interface.number, interface.link);
+            Found { time_ns, interface, link, from, len, original_len }
         }),
         // No stamp: of no use for what depends on time, but as a sign that packets went by.
-        Block::SimplePacket(spb) => interfaces.first().map(|interface| {
+        Block::SimplePacket(spb) => interfaces.get(0).map(|interface| {
             let snap = if interface.snaplen == 0 { u32::MAX } else { interface.snaplen };
             let len = (spb.origlen.min(snap) as usize).min(bytes.len().saturating_sub(16));
             let original_len = spb.origlen;
-            Found { time_ns: 0, link: interface.link, from: 12, len, original_len }
+            let (interface, link) = (interface.number, interface.link);
+            Found { time_ns: 0, interface, link, from: 12, len, original_len }
         }),
         _ => return Content::Other,
     };
@@ -272,5 +298,5 @@ fn pcap<R: Read>(
     let time_ns = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * per;
     // The upper bits say whether frames end in a checksum.
     let link = Link(header.network.0 & 0x0fff_ffff);
-    Ok(Some((Found { time_ns, link, from: head, len, original_len }, need)))
+    Ok(Some((Found { time_ns, interface: 0, link, from: head, len, original_len }, need)))
 }

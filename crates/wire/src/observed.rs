@@ -28,6 +28,8 @@ pub struct Observed {
     pub segment: Segment,
     /// The identification of IPv4.
     pub identification: Option<u16>,
+    /// Time to live of IPv4, hop limit of IPv6: every router on the path takes one off.
+    pub hop_limit: u8,
     /// Options are missing: cut off, or malformed.
     pub options_lost: bool,
 }
@@ -38,6 +40,7 @@ struct Ip {
     ecn: Ecn,
     protocol: u8,
     identification: Option<u16>,
+    hop_limit: u8,
     /// Where the IP payload begins.
     header_len: usize,
     /// Length of the packet in bytes.
@@ -86,6 +89,7 @@ pub fn parse(bytes: &[u8], original_len: u32) -> Result<Observed, WireError> {
         addresses: ip.addresses,
         segment,
         identification: ip.identification,
+        hop_limit: ip.hop_limit,
         options_lost,
     })
 }
@@ -115,8 +119,8 @@ fn v4(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
         dst: Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19]),
     };
     let identification = Some(u16::from_be_bytes([fixed[4], fixed[5]]));
-    let (ecn, protocol) = (Ecn::from_bits(fixed[1]), fixed[9]);
-    Ok(Ip { addresses, ecn, protocol, identification, header_len, len })
+    let (ecn, protocol, hop_limit) = (Ecn::from_bits(fixed[1]), fixed[9], fixed[8]);
+    Ok(Ip { addresses, ecn, protocol, identification, hop_limit, header_len, len })
 }
 
 fn v6(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
@@ -156,5 +160,6 @@ fn v6(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
         protocol = next;
     }
     let ecn = Ecn::from_bits(fixed[1] >> 4);
-    Ok(Ip { addresses, ecn, protocol, identification: None, header_len, len })
+    let hop_limit = fixed[7];
+    Ok(Ip { addresses, ecn, protocol, identification: None, hop_limit, header_len, len })
 }

@@ -4,3 +4,4 @@ mod anything;
 mod files;
 mod links;
 mod make;
+mod points;

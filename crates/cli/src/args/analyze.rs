@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use lowtide_units::{Duration, parse_duration};
 
 pub(super) const EXAMPLES: &str = "\
 Says for each connection, the worst first: whether ECN was agreed, who marked, how long echoes lasted, which
 feedback the receiver speaks (RFC 3168, DCTCP, ODCTCP, AccECN), DCTCP's alpha as the ACKs give it, window collapse
-and stuck ECE, timeouts, late ACKs, retransmissions, reordering. docs/analyze.md says how it is decided. A capture at
-or near the sender tells most; 120 bytes of each packet are enough. Exit status 1 when the file is damaged: what came
+and stuck ECE, timeouts, late ACKs, retransmissions, reordering, losses without marks, and what the place of the
+capture cannot show. docs/analyze.md says how it is decided. A capture at or near the sender tells most; 120 bytes of each packet are enough. Exit status 1 when the file is damaged: what came
 before is told all the same.
 
 Examples:
@@ -32,6 +33,9 @@ pub(crate) struct AnalyzeArgs {
     /// The gain g of alpha: a number above 0 and at most 1, or 1/N
     #[arg(long, value_name = "G", value_parser = gain, default_value = "1/16")]
     pub(crate) gain: f64,
+    /// Least retransmission timeout of the senders' stacks; nothing shorter is called a timeout
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10 ms")]
+    pub(crate) rto_min: Duration,
     /// Print every connection, not only the first 20
     #[arg(long)]
     pub(crate) all: bool,

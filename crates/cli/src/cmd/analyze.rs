@@ -1,6 +1,7 @@
 //! `lowtide analyze`: what a transport did, from a capture.
 
 use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use lowtide_lab::LabError;
@@ -31,7 +32,8 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), Failure> {
         let help = "write it to a file first: `tcpdump -w FILE`".to_owned();
         return Err(Failure::Usage(message, Some(help)));
     }
-    let question = Question { flows: args.flow.clone(), gain: args.gain };
+    let rto_min_ns = args.rto_min.as_ps() / 1_000;
+    let question = Question { flows: args.flow.clone(), gain: args.gain, rto_min_ns };
     let analysis = if from_stdin {
         Analysis::of("stdin", std::io::stdin().lock(), &question)
     } else {
@@ -43,7 +45,7 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), Failure> {
         None => Vec::new(),
     };
     if out.json {
-        out.json(&envelope(&analysis, files.iter().map(|f| f.display().to_string()).collect()))?;
+        print_json(&envelope(&analysis, files.iter().map(|f| f.display().to_string()).collect()))?;
     } else {
         out.text(&analysis.text(args.all))?;
         if let Some(page) = files.first() {
@@ -59,6 +61,17 @@ pub(crate) fn analyze(args: &AnalyzeArgs, out: Output) -> Result<(), Failure> {
 fn envelope(analysis: &Analysis, files: Vec<String>) -> Analyzed<'_> {
     let version = env!("CARGO_PKG_VERSION");
     Analyzed { schema: "lowtide.analysis/1", version, analysis, files }
+}
+
+/// Prints piece by piece: of many connections the text is longer than the capture.
+fn print_json(analyzed: &Analyzed<'_>) -> Result<(), Failure> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let written = serde_json::to_writer_pretty(&mut out, analyzed).map_err(std::io::Error::from);
+    match written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+        Err(e) => Err(Failure::Run(format!("cannot write to stdout: {e}"))),
+    }
 }
 
 fn open(path: &Path) -> Result<File, Failure> {

@@ -106,3 +106,41 @@ fn what_cannot_be_analysed_is_refused_with_what_to_do() {
         assert!(text(&refused.stderr).contains(said), "{args:?}: {}", text(&refused.stderr));
     }
 }
+
+/// A classic file of raw IP with one packet of data of each of so many connections.
+fn many_connections(connections: u32) -> Vec<u8> {
+    let mut out = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
+    for i in 0..connections {
+        let (host, port) = (0x0a00_0000 + i / 50_000, (i % 50_000 + 1) as u16);
+        out.extend([i / 1_000_000, i % 1_000_000, 40, 140].map(u32::to_le_bytes).concat());
+        out.extend([0x45, 0, 0, 140, 0, 0, 0x40, 0, 64, 6, 0, 0]);
+        out.extend([host, 0x0a01_0001].map(u32::to_be_bytes).concat());
+        out.extend([port, 80].map(u16::to_be_bytes).concat());
+        out.extend([i, 7, 0x5010_0200, 0].map(u32::to_be_bytes).concat());
+    }
+    out
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_bounded_by_the_size_of_the_capture() {
+    let folder = folder("analyze-memory");
+    let file = folder.join("many.pcap");
+    let bytes = many_connections(40_000);
+    fs::write(&file, &bytes).expect("it is written");
+    // docs/analyze.md: 128 times the file, beside what the program itself maps.
+    let kib = 128 * 1024 + 128 * bytes.len() / 1024;
+    for json in ["", "--json"] {
+        let command = format!("ulimit -v {kib}; exec \"$0\" {json} analyze \"$1\"");
+        let program = env!("CARGO_BIN_EXE_lowtide");
+        let told = Command::new("sh")
+            .args(["-c", &command, program, file.to_str().expect("a path")])
+            .output()
+            .expect("it runs");
+        assert_eq!(told.status.code(), Some(0), "within {kib} KiB: {}", text(&told.stderr));
+        let said = text(&told.stdout);
+        assert!(
+            said.contains("40\u{202f}000 connections") || said.contains("\"connections\": 40000")
+        );
+    }
+}

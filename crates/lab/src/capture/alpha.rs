@@ -24,7 +24,7 @@ pub(super) struct Alpha {
 }
 
 impl Alpha {
-    pub(super) fn new(gain: f64) -> Self {
+    pub(super) fn new(gain: f64, bins: usize) -> Self {
         Self {
             gain,
             estimate: 1.0,
@@ -34,8 +34,8 @@ impl Alpha {
             marked: 0,
             windows: 0,
             marked_windows: 0,
-            fractions: Series::of(512),
-            alphas: Series::of(512),
+            fractions: Series::of(bins),
+            alphas: Series::of(bins),
         }
     }
 
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn alpha_is_an_average_of_fractions_per_window() {
-        let mut a = Alpha::new(0.5);
+        let mut a = Alpha::new(0.5, 16);
         a.on_ack((1, 2), 10, (10, 0), 30);
         assert_eq!(a.last(), Some(0.5), "from 1, halfway to 0");
         a.on_ack((2, 2), 20, (10, 10), 40);

@@ -6,6 +6,8 @@ use super::direction::Direction;
 use super::finding::Finding;
 use super::flow::{Flow, Vantage};
 use super::opening::Mode;
+use super::views::Views;
+use super::visible::{Scene, Visible};
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Connection {
@@ -13,8 +15,9 @@ pub(super) struct Connection {
     pub(super) flow: usize,
     pub(super) client: String,
     pub(super) server: String,
-    /// `handshake`, `syn-only` (nobody answered), `half-open` (the answer was not acknowledged), or
-    /// `under-way` (it was open before the capture began).
+    /// `handshake`, `syn-only` (no answer in the capture), `half-open` (the answer was not
+    /// acknowledged), `unknown` (the capture does not show whether it was), or `under-way` (it was
+    /// open before the capture began).
     pub(super) opened: &'static str,
     /// `open` (it outlasts the capture), `closed`, `half-closed` or `reset`.
     pub(super) ended: &'static str,
@@ -43,6 +46,11 @@ pub(super) struct Connection {
     pub(super) server_mss_bytes: Option<u16>,
     pub(super) options_lost: u64,
     pub(super) time_backwards: u64,
+    /// What the capture shows of it.
+    pub(super) visible: Visible,
+    /// `problems`, `none-found`, or `undetermined`: none found, and the capture does not show
+    /// enough to say more.
+    pub(super) verdict: &'static str,
     /// The direction with more data first.
     pub(super) directions: Vec<Direction>,
     /// The worst first; [`super::findings`] finds them.
@@ -50,7 +58,10 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn of(number: usize, flow: &Flow) -> Self {
+    /// Connection `number` of the capture.
+    pub(super) fn of(number: usize, views: &Views, scene: &Scene) -> Self {
+        let chosen = views.chosen();
+        let flow = chosen.flow;
         let opening = &flow.opening;
         let client = opening.client.unwrap_or(0);
         let mss = opening.mss();
@@ -58,21 +69,13 @@ impl Connection {
             [client, 1 - client].into_iter().filter_map(|from| Direction::of(flow, from)).collect();
         directions.sort_by_key(|d| std::cmp::Reverse(d.bytes));
         let reset = (0..2).find(|i| flow.halves[*i].reset.is_some());
-        let fins = flow.halves.iter().filter(|h| h.fin.is_some()).count();
+        let visible = Visible::of(&chosen, client, &directions, scene);
+        let fins = (0..2).filter(|i| flow.halves[*i].fin.is_some()).count();
         Self {
             flow: number,
             client: flow.ends[client].to_string(),
             server: flow.ends[1 - client].to_string(),
-            opened: match (
-                opening.syn.is_some(),
-                opening.syn_ack.is_some(),
-                opening.acked.is_some(),
-            ) {
-                (false, false, _) => "under-way",
-                (_, false, _) if directions.is_empty() => "syn-only",
-                (_, true, false) => "half-open",
-                _ => "handshake",
-            },
+            opened: opened(flow, client, scene),
             ended: match (reset, fins) {
                 (Some(_), _) => "reset",
                 (None, 2) => "closed",
@@ -105,13 +108,61 @@ impl Connection {
             server_mss_bytes: mss[1],
             options_lost: flow.options_lost,
             time_backwards: flow.backwards,
+            visible,
+            verdict: "none-found",
             directions,
             findings: Vec::new(),
         }
     }
 
+    /// The same with what was found.
+    pub(super) fn with(self, findings: Vec<Finding>) -> Self {
+        let verdict = if !findings.iter().all(Finding::is_of_the_capture) {
+            "problems"
+        } else if self.is_shown_in_part() {
+            "undetermined"
+        } else {
+            "none-found"
+        };
+        Self { verdict, findings, ..self }
+    }
+
+    /// Losses and stalls could be there and not be seen.
+    fn is_shown_in_part(&self) -> bool {
+        let in_part = |d: &Direction| {
+            !d.data_seen || !d.acks_seen || d.unseen_bytes.saturating_mul(100) > d.acked_bytes
+        };
+        self.visible.packets_of != "both"
+            || self.visible.merged
+            || matches!(self.opened, "syn-only" | "unknown")
+            || self.directions.iter().any(in_part)
+    }
+
     /// Payload bytes of both directions.
     pub(super) fn bytes(&self) -> u64 {
         self.directions.iter().map(|d| d.bytes).sum()
+    }
+}
+
+/// A handshake that is not over by then is stuck: the SYN-ACK is sent again after a second (RFC
+/// 6298 §2.1).
+pub(super) const SYN_RTO_NS: u64 = 1_000_000_000;
+
+/// How far the handshake came, as far as the capture shows.
+fn opened(flow: &Flow, client: usize, scene: &Scene) -> &'static str {
+    let opening = &flow.opening;
+    let established = flow.established[client] + flow.established[1 - client] > 0;
+    match (opening.syn.or(opening.syn_ack), opening.syn_ack) {
+        (None, _) => "under-way",
+        // Neither end sends anything else before it is open.
+        (Some(_), _) if established => "handshake",
+        (Some(_), None) => "syn-only",
+        (Some(_), Some(answer)) => {
+            // The client's ACK is missing: that tells something only where its packets are
+            // captured.
+            let waited = scene.end_ns.saturating_sub(answer.time) >= SYN_RTO_NS;
+            let stuck = opening.syn_acks > 1 || (waited && !scene.only_syns);
+            if flow.sent[client] > 0 && stuck { "half-open" } else { "unknown" }
+        }
     }
 }

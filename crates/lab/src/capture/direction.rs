@@ -11,6 +11,7 @@ use super::flow::{Flow, Vantage};
 use super::half::Half;
 use super::histogram::Spread;
 use super::opening::Mode;
+use super::series::Series;
 use super::stalls::Timeout;
 use super::window::Stretch;
 
@@ -21,7 +22,10 @@ const MOST_POINTS: usize = 256;
 pub(super) struct Direction {
     pub(super) from: String,
     pub(super) to: String,
-    /// From the first data to the last ACK.
+    /// Data, and ACKs of it, are in the capture.
+    pub(super) data_seen: bool,
+    pub(super) acks_seen: bool,
+    /// From the first data to the last ACK, or of what is in the capture.
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) mss_bytes: u32,
@@ -39,6 +43,8 @@ pub(super) struct Direction {
     pub(super) reordering_packets: Option<Spread>,
     pub(super) duplicate_acks: u64,
     pub(super) dsacks: u64,
+    /// ACKs with SACK blocks above the number that they acknowledge.
+    pub(super) sack_acks: u64,
     pub(super) unseen_bytes: u64,
     pub(super) large_packets: u64,
     pub(super) largest_payload_bytes: u32,
@@ -112,6 +118,11 @@ pub(super) struct Timeouts {
     pub(super) total_ns: u64,
     pub(super) most_backoff: u32,
     pub(super) tail_probes: u64,
+    /// Times from what armed the timer until the first byte not acknowledged was sent again,
+    /// shorter than any stack's least RTO.
+    pub(super) implausible_ns: Option<Spread>,
+    /// The first of them.
+    pub(super) first_implausible: Option<(u64, u64)>,
     /// From when on nothing moved, until when, and how many timeouts in a row came before.
     pub(super) listed: Vec<(u64, u64, u32)>,
 }
@@ -139,21 +150,27 @@ impl From<Stretch> for Span {
 }
 
 impl Direction {
-    /// The data of the end `from`; none where it sent none.
+    /// The data of the end `from`; none where neither data nor ACKs of more than a FIN are in the
+    /// capture.
     pub(super) fn of(flow: &Flow, from: usize) -> Option<Self> {
         let half = &flow.halves[from];
-        let start_ns = half.first_data?;
+        let data_seen = half.first_data.is_some();
+        let acked = half.first_ack.filter(|_| half.stream.acked > 1);
+        let start_ns = half.first_data.or(acked)?;
         let round_trip = flow.round_trip().unwrap_or(0);
         let at_sender = flow.vantage() == Vantage::At(from);
         let at_receiver = flow.vantage() == Vantage::At(1 - from);
-        let collapses = half.window.collapses(at_sender, round_trip);
+        let mut collapses = half.window.collapses(at_sender, round_trip);
+        collapses.retain(|_| data_seen);
         let mode = flow.mode();
         let stream = &half.stream;
         Some(Self {
             from: flow.ends[from].to_string(),
             to: flow.ends[1 - from].to_string(),
             start_ns,
-            end_ns: half.last_ack.max(start_ns),
+            data_seen,
+            acks_seen: half.acks > 0,
+            end_ns: if half.acks > 0 { half.last_ack } else { half.last_data }.max(start_ns),
             mss_bytes: flow.mss(from, 0),
             packets: stream.packets,
             segments: stream.segments,
@@ -169,30 +186,37 @@ impl Direction {
             reordering_packets: stream.late_by.spread(),
             duplicate_acks: half.duplicate_acks,
             dsacks: half.dsacks,
+            sack_acks: half.sack_acks,
             unseen_bytes: stream.unseen_bytes,
             large_packets: stream.large,
             largest_payload_bytes: stream.largest,
             rtt_ns: half.delays.by_ack.spread(),
             rtt_by_timestamps_ns: half.delays.by_timestamp.spread(),
             marks: marks(half),
-            feedback: feedback::decide(mode, &half.echo, !collapses.is_empty()),
+            feedback: if data_seen {
+                feedback::decide(mode, &half.echo, !collapses.is_empty())
+            } else {
+                feedback::without_data(mode)
+            },
             evidence: half.echo.evidence,
-            alpha: alpha(half, mode, flow.mss(from, 0)),
-            flight_bytes: half.window.flight.spread().filter(|_| !at_receiver),
+            alpha: alpha(half, mode, flow.mss(from, 0), data_seen),
+            flight_bytes: half.window.flight.spread().filter(|_| !at_receiver && data_seen),
             collapses: collapses.into_iter().map(Span::from).collect(),
-            stuck_ece: stuck(half, round_trip),
+            stuck_ece: stuck(half, round_trip).filter(|_| data_seen),
             timeouts: Timeouts {
                 count: half.stalls.timeouts,
                 total_ns: half.stalls.timeout_ns,
                 most_backoff: half.stalls.most_backoff,
                 tail_probes: half.stalls.probes,
+                implausible_ns: half.stalls.implausible.spread(),
+                first_implausible: half.stalls.first_implausible,
                 listed: half.stalls.listed.iter().map(listed).collect(),
             },
             delayed_acks_ns: half.stalls.ack_waits.spread(),
             zero_windows_ns: half.stalls.zero_windows.spread(),
             zero_window_open: half.stalls.closed_since().is_some(),
             zero_windows: zero_windows(flow, half),
-            over_time: over_time(half, at_receiver),
+            over_time: over_time(half, !at_receiver && data_seen && half.acks > 0, data_seen),
         })
     }
 }
@@ -237,13 +261,18 @@ fn stuck(half: &Half, round_trip: u64) -> Option<EchoRun> {
     half.echo.longest.filter(long).map(EchoRun::from)
 }
 
-fn alpha(half: &Half, mode: Mode, mss: u32) -> AlphaReport {
+fn alpha(half: &Half, mode: Mode, mss: u32, data_seen: bool) -> AlphaReport {
     let marked = if mode == Mode::Accecn {
         half.echo.ace_marks.saturating_mul(u64::from(mss)).min(half.stream.acked)
     } else {
         half.echo.ece_bytes
     };
     let all = half.stream.acked;
+    if !data_seen {
+        // Without the data no window has an end.
+        let marked_fraction = (all > 0).then(|| marked as f64 / all as f64);
+        return AlphaReport { windows: 0, marked_windows: 0, marked_fraction, last: None };
+    }
     AlphaReport {
         windows: half.alpha.windows,
         marked_windows: half.alpha.marked_windows,
@@ -252,17 +281,14 @@ fn alpha(half: &Half, mode: Mode, mss: u32) -> AlphaReport {
     }
 }
 
-fn over_time(half: &Half, at_receiver: bool) -> OverTime {
+fn over_time(half: &Half, flight: bool, windows: bool) -> OverTime {
     let width = half.goodput.width();
+    let shown = |series: &Series, on: bool| if on { series.pairs(MOST_POINTS) } else { Vec::new() };
     let mbps = |sum: u64| sum as f64 * 8e3 / width as f64;
     OverTime {
-        marked_fraction: half.alpha.fractions.pairs(MOST_POINTS),
-        alpha: half.alpha.alphas.pairs(MOST_POINTS),
-        flight_bytes: if at_receiver {
-            Vec::new()
-        } else {
-            half.window.over_time.pairs(MOST_POINTS)
-        },
+        marked_fraction: shown(&half.alpha.fractions, windows),
+        alpha: shown(&half.alpha.alphas, windows),
+        flight_bytes: shown(&half.window.over_time, flight),
         goodput_bin_ns: width,
         goodput_mbps: half.goodput.sums().map(|(at, sum)| (at, mbps(sum))).collect(),
     }

@@ -70,10 +70,26 @@ const fn nearly(part: u64, all: u64) -> bool {
     all > 0 && part + all / TOLERANCE >= all
 }
 
+/// The verdict where ACKs are in the capture and the data that they acknowledge is not.
+pub(super) fn without_data(mode: Mode) -> Feedback {
+    match mode {
+        Mode::Off => Feedback::new(Kind::None, true, "ECN was not agreed".to_owned()),
+        Mode::Accecn => Feedback::new(Kind::Accecn, true, "agreed in the handshake".to_owned()),
+        Mode::Rfc3168 | Mode::Unknown => {
+            let why = "the data, with its CE and CWR, is not in the capture".to_owned();
+            Feedback::new(Kind::Undecided, false, why)
+        }
+    }
+}
+
 /// The verdict; `collapsed`: the window was stuck at two segments under ECE.
 pub(super) fn decide(mode: Mode, echo: &Echo, collapsed: bool) -> Feedback {
     match mode {
         Mode::Off => return Feedback::new(Kind::None, true, "ECN was not agreed".to_owned()),
+        Mode::Accecn if echo.acks == 0 => {
+            let why = "agreed in the handshake; no ACK is in the capture".to_owned();
+            return Feedback::new(Kind::Accecn, true, why);
+        }
         Mode::Accecn => {
             let why = format!(
                 "agreed in the handshake; the ACE field counted {} packets with CE in {} ACKs",
@@ -82,6 +98,10 @@ pub(super) fn decide(mode: Mode, echo: &Echo, collapsed: bool) -> Feedback {
             return Feedback::new(Kind::Accecn, true, why);
         }
         Mode::Rfc3168 | Mode::Unknown => {}
+    }
+    if echo.acks == 0 {
+        let why = "no ACK is in the capture".to_owned();
+        return Feedback::new(Kind::Undecided, false, why);
     }
     if echo.ece_acks == 0 {
         return silent(mode, echo);

@@ -20,5 +20,26 @@ pub(super) struct Finding {
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
     pub(super) what: String,
-    pub(super) means: String,
+    pub(super) means: &'static str,
+}
+
+/// Kinds that are about the capture, not about the connection.
+const OF_THE_CAPTURE: [&str; 10] = [
+    "answer-unknown",
+    "captured-twice",
+    "handshake-unknown",
+    "merged-interfaces",
+    "not-in-capture",
+    "offload",
+    "one-direction",
+    "options-lost",
+    "several-interfaces",
+    "time-backwards",
+];
+
+impl Finding {
+    /// It says something about the capture only.
+    pub(super) fn is_of_the_capture(&self) -> bool {
+        OF_THE_CAPTURE.contains(&self.kind)
+    }
 }

@@ -2,11 +2,12 @@
 //!
 //! Contract: every sentence follows from the numbers of the report; what only may be so is said so.
 
-use super::connection::Connection;
+use super::connection::{Connection, SYN_RTO_NS};
 use super::direction::Direction;
 use super::feedback::Kind;
 use super::finding::{Finding, Weight};
 use super::opening::Mode;
+use super::visible::Scene;
 use super::words::{bytes, count, moment, percent, rate, time};
 
 struct Draft<'a> {
@@ -22,18 +23,19 @@ impl Draft<'_> {
         kind: &'static str,
         at: Option<(u64, u64)>,
         what: String,
-        means: &str,
+        means: &'static str,
     ) {
         let (from_ns, to_ns) = at.unwrap_or(self.whole);
-        let (from, means) = (self.from.map(str::to_owned), means.to_owned());
+        let from = self.from.map(str::to_owned);
         self.found.push(Finding { weight, kind, from, from_ns, to_ns, what, means });
     }
 }
 
 /// All findings of a connection, the worst first, among equals the longest.
-pub(super) fn of(c: &Connection) -> Vec<Finding> {
+pub(super) fn of(c: &Connection, scene: &Scene) -> Vec<Finding> {
     let mut draft = Draft { found: Vec::new(), whole: (c.start_ns, c.end_ns), from: None };
-    opening(c, &mut draft);
+    opening(c, scene, &mut draft);
+    place(c, &mut draft);
     for d in &c.directions {
         let mut own =
             Draft { found: Vec::new(), whole: (d.start_ns, d.end_ns), from: Some(&d.from) };
@@ -51,7 +53,7 @@ pub(super) fn of(c: &Connection) -> Vec<Finding> {
     draft.found
 }
 
-fn opening(c: &Connection, out: &mut Draft<'_>) {
+fn opening(c: &Connection, scene: &Scene, out: &mut Draft<'_>) {
     let tries = count(c.syns, "SYN");
     match c.opened {
         "syn-only" if c.ended == "reset" => out.add(
@@ -61,19 +63,44 @@ fn opening(c: &Connection, out: &mut Draft<'_>) {
             format!("the connection was refused: {tries}, answered by a reset"),
             "nobody listens on that port, or a firewall answers in its place",
         ),
-        "syn-only" => out.add(
+        "syn-only" if is_unanswered(c, scene) => out.add(
             Weight::Severe,
             "no-answer",
             None,
-            format!("nobody answered {tries} in {}", time(c.end_ns - c.start_ns)),
-            "the host is down, or something on the way drops the SYN or its answer",
+            format!("nobody answered {tries} in {}", time(scene.end_ns.saturating_sub(c.start_ns))),
+            "the host is down, or something on the path drops the SYN or its answer",
+        ),
+        "syn-only" => out.add(
+            Weight::Remark,
+            "answer-unknown",
+            None,
+            format!(
+                "{tries} and no answer in the {} until the capture ends",
+                time(scene.end_ns.saturating_sub(c.start_ns))
+            ),
+            "the capture ends before a SYN is sent again, or shows one direction only: the server may have answered",
         ),
         "half-open" => out.add(
             Weight::Severe,
             "half-open",
             None,
             format!("{} never acknowledged", count(c.syn_acks, "SYN-ACK")),
-            "the answer does not reach the client, or a SYN flood with false addresses",
+            "the SYN-ACK does not reach the client, or a SYN flood with spoofed addresses",
+        ),
+        "unknown" if c.syn_acks > 1 => out.add(
+            Weight::Notable,
+            "handshake-again",
+            None,
+            format!("{}, and no packet of the client in the capture", count(c.syn_acks, "SYN-ACK")),
+            "a SYN or SYN-ACK was repeated; whether the client acknowledged one is not in the capture",
+        ),
+        "unknown" => out.add(
+            Weight::Remark,
+            "handshake-unknown",
+            None,
+            format!("{} and nothing later in the capture", count(c.syn_acks, "SYN-ACK")),
+            "the capture ends, shows one direction only or has only SYNs (a filter on flags): the handshake may have \
+             completed",
         ),
         _ if c.syns > 1 || c.syn_acks > 1 => out.add(
             Weight::Notable,
@@ -126,6 +153,57 @@ fn opening(c: &Connection, out: &mut Draft<'_>) {
     }
 }
 
+/// A single SYN without an answer tells something only where answers are captured and there was
+/// time for one.
+fn is_unanswered(c: &Connection, scene: &Scene) -> bool {
+    let waited = scene.end_ns.saturating_sub(c.start_ns) >= SYN_RTO_NS;
+    c.syns > 1 || (waited && scene.two_way)
+}
+
+/// Findings about the place of the capture.
+fn place(c: &Connection, out: &mut Draft<'_>) {
+    let v = &c.visible;
+    let only = match v.packets_of {
+        "client" => Some((&c.client, &c.server)),
+        "server" => Some((&c.server, &c.client)),
+        _ => None,
+    };
+    if let Some((seen, unseen)) = only.filter(|_| matches!(c.opened, "handshake" | "under-way")) {
+        out.add(
+            Weight::Remark,
+            "one-direction",
+            None,
+            format!("only packets of {seen} are in the capture, none of {unseen}"),
+            "a capture filter, a mirror port of one direction, or asymmetric routing; the other end's ACKs and data \
+             are unknown",
+        );
+    }
+    if v.packets_elsewhere > 0 {
+        let told = v.interfaces.iter().find(|i| i.told).map_or("one interface", |i| &i.name);
+        out.add(
+            Weight::Remark,
+            "several-interfaces",
+            None,
+            format!(
+                "captured on {} interfaces; told of at {told}, without {} at the others",
+                v.interfaces.len(),
+                count(v.packets_elsewhere, "packet")
+            ),
+            "the capture listens on several interfaces of one path (`-i any`, a router, a bridge, containers)",
+        );
+    }
+    if v.merged {
+        out.add(
+            Weight::Remark,
+            "merged-interfaces",
+            None,
+            format!("spread over {} interfaces, of which none has all", v.interfaces.len()),
+            "a bond, several paths or asymmetric routing; copies are recognised by header fields, IP identification \
+             and TTL",
+        );
+    }
+}
+
 fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
     let m = &d.marks;
     for s in &d.collapses {
@@ -165,7 +243,7 @@ fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
              below its marking threshold",
         );
     }
-    if d.feedback.kind == Kind::None && m.ce > 0 && c.ecn != Mode::Off {
+    if d.feedback.kind == Kind::None && m.ce > 0 && c.ecn != Mode::Off && d.acks_seen {
         out.add(
             Weight::Severe,
             "marks-not-echoed",
@@ -192,6 +270,7 @@ fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
         ),
         _ => {}
     }
+    losses_without_marks(c, d, out);
     let fraction = d.alpha.marked_fraction.unwrap_or(0.0);
     if fraction >= 0.5 && d.alpha.windows >= 10 && d.stuck_ece.is_none() && d.collapses.is_empty() {
         let share = format!("{:.0} %", fraction * 100.0);
@@ -206,8 +285,53 @@ fn ecn(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
     }
 }
 
+/// ECN was agreed, the data is ECN-capable, segments are lost and none is marked.
+fn losses_without_marks(c: &Connection, d: &Direction, out: &mut Draft<'_>) {
+    let m = &d.marks;
+    let agreed = matches!(c.ecn, Mode::Rfc3168 | Mode::Accecn);
+    let capable = m.ect0 + m.ect1;
+    // Retransmissions are not ECN-capable (RFC 3168 §6.1.5).
+    let first_time = d.segments.saturating_sub(d.retransmitted_segments);
+    let nearly_all = capable.saturating_mul(10) >= first_time.saturating_mul(9);
+    let unmarked = m.ce == 0 && m.ece_acks == 0 && m.ce_by_ace == 0;
+    let needless = d.dsacks.max(d.needless_bytes.div_ceil(u64::from(d.mss_bytes.max(1))));
+    let lost = d.retransmitted_segments.saturating_sub(needless);
+    if !(agreed && d.acks_seen && capable >= 10 && nearly_all && unmarked && lost > 0) {
+        return;
+    }
+    let weight = if lost >= 3 { Weight::Notable } else { Weight::Remark };
+    out.add(
+        weight,
+        "losses-without-marks",
+        None,
+        format!(
+            "{} lost, and not one of {} ECN-capable ones marked",
+            count(lost, "segment"),
+            super::words::grouped(capable)
+        ),
+        "the bottleneck drops and does not mark: its queue has no ECN marking, or marks only above the length at which \
+         it drops (K at or above the buffer); else the losses are no congestion, or a device clears the ECN field",
+    );
+}
+
 fn stalls(d: &Direction, out: &mut Draft<'_>) {
     let t = &d.timeouts;
+    if let Some(short) = t.implausible_ns {
+        out.add(
+            Weight::Notable,
+            "implausible-timeouts",
+            t.first_implausible,
+            format!(
+                "{} that look like timeouts, {} to {} after the timer was armed, less than the least RTO of any stack \
+                 in general use; not counted as timeouts",
+                count(short.count, "retransmission"),
+                time(short.min),
+                time(short.max)
+            ),
+            "copies of packets from a second interface or mirror port, loss probes, or fast retransmits of which the \
+             ACKs are not in the capture; if the sender's least RTO is really that small, state it (`--rto-min`)",
+        );
+    }
     if let Some((from, ..)) = t.listed.first().copied().filter(|_| t.count > 0) {
         let to = t.listed.last().map_or(from, |l| l.1);
         let longest = t.listed.iter().map(|l| l.1 - l.0).max().unwrap_or(0);
@@ -296,6 +420,15 @@ fn losses(d: &Direction, out: &mut Draft<'_>) {
              end of the buffer, or another flow fills it",
         );
     }
+    if !d.data_seen && d.sack_acks > 0 {
+        out.add(
+            Weight::Notable,
+            "sacked-gaps",
+            None,
+            format!("{} with SACK blocks beyond a gap", count(d.sack_acks, "ACK")),
+            "segments were lost or reordered before the receiver; the data that would tell which is not in the capture",
+        );
+    }
     if d.reordered > 0 {
         let far = d.reordering_packets.map_or(0, |s| s.max);
         let weight = if d.reordered * 100 >= d.packets { Weight::Notable } else { Weight::Remark };
@@ -310,7 +443,7 @@ fn losses(d: &Direction, out: &mut Draft<'_>) {
 }
 
 fn capture(d: &Direction, out: &mut Draft<'_>) {
-    if d.unseen_bytes > 0 {
+    if d.unseen_bytes > 0 && d.data_seen {
         out.add(
             Weight::Remark,
             "not-in-capture",
@@ -326,7 +459,7 @@ fn capture(d: &Direction, out: &mut Draft<'_>) {
             "captured-twice",
             None,
             format!("{} captured twice; counted once", count(d.captured_twice, "packet")),
-            "the capture listens on several interfaces of one way (`-i any`)",
+            "a mirror port or `-i any` that shows a packet at several places, or a path that repeats packets",
         );
     }
     if d.large_packets > 0 {

@@ -3,23 +3,15 @@
 use std::net::SocketAddr;
 
 use lowtide_capture::Observed;
-use lowtide_wire::{Flags, SeqNum};
+use lowtide_wire::Flags;
 
-use super::half::{Half, NEAR, Surroundings};
+use super::copies::Copies;
+use super::half::{NEAR, Settings, Surroundings};
+use super::halves::Halves;
 use super::opening::{Mode, Opening};
 
 /// Payload of a full segment where no SYN tells: Ethernet with timestamps.
 const USUAL_MSS: u32 = 1448;
-
-/// Copies of a packet come within this time.
-const COPY_NS: u64 = 5_000_000;
-/// A SYN without identification is not sent again that soon.
-const SYN_COPY_NS: u64 = 1_000_000;
-/// So many packets of a connection are compared with the next one.
-const RECENT: usize = 8;
-
-/// What makes a packet the same as one before: identification, end, numbers, payload, flags.
-type Print = (u16, usize, SeqNum, SeqNum, u32, u16);
 
 /// Where the capture was taken, as the round trips to both ends tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,26 +32,34 @@ pub(super) struct Flow {
     pub(super) packets: u64,
     pub(super) opening: Opening,
     /// By the end that sends the data.
-    pub(super) halves: [Half; 2],
+    pub(super) halves: Halves,
     /// Packets of which options are missing.
     pub(super) options_lost: u64,
     /// The time went backwards.
     pub(super) backwards: u64,
-    recent: [Option<(u64, Print)>; RECENT],
+    /// Packets of each end, copies left out; and those without SYN and RST.
+    pub(super) sent: [u64; 2],
+    pub(super) established: [u64; 2],
+    /// TTL or hop limit of each end's packets: the greatest.
+    pub(super) hop_limits: [u8; 2],
+    copies: Copies,
 }
 
 impl Flow {
-    pub(super) fn new(ends: [SocketAddr; 2], time: u64, gain: f64, traced: bool) -> Self {
+    pub(super) fn new(ends: [SocketAddr; 2], time: u64, settings: Settings) -> Self {
         Self {
             ends,
             first: time,
             last: time,
             packets: 0,
             opening: Opening::default(),
-            halves: [Half::new(gain, traced), Half::new(gain, traced)],
+            halves: Halves::new(settings),
             options_lost: 0,
             backwards: 0,
-            recent: [None; RECENT],
+            sent: [0; 2],
+            established: [0; 2],
+            hop_limits: [0; 2],
+            copies: Copies::default(),
         }
     }
 
@@ -117,18 +117,20 @@ impl Flow {
         self.opening.mode()
     }
 
-    /// A packet from the end `from`.
-    pub(super) fn on_packet(&mut self, time: u64, from: usize, seen: &Observed) {
+    /// A packet from the end `from`, captured at point number `point`.
+    pub(super) fn on_packet(&mut self, time: u64, from: usize, seen: &Observed, point: usize) {
         let segment = &seen.segment;
         self.backwards += u64::from(time < self.last);
         let time = time.max(self.last);
-        if self.is_copy(time, from, seen) {
+        if self.copies.is_copy(time, from, point, seen) {
             self.halves[from].copies += 1;
             return;
         }
         let silence = if self.packets == 0 { 0 } else { time - self.last };
         self.last = time;
         self.packets += 1;
+        self.sent[from] += 1;
+        self.hop_limits[from] = self.hop_limits[from].max(seen.hop_limit);
         self.options_lost += u64::from(seen.options_lost);
         if segment.flags.contains(Flags::SYN) {
             self.opening.on_syn(time, from, segment, seen.options_lost);
@@ -140,6 +142,7 @@ impl Flow {
                 }
             }
             if segment.flags.contains(Flags::ACK) {
+                self.halves[1 - from].stream.begin_at(segment.ack);
                 // Its ACK comes with the handshake encoding, for the data of this end.
                 self.halves[from].echo.skip_handshake_ack();
             }
@@ -149,6 +152,7 @@ impl Flow {
             self.halves[from].reset.get_or_insert(time);
             return;
         }
+        self.established[from] += 1;
         self.opening.on_segment(time, from);
         if segment.flags.contains(Flags::ACK) {
             let other = 1 - from;
@@ -157,23 +161,6 @@ impl Flow {
         }
         let around = self.around(from, 1 - from, segment.payload_len, (time, silence));
         self.halves[from].on_segment(segment, &around);
-    }
-
-    /// The same packet was captured before, on another interface.
-    fn is_copy(&mut self, time: u64, from: usize, seen: &Observed) -> bool {
-        let s = &seen.segment;
-        let id = seen.identification.unwrap_or(0);
-        let print = (id, from, s.seq, s.ack, s.payload_len, s.flags.bits());
-        let soon = match (id, s.flags.contains(Flags::SYN)) {
-            (0, false) => return false,
-            (0, true) => SYN_COPY_NS,
-            _ => COPY_NS,
-        };
-        let known = self.recent.iter().flatten();
-        let copy = known.into_iter().any(|(at, p)| *p == print && time.saturating_sub(*at) < soon);
-        self.recent.rotate_right(1);
-        self.recent[0] = Some((time, print));
-        copy
     }
 
     /// What the data of `sender` meets; `payload` is that of the packet at hand.
@@ -197,6 +184,6 @@ impl Flow {
 
     /// The capture is over.
     pub(super) fn finish(&mut self) {
-        self.halves.iter_mut().for_each(|h| h.echo.finish());
+        self.halves.known_mut().for_each(|h| h.echo.finish());
     }
 }

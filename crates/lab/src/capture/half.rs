@@ -1,16 +1,27 @@
 //! One direction of a connection: the data of one end, and what the other end answers.
 
-use lowtide_wire::{Ecn, Flags, Segment};
+use lowtide_wire::{Ecn, Flags, Segment, SeqNum};
 
 use super::alpha::Alpha;
 use super::delay::Delays;
 use super::echo::Echo;
 use super::opening::Mode;
-use super::series::Bins;
+use super::series::{Bins, DRAWN_BINS, LISTED_BINS};
 use super::stalls::Stalls;
 use super::stream::{Sent, Stream};
 use super::trace::Trace;
 use super::window::Window;
+
+/// Settings of the analysis of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    /// g of alpha.
+    pub(super) gain: f64,
+    /// Least retransmission timeout of the senders' stacks, nanoseconds.
+    pub(super) rto_min: u64,
+    /// A plot is wanted.
+    pub(super) traced: bool,
+}
 
 /// What both directions of a connection tell about a packet of this one.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +54,14 @@ pub(super) struct Half {
     pub(super) window: Window,
     pub(super) goodput: Bins,
     pub(super) first_data: Option<u64>,
+    pub(super) last_data: u64,
+    /// The first ACK that advanced.
+    pub(super) first_ack: Option<u64>,
     pub(super) last_ack: u64,
+    /// ACKs of this data in the capture, and those with SACK blocks above the number that they
+    /// acknowledge.
+    pub(super) acks: u64,
+    pub(super) sack_acks: u64,
     /// DSACK blocks (RFC 2883), and ACKs that repeat the number before.
     pub(super) dsacks: u64,
     pub(super) duplicate_acks: u64,
@@ -56,17 +74,23 @@ pub(super) struct Half {
 }
 
 impl Half {
-    pub(super) fn new(gain: f64, traced: bool) -> Self {
+    pub(super) fn new(settings: Settings) -> Self {
+        let Settings { gain, rto_min, traced } = settings;
+        let bins = if traced { DRAWN_BINS } else { LISTED_BINS };
         Self {
             stream: Stream::default(),
             delays: Delays::default(),
             echo: Echo::default(),
-            alpha: Alpha::new(gain),
-            stalls: Stalls::default(),
-            window: Window::default(),
+            alpha: Alpha::new(gain, bins),
+            stalls: Stalls::new(rto_min),
+            window: Window::new(bins),
             goodput: Bins::default(),
             first_data: None,
+            last_data: 0,
+            first_ack: None,
             last_ack: 0,
+            acks: 0,
+            sack_acks: 0,
             dsacks: 0,
             duplicate_acks: 0,
             copies: 0,
@@ -100,17 +124,20 @@ impl Half {
         if segment.flags.contains(Flags::FIN) {
             self.fin.get_or_insert(time);
         }
+        let head_sent = self.stream.head_sent();
         let (sent, start) = self.stream.send(time, segment, around.mss, around.round_trip);
         if segment.payload_len == 0 || sent == Sent::Nothing {
             return;
         }
         self.first_data.get_or_insert(time);
+        self.last_data = time;
         let fresh = matches!(sent, Sent::New | Sent::Late);
         let accurate = around.mode == Mode::Accecn;
         self.echo.on_data(segment, start, around.mss, fresh, accurate);
         if let Sent::Again { head, tail } = sent {
             let threshold = self.threshold(around);
-            let fired = head && self.stalls.on_head_again(time, around.silence, threshold);
+            let armed = head_sent.unwrap_or(0).max(self.last_ack);
+            let fired = head && self.stalls.on_head_again(time, around.silence, threshold, armed);
             if tail && !head && !fired {
                 self.stalls.on_tail_again(around.silence, threshold);
             }
@@ -130,14 +157,14 @@ impl Half {
             self.delays.echo(time, stamps.echo);
         }
         let Some(covered) = self.stream.acknowledge(time, segment.ack) else { return };
+        self.acks += 1;
         self.stalls.on_window(time, segment.window);
         let newly = covered.newly();
         let pure = segment.payload_len == 0 && !segment.flags.contains(Flags::FIN);
-        if let Some((first, _)) = segment.options.sack.as_slice().first()
-            && self.stream.place(*first).is_some_and(|at| at < covered.ack)
-        {
-            self.dsacks += 1;
-        }
+        let edges = |n: SeqNum| self.stream.place(n).is_some_and(|at| at < covered.ack);
+        let blocks = segment.options.sack.as_slice();
+        self.dsacks += u64::from(blocks.first().is_some_and(|(first, _)| edges(*first)));
+        self.sack_acks += u64::from(blocks.iter().any(|(first, _)| !edges(*first)));
         let same_window = self.last_window.replace(segment.window) == Some(segment.window);
         if pure && newly == 0 && !covered.old && covered.flight > 0 && same_window {
             self.duplicate_acks += 1;
@@ -169,6 +196,7 @@ impl Half {
             }
         };
         if newly > 0 {
+            self.first_ack.get_or_insert(time);
             self.last_ack = time;
             self.stalls.on_advance();
             self.goodput.add(time, newly);

@@ -1,15 +1,19 @@
 //! What a transport did, from a capture: `lowtide analyze`.
 //!
-//! Contract: one pass over the file in bounded memory per connection (a second one over the same file for
-//! plots). What cannot be told is null, `unknown` or `undecided`, never guessed; what was left out is
-//! counted. A file that is damaged is told of as far as it could be read. Nothing in a file panics.
+//! Contract: one pass over the file in bounded memory per connection (a second one over the same
+//! file for plots). What cannot be told is null, `unknown` or `undecided`, never guessed; what was
+//! left out is counted. A file that is damaged is told of as far as it could be read. Nothing in a
+//! file panics.
 //!
-//! `table` finds the connection of a packet, `flow` and `half` take it in, `stream`, `delay`, `echo`, `alpha`,
-//! `window` and `stalls` each answer one question about a direction; `direction` and `connection` are what is
-//! told, `feedback` and `findings` what it means, `text`, `plot` and `page` how it is shown.
+//! `table` finds the connection of a packet, `views` the interface, `copies` what was captured
+//! twice; `flow` and `half` take it in, `stream`, `delay`, `echo`, `alpha`, `window` and `stalls`
+//! each answer one question about a direction; `direction` and `connection` are what is told,
+//! `visible` what the capture cannot show, `feedback` and `findings` what it means, `text`, `plot`
+//! and `page` how it is shown.
 
 mod alpha;
 mod connection;
+mod copies;
 mod delay;
 mod direction;
 mod echo;
@@ -18,6 +22,7 @@ mod finding;
 mod findings;
 mod flow;
 mod half;
+mod halves;
 mod histogram;
 mod opening;
 mod page;
@@ -29,6 +34,8 @@ mod stream;
 mod table;
 mod text;
 mod trace;
+mod views;
+mod visible;
 mod window;
 mod words;
 
@@ -37,10 +44,12 @@ use std::io::Read;
 use serde::Serialize;
 
 pub use page::Page;
-pub use read::{Contents, Skipped};
+pub use read::{AtPoint, Contents, Skipped};
 
 use connection::Connection;
+use half::Settings;
 use table::Table;
+use visible::Scene;
 
 use crate::error::LabError;
 
@@ -52,11 +61,14 @@ pub struct Question {
     pub flows: Vec<String>,
     /// g of alpha, above 0 and at most 1 (RFC 8257 §3.3).
     pub gain: f64,
+    /// Least retransmission timeout of the senders' stacks, nanoseconds: nothing shorter than nine
+    /// tenths of it is called a timeout.
+    pub rto_min_ns: u64,
 }
 
 impl Default for Question {
     fn default() -> Self {
-        Self { flows: Vec::new(), gain: alpha::GAIN }
+        Self { flows: Vec::new(), gain: alpha::GAIN, rto_min_ns: stalls::RTO_MIN_NS }
     }
 }
 
@@ -66,6 +78,7 @@ pub struct Analysis {
     file: String,
     contents: Contents,
     gain: f64,
+    rto_min_ns: u64,
     /// Connections of the capture; those that were not asked for are not told of.
     connections: usize,
     flows: Vec<Connection>,
@@ -77,12 +90,22 @@ impl Analysis {
     /// # Errors
     /// It is no capture, nothing could be read of it, or it has no connection that was asked for.
     pub fn of(name: &str, stream: impl Read, question: &Question) -> Result<Self, LabError> {
-        let mut table = Table::new(question.gain, Vec::new());
+        let settings =
+            Settings { gain: question.gain, rto_min: question.rto_min_ns, traced: false };
+        let mut table = Table::new(settings, Vec::new());
         let contents = read::through(stream, &mut table)?;
         let connections = table.flows.len();
-        let all = table.flows.iter().enumerate().map(|(i, flow)| {
-            let connection = Connection::of(i, flow);
-            Connection { findings: findings::of(&connection), ..connection }
+        let scene = Scene {
+            interfaces: contents.described.clone(),
+            end_ns: contents.span_ns,
+            two_way: table.flows.iter().any(|v| v.all.sent.iter().all(|n| *n > 0)),
+            only_syns: contents.beyond_syn == 0,
+        };
+        // Each is given up once it is told of.
+        let all = table.flows.into_iter().enumerate().map(|(i, views)| {
+            let connection = Connection::of(i, &views, &scene);
+            let findings = findings::of(&connection, &scene);
+            connection.with(findings)
         });
         let wanted =
             |c: &Connection| question.flows.is_empty() || question.flows.iter().any(|f| is(c, f));
@@ -98,7 +121,8 @@ impl Analysis {
         // The worst first, then the largest.
         flows.sort_by_key(|c| (c.findings.first().map(|f| f.weight), u64::MAX - c.bytes(), c.flow));
         flows.sort_by_key(|c| c.findings.is_empty());
-        Ok(Self { file: name.to_owned(), contents, gain: question.gain, connections, flows })
+        let (file, gain, rto_min_ns) = (name.to_owned(), question.gain, question.rto_min_ns);
+        Ok(Self { file, contents, gain, rto_min_ns, connections, flows })
     }
 
     /// How the file ended, if not as it should.

@@ -6,6 +6,7 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::connection::Connection;
+use super::half::Settings;
 use super::plot::stack;
 use super::table::Table;
 use super::{Analysis, read, text};
@@ -15,6 +16,8 @@ use crate::report;
 
 /// Connections that get plots.
 const MOST_DRAWN: usize = 12;
+/// Connections that are on the page; all are in the JSON.
+const MOST_LISTED: usize = 500;
 /// The lesser direction is drawn when it has at least one byte in so many.
 const LESSER: u64 = 20;
 
@@ -34,11 +37,12 @@ impl Page {
     /// The capture cannot be read again, or a figure cannot be drawn.
     pub fn of(analysis: &Analysis, stream: impl Read) -> Result<Self, LabError> {
         let drawn: Vec<usize> = analysis.flows.iter().take(MOST_DRAWN).map(|c| c.flow).collect();
-        let mut table = Table::new(analysis.gain, drawn.clone());
+        let (gain, rto_min) = (analysis.gain, analysis.rto_min_ns);
+        let mut table = Table::new(Settings { gain, rto_min, traced: false }, drawn.clone());
         read::through(stream, &mut table)?;
         let mut figures = Vec::new();
         let mut sections = Vec::new();
-        for c in &analysis.flows {
+        for c in analysis.flows.iter().take(MOST_LISTED) {
             let mut shown = Vec::new();
             if drawn.contains(&c.flow) {
                 for figure in draw(c, &table, analysis.gain)? {
@@ -59,6 +63,7 @@ impl Page {
             lead => analysis.lead(),
             remarks => analysis.remarks(),
             sections,
+            unlisted => analysis.flows.len().saturating_sub(MOST_LISTED),
             undrawn => analysis.flows.len().saturating_sub(drawn.len()),
             version => crate::VERSION,
         };
@@ -67,7 +72,8 @@ impl Page {
 }
 
 fn draw(c: &Connection, table: &Table, gain: f64) -> Result<Vec<Drawn>, LabError> {
-    let Some(flow) = table.flows.get(c.flow) else { return Ok(Vec::new()) };
+    let Some(views) = table.flows.get(c.flow) else { return Ok(Vec::new()) };
+    let flow = views.chosen().flow;
     let most = c.directions.first().map_or(0, |d| d.bytes);
     let large = c.directions.iter().filter(|d| d.bytes.saturating_mul(LESSER) >= most);
     let large: Vec<_> = large.collect();
@@ -91,7 +97,7 @@ fn section(c: &Connection, figures: Vec<Value>) -> Value {
                 weight => text::weight(f.weight),
                 from => f.from.as_deref().filter(|_| both),
                 what => f.what.as_str(),
-                means => f.means.as_str(),
+                means => f.means,
             }
         })
         .collect();
@@ -105,6 +111,7 @@ fn section(c: &Connection, figures: Vec<Value>) -> Value {
         client => c.client.as_str(),
         server => c.server.as_str(),
         facts => text::facts(c),
+        verdict => text::verdict(c).map(|(label, line)| format!("{label}: {line}")),
         findings,
         directions,
         figures,

@@ -3,13 +3,16 @@
 use super::connection::Connection;
 use super::direction::Direction;
 use super::half::Half;
-use crate::figure::{Axis, Curve, CurveLook, Dot, Lane, Stack, bytes_unit, thinned};
+use super::series::{Point, Series, per_column};
+use crate::figure::{Axis, Curve, CurveLook, Dot, Lane, Stack, bytes_unit};
 
-/// Points of a curve that are drawn.
-const MOST_POINTS: usize = 1600;
+/// Columns that a figure can show, at least as many as it has pixels.
+const COLUMNS: usize = 720;
 
 /// The axis of time.
 struct Frame {
+    /// Nanoseconds.
+    range: (u64, u64),
     from: f64,
     to: f64,
     /// Nanoseconds per unit.
@@ -19,16 +22,28 @@ struct Frame {
 
 impl Frame {
     /// Points in units of the axes, the value divided by `per`.
-    fn points(&self, points: &[Dot], per: f64) -> Vec<Dot> {
-        let dot = |d: &Dot| Dot::new(d.x / self.scale, d.y / per);
-        thinned(&points.iter().map(dot).collect::<Vec<_>>(), MOST_POINTS)
+    fn points(&self, points: &[Point], per: f64) -> Vec<Dot> {
+        let shown = if points.len() <= COLUMNS {
+            points.to_vec()
+        } else {
+            per_column(points, self.range, COLUMNS)
+        };
+        shown.iter().map(|(x, y)| Dot::new(*x as f64 / self.scale, y / per)).collect()
     }
 
-    /// The same, and the last value holds to the end.
-    fn staircase(&self, points: &[Dot], per: f64) -> Vec<Dot> {
+    /// As a staircase of which the last value holds to the end.
+    fn staircase(&self, points: &[Point], per: f64) -> Vec<Dot> {
         let mut out = self.points(points, per);
         out.extend(out.last().map(|d| Dot { x: self.to, ..*d }));
         out
+    }
+
+    /// Dots, or the range of each column where not every point can be drawn.
+    fn cloud(&self, name: &'static str, style: usize, series: &Series, per: f64) -> Curve {
+        let points = series.points();
+        let all = points.len() <= COLUMNS && !series.is_aggregated();
+        let look = if all { CurveLook::Dots } else { CurveLook::Ranges };
+        curve(name, style, look, self.points(&points, per))
     }
 }
 
@@ -53,11 +68,12 @@ pub(super) fn stack(
         5_000_000..5_000_000_000 => ("ms", 1e6),
         _ => ("s", 1e9),
     };
-    let frame = Frame { from: from as f64 / scale, to: to as f64 / scale, scale, unit };
+    let (low, high) = (from as f64 / scale, to as f64 / scale);
+    let frame = Frame { range: (from, to), from: low, to: high, scale, unit };
     let most = half.stream.highest;
     let (size, per) = bytes_unit(most);
     let top = (most as f64 / per).max(1.46) * 1.04;
-    let points = |s: &super::series::Series| frame.points(&s.points(), per);
+    let points = |s: &Series| frame.points(&s.points(), per);
     let sequence = Lane {
         title: "Sequence".to_owned(),
         y: Axis::linear(
@@ -70,8 +86,8 @@ pub(super) fn stack(
         right: None,
         curves: vec![
             curve("ACK", 2, CurveLook::Steps, frame.staircase(&trace.acks.points(), per)),
-            curve("SACK", 6, CurveLook::Dots, points(&trace.sacked)),
-            curve("data", 0, CurveLook::Dots, points(&trace.data)),
+            frame.cloud("SACK", 6, &trace.sacked, per),
+            frame.cloud("data", 0, &trace.data, per),
             curve("CE", 22, CurveLook::Strokes, points(&trace.ce)),
             curve("ECE", 16, CurveLook::Strokes, points(&trace.ece)),
             curve("CWR", 3, CurveLook::Strokes, points(&trace.cwr)),
@@ -106,13 +122,10 @@ pub(super) fn stack(
         ],
     };
     let width = half.goodput.width() as f64;
-    let mut rates: Vec<Dot> = half
-        .goodput
-        .sums()
-        .map(|(at, sum)| Dot::new(at as f64, sum as f64 * 8e3 / width))
-        .collect();
-    let end = rates.last().map(|last| Dot::new(last.x + width, 0.0));
-    rates.extend(end.filter(|end| end.x < to as f64));
+    let mut rates: Vec<Point> =
+        half.goodput.sums().map(|(at, sum)| (at, sum as f64 * 8e3 / width)).collect();
+    let end = rates.last().map(|last| (last.0.saturating_add(half.goodput.width()), 0.0));
+    rates.extend(end.filter(|end| end.0 < to));
     let rates = frame.staircase(&rates, 1.0);
     let goodput = Lane {
         title: "Goodput".to_owned(),
@@ -120,8 +133,9 @@ pub(super) fn stack(
         right: None,
         curves: vec![curve("acknowledged", 0, CurveLook::Steps, rates)],
     };
-    let thinned = if trace.packets > trace.data.points().len() as u64 + half.stream.again_segments {
-        " Of many packets only some are drawn, the first and last of each stretch."
+    let ranges = |lane: &Lane| lane.curves.iter().any(|c| c.look == CurveLook::Ranges);
+    let aggregated = if ranges(&sequence) {
+        " Where packets are closer together than pixels, a bar spans the offsets of one column."
     } else {
         ""
     };
@@ -132,7 +146,7 @@ pub(super) fn stack(
     let caption = format!(
         "As the packets came by where the capture was taken: data at its end, ACKs, SACK blocks at both edges, \
          CE, ECE and CWR as strokes along the bottom, one above the other in the order of \
-         the legend.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{thinned}",
+         the legend.{flight} Alpha with g = {}, from 1. Goodput over {} ms at a time.{aggregated}",
         crate::figure::number(gain),
         crate::figure::number(width / 1e6),
     );

@@ -1,13 +1,29 @@
 //! From a file to the table of connections, with an account of what was left out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-use lowtide_capture::{CaptureError, Link, Reader, Unread};
+use lowtide_capture::{CaptureError, Interface, Link, Point, Reader, Unread};
+use lowtide_wire::Flags;
 use serde::Serialize;
 
 use super::table::Table;
+use super::visible;
 use crate::error::LabError;
+
+/// Interfaces that are listed.
+const MOST_INTERFACES: usize = 256;
+
+/// Packets at one interface of the capture.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct AtPoint {
+    /// Its name, or its number.
+    pub name: String,
+    /// TCP segments.
+    pub segments: u64,
+    /// Packets that the capture lost there, where a pcapng file says so.
+    pub dropped: Option<u64>,
+}
 
 /// What is in a capture file.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
@@ -24,6 +40,16 @@ pub struct Contents {
     pub span_ns: u64,
     /// Link types.
     pub links: Vec<String>,
+    /// Interfaces, with VLANs, of the segments; the first 256.
+    pub interfaces: Vec<AtPoint>,
+    /// Packets that the capture itself lost, where a pcapng file says so.
+    pub dropped: Option<u64>,
+    /// Segments without SYN.
+    #[serde(skip)]
+    pub(super) beyond_syn: u64,
+    /// What the file says of its interfaces.
+    #[serde(skip)]
+    pub(super) described: Vec<Interface>,
     /// Frames of which the end was cut off.
     pub cut: u64,
     /// What was not looked at.
@@ -88,6 +114,7 @@ pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, 
     let mut reader = Reader::new(stream)?;
     let mut contents = Contents::default();
     let mut links: BTreeSet<Link> = BTreeSet::new();
+    let mut points: BTreeMap<Point, u64> = BTreeMap::new();
     loop {
         let frame = match reader.next_frame() {
             Ok(Some(frame)) => frame,
@@ -109,7 +136,12 @@ pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, 
         match frame.segment() {
             Ok(seen) => {
                 contents.segments += 1;
-                table.on_packet(time, &seen);
+                contents.beyond_syn += u64::from(!seen.segment.flags.contains(Flags::SYN));
+                let point = frame.point();
+                if points.len() < MOST_INTERFACES || points.contains_key(&point) {
+                    *points.entry(point).or_default() += 1;
+                }
+                table.on_packet(time, &seen, point);
             }
             Err(why) => contents.skipped.count(why),
         }
@@ -118,6 +150,15 @@ pub(super) fn through(stream: impl Read, table: &mut Table) -> Result<Contents, 
     contents.skipped.beyond = table.beyond;
     contents.segments -= table.beyond;
     contents.links = links.iter().map(|link| link.name()).collect();
+    contents.described = reader.interfaces().to_vec();
+    let dropped = contents.described.iter().filter_map(|i| i.dropped);
+    contents.dropped = dropped.reduce(u64::saturating_add);
+    let listed = points.iter().map(|(point, segments)| AtPoint {
+        name: visible::name(*point, &contents.described),
+        segments: *segments,
+        dropped: contents.described.get(point.interface as usize).and_then(|i| i.dropped),
+    });
+    contents.interfaces = listed.collect();
     (contents.damaged_blocks, contents.first_damaged) = reader.damaged();
     contents.read_bytes = reader.offset();
     Ok(contents)

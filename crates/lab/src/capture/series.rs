@@ -1,46 +1,167 @@
 //! Values over time in bounded memory.
 
-use crate::figure::{Dot, thinned};
+/// Bins of a series that is drawn: while it grows there are at least half as many, more than a
+/// figure has pixel columns.
+pub(super) const DRAWN_BINS: usize = 2048;
+/// Bins of a series that is only listed in JSON.
+pub(super) const LISTED_BINS: usize = 256;
 
-/// Points that are kept; there may be as many again for a while.
-const MOST: usize = 1024;
+/// Time in nanoseconds since the capture began, and value.
+pub(super) type Point = (u64, f64);
 
-/// Single values: when there are too many, the extremes of each stretch stay.
+/// Single values over time. Once there are too many they are aggregated per bin of time.
+///
+/// All bins have the same width, which doubles when there are too many bins: every part of a
+/// capture has the same resolution, however long it becomes. A bin keeps its first, least, greatest
+/// and last point (M4: Jugel et al., VLDB 2014), so a line or staircase drawn with columns no finer
+/// than a bin is the one of all points.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
-    /// Nanoseconds since the capture began, and the value. Smaller than dots.
-    points: Vec<(f64, f64)>,
+    /// Every point, until there are more than two per bin.
+    points: Vec<Point>,
+    bins: Vec<Bin>,
+    /// Width of a bin: two to this power, nanoseconds.
+    shift: u32,
     most: usize,
+    count: u64,
 }
 
-impl Default for Series {
-    fn default() -> Self {
-        Self::of(MOST)
+/// Extremes of the points in one bin.
+#[derive(Clone, Copy, Debug)]
+struct Bin {
+    first: Point,
+    low: Point,
+    high: Point,
+    last: Point,
+}
+
+impl Bin {
+    fn of(point: Point) -> Self {
+        Self { first: point, low: point, high: point, last: point }
+    }
+
+    /// Takes in a later bin.
+    fn merge(&mut self, later: &Self) {
+        if later.low.1 < self.low.1 {
+            self.low = later.low;
+        }
+        if later.high.1 > self.high.1 {
+            self.high = later.high;
+        }
+        self.last = later.last;
+    }
+
+    /// Its points in the order of time, each once.
+    fn points(&self) -> impl Iterator<Item = Point> {
+        let middle =
+            if self.low.0 <= self.high.0 { [self.low, self.high] } else { [self.high, self.low] };
+        let mut before = None;
+        [self.first, middle[0], middle[1], self.last]
+            .into_iter()
+            .filter(move |point| before.replace(*point) != Some(*point))
     }
 }
 
 impl Series {
-    /// At most `2 * most` points.
+    /// With at most `most` bins.
     pub(super) fn of(most: usize) -> Self {
-        Self { points: Vec::new(), most }
+        Self { points: Vec::new(), bins: Vec::new(), shift: 0, most: most.max(2), count: 0 }
     }
 
+    /// The next point; times do not decrease.
     pub(super) fn push(&mut self, time: u64, value: f64) {
-        if self.points.len() >= 2 * self.most {
-            let thin = thinned(&self.points(), self.most);
-            self.points = thin.iter().map(|d| (d.x, d.y)).collect();
+        self.count += 1;
+        if self.bins.is_empty() {
+            self.points.push((time, value));
+            if self.points.len() > 2 * self.most {
+                for (time, value) in std::mem::take(&mut self.points) {
+                    self.add((time, value));
+                }
+            }
+        } else {
+            self.add((time, value));
         }
-        self.points.push((time as f64, value));
     }
 
-    pub(super) fn points(&self) -> Vec<Dot> {
-        self.points.iter().map(|(x, y)| Dot::new(*x, *y)).collect()
+    fn add(&mut self, point: Point) {
+        let bin = Bin::of(point);
+        match self.bins.last_mut() {
+            Some(last) if last.first.0 >> self.shift == point.0 >> self.shift => last.merge(&bin),
+            _ => self.bins.push(bin),
+        }
+        while self.bins.len() > self.most && self.shift < 63 {
+            self.shift += 1;
+            let shift = self.shift;
+            self.bins.dedup_by(|later, kept| {
+                let same = later.first.0 >> shift == kept.first.0 >> shift;
+                if same {
+                    kept.merge(later);
+                }
+                same
+            });
+        }
     }
 
-    /// For JSON: time in nanoseconds, value.
-    pub(super) fn pairs(&self, most: usize) -> Vec<(u64, f64)> {
-        thinned(&self.points(), most).iter().map(|d| (d.x as u64, d.y)).collect()
+    /// Every point that is kept, in the order of time.
+    pub(super) fn points(&self) -> Vec<Point> {
+        if self.bins.is_empty() {
+            return self.points.clone();
+        }
+        self.bins.iter().flat_map(Bin::points).collect()
     }
+
+    /// Some points are only within the range of a bin.
+    pub(super) fn is_aggregated(&self) -> bool {
+        !self.bins.is_empty()
+    }
+
+    /// Bytes that it takes.
+    #[cfg(test)]
+    pub(super) fn footprint(&self) -> usize {
+        self.points.capacity() * size_of::<Point>() + self.bins.capacity() * size_of::<Bin>()
+    }
+
+    /// For JSON, at most `most` points: the first, the last, and the extremes of equal stretches of
+    /// time between.
+    pub(super) fn pairs(&self, most: usize) -> Vec<Point> {
+        let points = self.points();
+        let (Some(first), Some(last)) = (points.first(), points.last()) else { return points };
+        if points.len() <= most {
+            return points;
+        }
+        let columns = (most / 2).saturating_sub(1).max(1);
+        let mut out = vec![*first];
+        for bin in columns_of(&points, (first.0, last.0), columns) {
+            let extremes = Bin { first: bin.low, last: bin.high, ..bin };
+            let (a, b) = (extremes.first, extremes.last);
+            out.extend(if a.0 <= b.0 { [a, b] } else { [b, a] });
+        }
+        out.push(*last);
+        out.dedup();
+        out
+    }
+}
+
+/// First, least, greatest and last point of each of `columns` equal stretches of `range`, both ends
+/// included.
+fn columns_of(points: &[Point], (from, to): (u64, u64), columns: usize) -> Vec<Bin> {
+    let span = u128::from(to.saturating_sub(from)) + 1;
+    let column = |p: &Point| u128::from(p.0.clamp(from, to) - from) * columns as u128 / span;
+    let mut out: Vec<Bin> = Vec::new();
+    for part in points.chunk_by(|a, b| column(a) == column(b)) {
+        let bins = part.iter().map(|p| Bin::of(*p));
+        out.extend(bins.reduce(|mut all, bin| {
+            all.merge(&bin);
+            all
+        }));
+    }
+    out
+}
+
+/// As many of `points` as `columns` of pixels over `range` can show: first, least, greatest and
+/// last of each.
+pub(super) fn per_column(points: &[Point], range: (u64, u64), columns: usize) -> Vec<Point> {
+    columns_of(points, range, columns).iter().flat_map(Bin::points).collect()
 }
 
 /// Sums over equal stretches of time, which double in length when they become too many.
@@ -94,14 +215,49 @@ mod tests {
     #[test]
     fn a_long_time_fits() {
         let mut bins = Bins::default();
-        let mut series = Series::default();
+        let mut series = Series::of(DRAWN_BINS);
         for i in 0..100_000_u64 {
             bins.add(5_000 + i * 10_000, 3);
             series.push(i, if i == 77_777 { 9.0 } else { 1.0 });
         }
         assert!(bins.sums().count() <= MOST_BINS);
         assert_eq!(bins.sums().map(|(_, sum)| sum).sum::<u64>(), 300_000);
-        assert!(series.points().len() <= 2 * MOST);
-        assert!(series.points().iter().any(|d| d.y > 8.0), "the extreme stays");
+        assert!(series.bins.len() <= DRAWN_BINS && series.bins.len() > DRAWN_BINS / 2 - 1);
+        assert!(series.points().iter().any(|p| p.1 > 8.0), "the extreme stays");
+        let pairs = series.pairs(256);
+        assert!(pairs.len() <= 256 && pairs.iter().any(|p| p.1 > 8.0));
+        assert_eq!((pairs[0], pairs.last()), ((0, 1.0), Some(&(99_999, 1.0))));
+    }
+
+    /// The staircase of `points` at `time`: the value of the last point not after it.
+    fn at(points: &[Point], time: u64) -> f64 {
+        let next = points.partition_point(|p| p.0 <= time);
+        points.get(next.wrapping_sub(1)).map_or(0.0, |p| p.1)
+    }
+
+    #[test]
+    fn every_part_of_a_long_series_has_the_same_resolution() {
+        // A transfer at a constant rate: until now its first half was one step.
+        for count in [1_000_u64, 10_000, 1_000_000] {
+            let mut series = Series::of(DRAWN_BINS);
+            let value = |i: u64| (i * 1448) as f64;
+            (0..count).for_each(|i| series.push(i * 12_000, value(i)));
+            let points = series.points();
+            let width = (count * 12_000).div_ceil(DRAWN_BINS as u64 / 2);
+            for i in (0..count).step_by(997) {
+                let off = (at(&points, i * 12_000) - value(i)).abs();
+                assert!(off <= value(width / 12_000 + 1), "{count}: {i} is off by {off}");
+            }
+            assert_eq!(points.last(), Some(&((count - 1) * 12_000, value(count - 1))));
+            assert!(series.footprint() < 400_000, "{}", series.footprint());
+        }
+    }
+
+    #[test]
+    fn columns_keep_the_ends_and_extremes() {
+        let values = [5.0, 9.0, 1.0, 6.0, 7.0, 7.0];
+        let points: Vec<Point> = (0..6).zip(values).collect();
+        assert_eq!(per_column(&points, (0, 5), 1), [(0, 5.0), (1, 9.0), (2, 1.0), (5, 7.0)]);
+        assert_eq!(per_column(&points, (0, 5), 6), points);
     }
 }

@@ -7,6 +7,16 @@ const MOST_LISTED: usize = 256;
 /// A timer that holds an ACK back for less than this cannot be told from a queue.
 const LEAST_ACK_WAIT_NS: u64 = 5_000_000;
 
+/// The least RTO of a stack in general use, nanoseconds: 10 ms (smoltcp up to 0.12; the DCTCP
+/// testbed, SIGCOMM 2010 §4). Others have more: Windows 20 ms in a data centre (`MinRto`), FreeBSD
+/// 30 ms and a slop of 200 ms (`net.inet.tcp.rexmit_min`, `rexmit_slop`), Linux 200 ms
+/// (`net.ipv4.tcp_rto_min_us`). Linux takes less, down to one jiffy, for a route or socket that
+/// asks for it.
+pub(super) const RTO_MIN_NS: u64 = 10_000_000;
+/// Tenths of the least RTO that a timeout takes at least: clocks tick, and a queue below TCP delays
+/// what armed the timer.
+const PLAUSIBLE_TENTHS: u64 = 9;
+
 /// A retransmission timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Timeout {
@@ -19,6 +29,14 @@ pub(super) struct Timeout {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stalls {
+    /// Least RTO of the sender's stack.
+    rto_min: u64,
+    /// Times from what armed the timer to what looks like a timeout, where they are shorter than
+    /// the least RTO.
+    pub(super) implausible: Histogram,
+    pub(super) first_implausible: Option<(u64, u64)>,
+    /// When the first byte not acknowledged was last sent again after a silence.
+    last_fired: u64,
     pub(super) timeouts: u64,
     pub(super) listed: Vec<Timeout>,
     pub(super) timeout_ns: u64,
@@ -34,11 +52,30 @@ pub(super) struct Stalls {
 }
 
 impl Stalls {
-    /// The first byte that is not acknowledged was sent again after `silence`. It is the timer's work when
-    /// nothing that came in can have caused it.
-    pub(super) fn on_head_again(&mut self, time: u64, silence: u64, threshold: u64) -> bool {
+    /// With the least RTO of the sender's stack, nanoseconds.
+    pub(super) fn new(rto_min: u64) -> Self {
+        Self { rto_min, ..Self::default() }
+    }
+
+    /// The first byte that is not acknowledged was sent again after `silence`. It is the timer's
+    /// work when nothing that came in can have caused it. The timer was armed at `armed`, or by the
+    /// timeout before (RFC 6298 §5): wherever the capture is, an RTO passes between the two.
+    pub(super) fn on_head_again(
+        &mut self,
+        time: u64,
+        silence: u64,
+        threshold: u64,
+        armed: u64,
+    ) -> bool {
         let fired = silence >= threshold;
+        let since = time.saturating_sub(armed.max(self.last_fired));
         if fired {
+            self.last_fired = time;
+        }
+        if fired && since < self.rto_min / 10 * PLAUSIBLE_TENTHS {
+            self.implausible.add(since);
+            self.first_implausible.get_or_insert((time - since, time));
+        } else if fired {
             self.timeouts += 1;
             self.timeout_ns += silence;
             if self.listed.len() < MOST_LISTED {
@@ -96,15 +133,29 @@ mod tests {
     #[test]
     fn timeouts_back_off_until_an_ack_advances() {
         let mut s = Stalls::default();
-        assert!(!s.on_head_again(1_000, 10, 500), "an ACK was there just before");
-        assert!(s.on_head_again(2_000, 900, 500));
-        assert!(s.on_head_again(4_000, 1_800, 500));
+        assert!(!s.on_head_again(1_000, 10, 500, 0), "an ACK was there just before");
+        assert!(s.on_head_again(2_000, 900, 500, 0));
+        assert!(s.on_head_again(4_000, 1_800, 500, 0));
         s.on_advance();
-        assert!(s.on_head_again(9_000, 900, 500));
+        assert!(s.on_head_again(9_000, 900, 500, 0));
         assert_eq!((s.timeouts, s.timeout_ns, s.most_backoff), (3, 3_600, 1));
         assert_eq!(s.listed[1], Timeout { from: 2_200, to: 4_000, backoff: 1 });
         s.on_tail_again(600, 500);
         assert_eq!((s.timeouts, s.probes), (3, 1));
+    }
+
+    #[test]
+    fn a_silence_shorter_than_any_least_rto_is_no_timeout() {
+        let mut s = Stalls::new(RTO_MIN_NS);
+        assert!(s.on_head_again(50_000_000, 4_000_000, 1_000, 46_000_000));
+        assert_eq!((s.timeouts, s.implausible.count()), (0, 1));
+        assert_eq!(s.first_implausible, Some((46_000_000, 50_000_000)));
+        // Duplicate ACKs shorten the silence, and do not restart the timer.
+        assert!(s.on_head_again(99_000_000, 4_000_000, 1_000, 89_000_000));
+        assert_eq!((s.timeouts, s.implausible.count()), (1, 1));
+        // Without an ACK in between the timeout before armed it.
+        assert!(s.on_head_again(103_000_000, 4_000_000, 1_000, 89_000_000));
+        assert_eq!((s.timeouts, s.implausible.count()), (1, 2));
     }
 
     #[test]

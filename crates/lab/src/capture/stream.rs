@@ -117,6 +117,11 @@ impl Stream {
         }
     }
 
+    /// A SYN-ACK acknowledges the SYN, which was perhaps not seen: data begins at `first`.
+    pub(super) fn begin_at(&mut self, first: SeqNum) {
+        self.origin.get_or_insert(first);
+    }
+
     /// The ISN, where the SYN was seen.
     pub(super) fn isn(&self) -> Option<SeqNum> {
         self.origin.filter(|_| self.from_syn).map(|o| o.add(u64::from(u32::MAX)))
@@ -293,6 +298,11 @@ impl Stream {
     /// Bytes sent and not yet acknowledged.
     pub(super) fn flight(&self) -> u64 {
         self.highest - self.acked
+    }
+
+    /// When the first byte not acknowledged was first sent, where that was seen.
+    pub(super) fn head_sent(&self) -> Option<u64> {
+        self.outstanding.front().filter(|out| out.start <= self.acked).map(|out| out.time)
     }
 
     /// The offset of a number near what is acknowledged, for SACK blocks.

@@ -5,10 +5,12 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use lowtide_capture::Observed;
+use lowtide_capture::{Observed, Point};
 use lowtide_wire::{Addresses, Flags};
 
 use super::flow::Flow;
+use super::half::Settings;
+use super::views::Views;
 
 /// Connections that are followed.
 pub(super) const MOST_FLOWS: usize = 100_000;
@@ -16,20 +18,21 @@ pub(super) const MOST_FLOWS: usize = 100_000;
 #[derive(Debug)]
 pub(super) struct Table {
     now: BTreeMap<[SocketAddr; 2], usize>,
-    pub(super) flows: Vec<Flow>,
+    pub(super) flows: Vec<Views>,
     /// Packets of connections beyond the most.
     pub(super) beyond: u64,
-    gain: f64,
+    settings: Settings,
     /// Numbers of the connections of which plots are wanted.
     traced: Vec<usize>,
 }
 
 impl Table {
-    pub(super) fn new(gain: f64, traced: Vec<usize>) -> Self {
-        Self { now: BTreeMap::new(), flows: Vec::new(), beyond: 0, gain, traced }
+    /// Follows connections with `settings`; those of the numbers `traced` for plots.
+    pub(super) fn new(settings: Settings, traced: Vec<usize>) -> Self {
+        Self { now: BTreeMap::new(), flows: Vec::new(), beyond: 0, settings, traced }
     }
 
-    pub(super) fn on_packet(&mut self, time: u64, seen: &Observed) {
+    pub(super) fn on_packet(&mut self, time: u64, seen: &Observed, point: Point) {
         let segment = &seen.segment;
         let (src, dst): (IpAddr, IpAddr) = match seen.addresses {
             Addresses::V4 { src, dst } => (src.into(), dst.into()),
@@ -40,7 +43,7 @@ impl Table {
         key.sort_unstable();
         let known = self.now.get(&key).copied();
         let known = known.filter(|i| {
-            let flow = &self.flows[*i];
+            let flow = &self.flows[*i].all;
             !flow.is_over(usize::from(flow.ends[0] != ends[0]), seen)
         });
         let number = match known {
@@ -52,20 +55,22 @@ impl Table {
             None => {
                 let number = self.flows.len();
                 let traced = self.traced.contains(&number);
+                let settings = Settings { traced, ..self.settings };
                 // The client first, where the packet tells.
                 let answer = segment.flags.contains(Flags::SYN | Flags::ACK);
                 let ends = if answer { [ends[1], ends[0]] } else { ends };
-                self.flows.push(Flow::new(ends, time, self.gain, traced));
+                let flow = Flow::new(ends, time, settings);
+                self.flows.push(Views::new(flow, point, settings));
                 self.now.insert(key, number);
                 number
             }
         };
         let flow = &mut self.flows[number];
-        let from = usize::from(flow.ends[0] != ends[0]);
-        flow.on_packet(time, from, seen);
+        let from = usize::from(flow.all.ends[0] != ends[0]);
+        flow.on_packet(time, from, seen, point);
     }
 
     pub(super) fn finish(&mut self) {
-        self.flows.iter_mut().for_each(Flow::finish);
+        self.flows.iter_mut().for_each(Views::finish);
     }
 }

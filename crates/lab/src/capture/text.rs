@@ -78,6 +78,17 @@ impl Analysis {
         if !skipped.is_empty() {
             out.push((false, format!("Left out: {}.", skipped.join(", "))));
         }
+        if let Some(dropped) = c.dropped.filter(|n| *n > 0) {
+            let line = format!("{} lost by the capture itself.", count(dropped, "packet"));
+            out.push((true, line));
+        }
+        if c.interfaces.len() > 1 {
+            let named = c.interfaces.iter().take(8);
+            let named = named.map(|i| format!("{} ({})", i.name, grouped(i.segments)));
+            let more = if c.interfaces.len() > 8 { ", ..." } else { "" };
+            let named = named.collect::<Vec<_>>().join("; ");
+            out.push((false, format!("Segments by interface: {named}{more}.")));
+        }
         if c.cut > 0 {
             let line = format!(
                 "{} captured without their last bytes, which are not needed.",
@@ -91,7 +102,7 @@ impl Analysis {
 
 pub(super) const fn mode(ecn: Mode) -> &'static str {
     match ecn {
-        Mode::Unknown => "unknown, the handshake is not in the capture",
+        Mode::Unknown => "unknown, the SYN-ACK is not in the capture",
         Mode::Off => "not agreed",
         Mode::Rfc3168 => "agreed, RFC 3168",
         Mode::Accecn => "agreed, AccECN",
@@ -101,8 +112,9 @@ pub(super) const fn mode(ecn: Mode) -> &'static str {
 fn opened(c: &Connection) -> String {
     let how = match c.opened {
         "handshake" => "opened here",
-        "syn-only" => "never answered",
+        "syn-only" => "no answer captured",
         "half-open" => "half open",
+        "unknown" => "handshake not captured to its end",
         _ => "open before the capture began",
     };
     let end = match c.ended {
@@ -155,6 +167,20 @@ pub(super) fn facts(c: &Connection) -> Vec<(&'static str, String)> {
             mss(c.server_mss_bytes)
         ),
     ));
+    let v = &c.visible;
+    if v.interfaces.len() > 1 {
+        let told: Vec<&str> =
+            v.interfaces.iter().filter(|i| i.told).map(|i| i.name.as_str()).collect();
+        out.push(("interface", told.join("; ")));
+    }
+    let routers =
+        |n: Option<u8>| n.map_or_else(|| "an unknown number".to_owned(), |n| n.to_string());
+    if v.routers_to_client.is_some() || v.routers_to_server.is_some() {
+        let (client, server) = (routers(v.routers_to_client), routers(v.routers_to_server));
+        out.push(("routers", format!("{client} to the client, {server} to the server, by TTL")));
+    }
+    let unseen = v.cannot_tell.iter().enumerate();
+    out.extend(unseen.map(|(i, line)| (if i == 0 { "not visible" } else { "" }, line.clone())));
     out
 }
 
@@ -167,12 +193,36 @@ fn spread(s: Option<Spread>, show: impl Fn(u64) -> String) -> String {
     parts.join(", ")
 }
 
+/// Retransmissions and their signs.
+fn again(d: &Direction) -> String {
+    format!(
+        "{} sent again ({}), {} out of order, {}, {}",
+        count(d.retransmitted_segments, "segment"),
+        percent(d.retransmitted_segments, d.segments),
+        count(d.reordered, "packet"),
+        count(d.duplicate_acks, "duplicate ACK"),
+        count(d.timeouts.count, "timeout"),
+    )
+}
+
 /// Label and value, line by line, of a direction.
 pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, String)> {
     let m = &d.marks;
-    let mut out = vec![(
-        "sent",
-        format!(
+    let sent = match (d.data_seen, d.acks_seen) {
+        (true, false) => format!(
+            "{} in {} ({}) in {}; ACKs are not in the capture",
+            bytes(d.bytes),
+            count(d.segments, "segment"),
+            count(d.packets, "packet"),
+            time(d.end_ns - d.start_ns),
+        ),
+        (false, _) => format!(
+            "{} acknowledged in {}: {}; the data is not in the capture",
+            bytes(d.acked_bytes),
+            time(d.end_ns - d.start_ns),
+            goodput(d)
+        ),
+        (true, true) => format!(
             "{} in {} ({}), {} acknowledged in {}: {}",
             bytes(d.bytes),
             count(d.segments, "segment"),
@@ -181,17 +231,15 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
             time(d.end_ns - d.start_ns),
             goodput(d)
         ),
-    )];
+    };
+    let mut out = vec![("sent", sent)];
     out.push((
         "again",
-        format!(
-            "{} sent again ({}), {} out of order, {}, {}",
-            count(d.retransmitted_segments, "segment"),
-            percent(d.retransmitted_segments, d.segments),
-            count(d.reordered, "packet"),
-            count(d.duplicate_acks, "duplicate ACK"),
-            count(d.timeouts.count, "timeout"),
-        ),
+        if d.data_seen {
+            again(d)
+        } else {
+            format!("not visible; {} with SACK blocks", count(d.sack_acks, "ACK"))
+        },
     ));
     out.push((
         "round trip",
@@ -204,7 +252,8 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
         "in flight",
         match d.flight_bytes {
             Some(_) => format!("when ACKs came: {}", spread(d.flight_bytes, bytes)),
-            None => "not seen near the receiver".to_owned(),
+            None if d.data_seen && d.acks_seen => "not visible near the receiver".to_owned(),
+            None => "not visible without data and ACKs".to_owned(),
         },
     ));
     let ce = if m.ce > 0 { format!("{} with CE, ", count(m.ce, "segment")) } else { String::new() };
@@ -225,7 +274,11 @@ pub(super) fn numbers(c: &Connection, d: &Direction) -> Vec<(&'static str, Strin
     };
     out.push((
         "marks",
-        format!("{} of segments ECN-capable; {marks}{here}", percent(capable, d.segments)),
+        if d.data_seen {
+            format!("{} of segments ECN-capable; {marks}{here}", percent(capable, d.segments))
+        } else {
+            format!("of the ACKs: {marks}")
+        },
     ));
     if let Some(runs) = m.ece_run_acks {
         let longest = m.longest_ece_run.map_or(0, |r| r.to_ns - r.from_ns);
@@ -266,6 +319,20 @@ pub(super) const fn weight(w: Weight) -> &'static str {
     }
 }
 
+/// Label and sentence of a connection without a problem.
+pub(super) fn verdict(c: &Connection) -> Option<(&'static str, &'static str)> {
+    match c.verdict {
+        "none-found" => {
+            Some(("no problem", "no losses, timeouts or stalls, and the echo is as it should be"))
+        }
+        "undetermined" => Some((
+            "undetermined",
+            "no problem in the packets captured, which are not enough to exclude losses, timeouts and stalls",
+        )),
+        _ => None,
+    }
+}
+
 fn connection(out: &mut String, c: &Connection) -> fmt::Result {
     writeln!(out, "flow {}: {} to {}", c.flow, c.client, c.server)?;
     let both = c.directions.len() > 1;
@@ -277,12 +344,8 @@ fn connection(out: &mut String, c: &Connection) -> fmt::Result {
         wrapped(out, weight(f.weight), &format!("{}{of}", f.what))?;
         wrapped(out, "", &format!("Usually: {}.", f.means))?;
     }
-    if c.findings.is_empty() {
-        wrapped(
-            out,
-            "nothing amiss",
-            "no losses, timeouts or stalls, and the echo is as it should be",
-        )?;
+    if let Some((label, line)) = verdict(c) {
+        wrapped(out, label, line)?;
     }
     facts(c).into_iter().try_for_each(|(label, value)| wrapped(out, label, &value))?;
     for d in &c.directions {

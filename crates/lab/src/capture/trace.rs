@@ -1,10 +1,10 @@
 //! What the time-sequence plot shows of one direction.
 
-use super::series::Series;
+use super::series::{DRAWN_BINS, Series};
 use super::stream::Sent;
 
 /// Times in nanoseconds since the capture began, offsets in bytes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Trace {
     pub(super) data: Series,
     pub(super) again: Series,
@@ -14,14 +14,19 @@ pub(super) struct Trace {
     pub(super) ece: Series,
     pub(super) cwr: Series,
     pub(super) ce: Series,
-    /// Packets with payload: more than the points where some were left out.
-    pub(super) packets: u64,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        let [data, again, late, acks, sacked, ece, cwr, ce] =
+            [(); 8].map(|()| Series::of(DRAWN_BINS));
+        Self { data, again, late, acks, sacked, ece, cwr, ce }
+    }
 }
 
 impl Trace {
     pub(super) fn on_data(&mut self, time: u64, end: u64, sent: Sent, ce: bool, cwr: bool) {
         let at = end as f64;
-        self.packets += 1;
         match sent {
             Sent::New => self.data.push(time, at),
             Sent::Again { .. } => self.again.push(time, at),

@@ -52,7 +52,7 @@ impl Tracker {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Window {
     pub(super) flight: Histogram,
     pub(super) over_time: Series,
@@ -64,6 +64,17 @@ pub(super) struct Window {
 }
 
 impl Window {
+    /// Bytes in flight over time in at most `bins` bins.
+    pub(super) fn new(bins: usize) -> Self {
+        Self {
+            flight: Histogram::default(),
+            over_time: Series::of(bins),
+            by_flight: Tracker::default(),
+            by_gaps: Tracker::default(),
+            last_ack: None,
+        }
+    }
+
     /// Data went by.
     pub(super) fn on_data(&mut self, time: u64, flight: u64) {
         self.over_time.push(time, flight as f64);

@@ -87,6 +87,8 @@ pub(crate) enum CurveLook {
     Thin,
     /// Small squares.
     Dots,
+    /// Bars from the least to the greatest value in each column of pixels.
+    Ranges,
     /// The sign of its style.
     Marks,
     /// Strokes along the bottom, above those of the curves before: only when, not how much.
@@ -251,6 +253,16 @@ fn draw_curve(root: &Area<'_>, curve: &Curve, points: Vec<Pixel>) -> Result<(), 
                 root.draw(&Rectangle::new([(x - r, y - r), (x + r, y + r)], color.filled()))
             })
         }
+        CurveLook::Ranges => {
+            let r = 3 * FINE / 2;
+            points.chunk_by(|a, b| a.0 / FINE == b.0 / FINE).try_for_each(|column| {
+                let ys = column.iter().map(|p| p.1);
+                let (low, high) = (ys.clone().min().unwrap_or(0), ys.max().unwrap_or(0));
+                let x = column.first().map_or(0, |p| p.0);
+                let corners = [(x - r, low - r), (x + r, high + r)];
+                root.draw(&Rectangle::new(corners, color.filled()))
+            })
+        }
         // Drawn where there are some (`is_dense`).
         CurveLook::Strokes => Ok(()),
         CurveLook::Marks => {
@@ -295,7 +307,7 @@ fn legend(root: &Area<'_>, lane: &Lane, (left, y): Pixel) -> Result<(), Failure>
                     stroke_at(root, curve, (middle + x * FINE, y + 3 * FINE))?;
                 }
             }
-            CurveLook::Dots | CurveLook::Marks | CurveLook::Strokes => {
+            CurveLook::Dots | CurveLook::Ranges | CurveLook::Marks | CurveLook::Strokes => {
                 draw_curve(root, curve, vec![(middle, y)])?;
             }
         }

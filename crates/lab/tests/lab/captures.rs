@@ -11,17 +11,24 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 /// A packet: microseconds, from the client, segment.
-type Packet = (u64, bool, Segment);
+pub(crate) type Packet = (u64, bool, Segment);
 
-const CLIENT: u16 = 40_000;
+pub(crate) const CLIENT: u16 = 40_000;
 
-fn segment(client: u16, up: bool, seq: u32, ack: u32, flags: Flags, payload_len: u32) -> Segment {
+pub(crate) fn segment(
+    client: u16,
+    up: bool,
+    seq: u32,
+    ack: u32,
+    flags: Flags,
+    payload_len: u32,
+) -> Segment {
     let (src_port, dst_port) = if up { (client, 80) } else { (80, client) };
     let (seq, ack) = (SeqNum::new(seq), SeqNum::new(ack));
     Segment { src_port, dst_port, seq, ack, flags, window: 500, payload_len, ..Segment::default() }
 }
 
-fn file(packets: &[Packet]) -> Vec<u8> {
+pub(crate) fn file(packets: &[Packet]) -> Vec<u8> {
     let mut writer = Writer::new("test");
     let interface = writer.interface("eth0");
     for (us, up, segment) in packets {
@@ -36,14 +43,14 @@ fn file(packets: &[Packet]) -> Vec<u8> {
     writer.take()
 }
 
-fn analyze(bytes: &[u8], flows: &[&str]) -> Result<Value, LabError> {
+pub(crate) fn analyze(bytes: &[u8], flows: &[&str]) -> Result<Value, LabError> {
     let flows = flows.iter().map(|f| (*f).to_owned()).collect();
     let analysis = Analysis::of("test", bytes, &Question { flows, ..Question::default() })?;
     Ok(serde_json::to_value(&analysis).expect("as JSON"))
 }
 
 /// Opened, a request and an answer, and closed or not.
-fn exchange(client: u16, at: u64) -> Vec<Packet> {
+pub(crate) fn exchange(client: u16, at: u64) -> Vec<Packet> {
     let s = |up, seq, ack, flags, len| segment(client, up, seq, ack, flags, len);
     let ack = Flags::ACK;
     vec![
