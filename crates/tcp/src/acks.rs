@@ -79,7 +79,7 @@ impl Connection {
             self.timeouts = 0;
             self.unanswered = 0;
             let unacked = self.snd.end.saturating_sub(ack);
-            if self.snd.blocked && unacked < self.config.send_buffer.as_u64() {
+            if self.snd.blocked && unacked < self.snd.buffer {
                 self.snd.blocked = false;
                 self.pending.note(Kind::Writable);
             }
