@@ -294,6 +294,9 @@ impl Connection {
         if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
             return;
         }
+        if !self.snd.eifel.allows(self.snd.una, self.snd.nxt) {
+            return;
+        }
         self.snd.board.nothing_lost();
         if let Some(extras) = &mut self.snd.extras {
             extras.prr = None;

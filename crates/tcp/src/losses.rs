@@ -151,6 +151,7 @@ impl Connection {
             episode.force_one = true;
             return self.snd.board.mark_front_lost();
         }
+        // Deviation from RFC 5681 §3.2 step 4, allowed there: forged duplicates let no more go than that.
         if news.duplicate && inflates && episode.duplicates_left >= mss {
             episode.duplicates_left -= mss;
             episode.inflation += mss;

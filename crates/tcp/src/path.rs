@@ -8,6 +8,10 @@
 //! Deviation: what a router refuses ends a connection in SYN-SENT only; afterwards it is taken for an error
 //! that may pass, whatever its code (RFC 1122 §4.2.3.9 has "protocol" and "port" end any connection).
 //! RFC 5927 §5.2 and Linux do the same.
+//!
+//! Deviation: at most 64 reports lower the MTU of a connection, and none that would cut what is in flight
+//! into too many pieces (RFC 1191 and RFC 8201 have no bound). Each costs a walk, and reports that take a byte
+//! each would cut every segment into bytes.
 
 use alloc::sync::Arc;
 
@@ -23,6 +27,9 @@ use crate::state::State;
 /// The least MTU that is believed, bytes: that of IPv6 for IPv6 (RFC 8201 §4), for IPv4 what Linux takes
 /// (`net.ipv4.route.min_pmtu`), as less is an attack.
 const LEAST_MTU: [u32; 2] = [552, 1280];
+
+/// Reports that lower the MTU of a connection; an honest path has a few.
+const MOST_REPORTS: u8 = 64;
 
 /// What the network reports of a packet of this connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,12 +76,14 @@ impl Connection {
             Arc::make_mut(&mut self.config).mtu = mtu;
             return true;
         }
+        if self.snd.path_reports == MOST_REPORTS {
+            return false;
+        }
+        self.snd.path_reports += 1;
         let options = if self.ts.is_some() { TIMESTAMPS } else { 0 }
             + if self.delay.is_some() { DelayStamps::WIRE_LEN as u32 } else { 0 };
         let floor = self.config.min_mss.saturating_sub(options).max(1);
         let mss = mtu.saturating_sub(self.ip.headers() + options).max(floor);
-        // Reports that take a byte each would cut every segment into bytes: no more pieces than segments
-        // may be in flight.
         let most = 2 * Sender::most_segments(&self.config);
         let cut = if mss < self.snd.mss { self.snd.board.cut_to(mss, most) } else { Some(false) };
         let Some(lost) = cut else { return false };

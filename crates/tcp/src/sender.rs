@@ -25,7 +25,7 @@ pub enum LimitedBy {
 
 /// Bytes of the send buffer that a segment in flight takes at least, however short it is. Its entry in the
 /// scoreboard takes memory and time that the peer would else decide by its MSS (CVE-2019-11478,
-/// CVE-2019-11479). Linux charges a whole socket buffer for each.
+/// CVE-2019-11479). Deviation: the RFCs count bytes of data only; Linux charges a whole socket buffer.
 const SEGMENT_COST: u64 = 512;
 /// Short segments that may be in flight however small the send buffer is.
 const LEAST_SEGMENTS: u64 = 1024;
@@ -149,6 +149,8 @@ pub(crate) struct Sender {
     pub(crate) last_ece: bool,
     /// The application was told that the buffer is full.
     pub(crate) blocked: bool,
+    /// Reports that would lower the path MTU so far.
+    pub(crate) path_reports: u8,
     pub(crate) ahead: Ahead,
     /// One past a window probe's byte, while unanswered.
     pub(crate) probe_end: Option<u64>,
@@ -195,6 +197,7 @@ impl Sender {
             limited_by: LimitedBy::Application,
             ahead: Ahead::UNKNOWN,
             blocked: false,
+            path_reports: 0,
             last_sent_at: None,
             probe_end: None,
             probes: 0,

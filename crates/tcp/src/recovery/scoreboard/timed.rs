@@ -115,9 +115,11 @@ fn put(queue: &mut VecDeque<Sending>, sending: Sending) {
     queue.insert(at, sending);
 }
 
-/// The position of the segment of which `sending` is the last transmission, while it is awaited.
-fn awaited(sent: &VecDeque<Sent>, sending: Sending) -> Option<usize> {
-    let at = sent.partition_point(|s| s.end() < sending.end);
+/// The position of the segment of which `sending` is the last transmission, while it is awaited. `hint` is
+/// looked at first.
+fn awaited(sent: &VecDeque<Sent>, sending: Sending, hint: usize) -> Option<usize> {
+    let hinted = sent.get(hint).is_some_and(|s| s.end() == sending.end);
+    let at = if hinted { hint } else { sent.partition_point(|s| s.end() < sending.end) };
     let same = |s: &&Sent| s.sending() == sending && s.is_awaited();
     sent.get(at).filter(same).map(|_| at)
 }
@@ -141,9 +143,11 @@ impl Scoreboard {
         let mut times =
             index.times.take().unwrap_or_else(|| Times::new(&self.sent, self.doubt_edge));
         times.overtake(&self.sent, newest);
+        // Most follow each other.
+        let (mut hint, mut run) = (0, (0, 0));
         while let Some(first) = times.overtaken.front().copied() {
             step();
-            let found = awaited(&self.sent, first);
+            let found = awaited(&self.sent, first, hint);
             if found.is_some() && now < first.at + allowance {
                 break;
             }
@@ -160,14 +164,20 @@ impl Scoreboard {
                 sent.flags |= LOST;
                 self.lost_bytes += len;
             }
-            index.waiting.insert(sent.start, sent.end());
+            if run.1 != sent.start {
+                index.waiting.insert(run.0, run.1);
+                run.0 = sent.start;
+            }
+            run.1 = sent.end();
+            hint = at + 1;
             out.bytes += len;
             out.segments += 1;
         }
+        index.waiting.insert(run.0, run.1);
         // The last of them is due last.
         while let Some(last) = times.overtaken.back().copied() {
             step();
-            if awaited(&self.sent, last).is_some() {
+            if awaited(&self.sent, last, 0).is_some() {
                 out.deadline = last.at + allowance;
                 break;
             }
@@ -187,7 +197,7 @@ impl Scoreboard {
         times.sent_again(sending);
         if times.again.len() > most {
             // Most were sent once more since, or arrived.
-            times.again.retain(|sending| awaited(&self.sent, *sending).is_some());
+            times.again.retain(|sending| awaited(&self.sent, *sending, 0).is_some());
         }
     }
 
