@@ -228,11 +228,6 @@ impl Connection {
         // Silly-window avoidance (RFC 9293 §3.8.6.2.1 rule 3): less than asked for only when it is
         // half of what the peer ever offered, with Nagle only into an empty network.
         if len < mss {
-            if self.snd.board.len() >= Sender::most_segments(&self.config) {
-                cold_path();
-                self.snd.limited_by = LimitedBy::SendBuffer;
-                return None;
-            }
             let held = flight_size > 0 && self.config.nagle;
             if len < want && (len == 0 || len < self.snd.max_wnd / 2 || held) {
                 self.snd.limited_by = LimitedBy::ReceiveWindow;
@@ -241,6 +236,11 @@ impl Connection {
             let last = self.snd.nxt + len == self.snd.end;
             if held && !(last && self.snd.closing) {
                 self.snd.limited_by = LimitedBy::Application;
+                return None;
+            }
+            if self.snd.board.len() >= Sender::most_segments(&self.config) {
+                cold_path();
+                self.snd.limited_by = LimitedBy::SendBuffer;
                 return None;
             }
         }
