@@ -79,7 +79,7 @@ impl Connection {
             self.timeouts = 0;
             self.unanswered = 0;
             let unacked = self.snd.end.saturating_sub(ack);
-            if self.snd.blocked && unacked < self.config.send_buffer.as_u64() {
+            if self.snd.blocked && unacked < self.snd.buffer {
                 self.snd.blocked = false;
                 self.pending.note(Kind::Writable);
             }
@@ -292,6 +292,9 @@ impl Connection {
         }
         let answer = Answer { echo: option.echo, dsack, all: self.snd.board.is_empty() };
         if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
+            return;
+        }
+        if !self.snd.eifel.allows(self.snd.una, self.snd.nxt) {
             return;
         }
         self.snd.board.nothing_lost();

@@ -273,6 +273,8 @@ pub struct Config {
     // Both sides of one connection.
     /// Largest IP packet, in bytes.
     pub mtu: u32,
+    /// The least MSS that the peer or a path can bring about, bytes with options; not above that of `mtu`.
+    pub min_mss: u32,
     /// ECN negotiation.
     pub ecn: EcnWish,
     /// SYNs that get lost end the wish for ECN.
@@ -399,6 +401,7 @@ impl Default for Config {
             receive_buffer: Bytes::new(4_000_000),
             dsack: true,
             mtu: 1500,
+            min_mss: 48,
             ecn: EcnWish::Off,
             ecn_fallback: true,
             timestamps: true,

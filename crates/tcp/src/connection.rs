@@ -250,7 +250,7 @@ impl Connection {
     /// written yet when it is stopped. How many bytes that were.
     pub fn withdraw(&mut self) -> u64 {
         self.snd.ahead = Ahead::UNKNOWN;
-        let edge = self.snd.una.saturating_add(self.config.send_buffer.as_u64());
+        let edge = self.snd.una.saturating_add(self.snd.buffer);
         let kept = self.snd.end.min(edge.max(self.snd.nxt));
         let back = if self.snd.closing { 0 } else { self.snd.end - kept };
         self.snd.end -= back;
@@ -260,7 +260,7 @@ impl Connection {
     /// How many bytes fit into the send buffer; after a zero, [`Event::Writable`] follows.
     pub fn send_space(&mut self) -> u64 {
         let used = self.snd.end.saturating_sub(self.snd.una);
-        let space = self.config.send_buffer.as_u64().saturating_sub(used);
+        let space = self.snd.buffer.saturating_sub(used);
         self.snd.blocked |= space == 0;
         space
     }

@@ -35,9 +35,11 @@ pub enum AckAccept {
 /// Which ACKs the limit on challenge ACKs counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AckThrottle {
-    /// Challenge ACKs (RFC 5961 §7).
+    /// Challenge ACKs (RFC 5961 §7). An ACK that both ends find unacceptable is answered by an ACK then,
+    /// without end: two forged segments bring that about.
     Challenges,
-    /// Also those in answer to unacceptable segments that occupy no sequence number (Linux).
+    /// Also those in answer to unacceptable segments that occupy no sequence number (Linux). The driver of
+    /// real packets sets this whatever the profile.
     Empty,
 }
 

@@ -28,9 +28,6 @@ use state::PeerOptions;
 
 /// Bytes of the timestamps option with its padding.
 pub(crate) const TIMESTAMPS: u32 = 12;
-/// The MSS of the smallest MTU that IPv4 allows, 68 B (RFC 791): nobody honest states less. It leaves
-/// 16 B of payload beside timestamps.
-pub(crate) const LEAST_MSS: u16 = 28;
 
 impl Connection {
     /// Opens actively: the SYN comes out of [`Self::poll_transmit`].
@@ -257,10 +254,10 @@ impl Connection {
         self.delay = measures.then(|| Box::new(Delay::new(&config)));
         let option_bytes = if self.ts.is_some() { TIMESTAMPS } else { 0 }
             + if measures { DelayStamps::WIRE_LEN as u32 } else { 0 };
-        // A hostile MSS must not make segments without payload.
-        let peer_mss = peer.mss.unwrap_or(self.ip.default_mss()).max(LEAST_MSS);
-        let segment = u32::from(peer_mss).min(config.mtu.saturating_sub(self.ip.headers()));
-        self.snd.mss = segment.saturating_sub(option_bytes).max(1);
+        // The peer must not choose how many segments a window has (CVE-2019-11479).
+        let peer_mss = u32::from(peer.mss.unwrap_or(self.ip.default_mss())).max(config.min_mss);
+        let segment = peer_mss.min(config.mtu.saturating_sub(self.ip.headers()));
+        self.snd.set_mss(segment.saturating_sub(option_bytes).max(1), &config);
 
         if let Some(rtt) = self.handshake_rtt(now, seg) {
             self.rtt.sample(&config, rtt);

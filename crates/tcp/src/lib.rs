@@ -34,6 +34,8 @@ mod event;
 mod expiry;
 mod handshake;
 mod header;
+#[cfg(test)]
+mod hostile;
 mod info;
 mod input;
 mod ip;

@@ -71,7 +71,7 @@ impl Connection {
     #[inline(never)]
     pub(crate) fn plan_tail(&self) -> Option<Tail> {
         let snd = &self.snd;
-        let edge = snd.una.saturating_add(self.config.send_buffer.as_u64());
+        let edge = snd.una.saturating_add(snd.buffer);
         let available = snd.end.min(edge).saturating_sub(snd.nxt);
         let window = (snd.una + snd.wnd).saturating_sub(snd.nxt);
         let len = available.min(u64::from(snd.mss));

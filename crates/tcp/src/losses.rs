@@ -151,7 +151,9 @@ impl Connection {
             episode.force_one = true;
             return self.snd.board.mark_front_lost();
         }
-        if news.duplicate && inflates {
+        // Deviation from RFC 5681 §3.2 step 4, allowed there: forged duplicates let no more go than that.
+        if news.duplicate && inflates && episode.duplicates_left >= mss {
+            episode.duplicates_left -= mss;
             episode.inflation += mss;
         }
         (0, 0)
@@ -199,6 +201,7 @@ impl Connection {
         self.snd.limited_bytes = 0;
         let mss = u64::from(self.snd.mss);
         let counted = if use_sack { 0 } else { u64::from(DUP_THRESH) * mss };
+        self.snd.episode.duplicates_left = flight_size.saturating_sub(counted);
         if self.config.reduction == Reduction::OneStep {
             self.snd.episode.inflation = counted;
         }

@@ -12,7 +12,7 @@ use crate::ecn::PacketClass;
 use crate::loss_probe::Tail;
 use crate::losses::Finder;
 use crate::recovery::{Phase, Sent};
-use crate::sender::{Ahead, LimitedBy, Next};
+use crate::sender::{Ahead, LimitedBy, Next, Sender};
 use crate::state::State;
 use crate::transmit::Transmit;
 
@@ -204,7 +204,7 @@ impl Connection {
     fn plan_new(&mut self, now: Instant, cwnd: u64, in_flight: u64, calm: bool) -> Option<Plan> {
         let mss = u64::from(self.snd.mss);
         let flight_size = self.snd.board.flight_size();
-        let buffer_edge = self.snd.una.saturating_add(self.config.send_buffer.as_u64());
+        let buffer_edge = self.snd.una.saturating_add(self.snd.buffer);
         let available = self.snd.end.min(buffer_edge).saturating_sub(self.snd.nxt);
         let fin_alone = self.snd.nxt == self.snd.end && self.snd.closing;
         if available == 0 && !fin_alone {
@@ -236,6 +236,11 @@ impl Connection {
             let last = self.snd.nxt + len == self.snd.end;
             if held && !(last && self.snd.closing) {
                 self.snd.limited_by = LimitedBy::Application;
+                return None;
+            }
+            if self.snd.board.len() >= Sender::most_segments(&self.config) {
+                cold_path();
+                self.snd.limited_by = LimitedBy::SendBuffer;
                 return None;
             }
         }

@@ -8,6 +8,10 @@
 //! Deviation: what a router refuses ends a connection in SYN-SENT only; afterwards it is taken for an error
 //! that may pass, whatever its code (RFC 1122 §4.2.3.9 has "protocol" and "port" end any connection).
 //! RFC 5927 §5.2 and Linux do the same.
+//!
+//! Deviation: at most 64 reports lower the MTU of a connection, and none that would cut what is in flight
+//! into too many pieces (RFC 1191 and RFC 8201 have no bound). Each costs a walk, and reports that take a byte
+//! each would cut every segment into bytes.
 
 use alloc::sync::Arc;
 
@@ -16,13 +20,16 @@ use lowtide_wire::{DelayStamps, SeqNum};
 
 use crate::connection::Connection;
 use crate::event::CloseReason;
-use crate::handshake::{LEAST_MSS, TIMESTAMPS};
-use crate::sender::Ahead;
+use crate::handshake::TIMESTAMPS;
+use crate::sender::{Ahead, Sender};
 use crate::state::State;
 
 /// The least MTU that is believed, bytes: that of IPv6 for IPv6 (RFC 8201 §4), for IPv4 what Linux takes
 /// (`net.ipv4.route.min_pmtu`), as less is an attack.
 const LEAST_MTU: [u32; 2] = [552, 1280];
+
+/// Reports that lower the MTU of a connection; an honest path has a few.
+const MOST_REPORTS: u8 = 64;
 
 /// What the network reports of a packet of this connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,20 +72,28 @@ impl Connection {
             return false;
         }
         let mtu = mtu.max(least);
-        Arc::make_mut(&mut self.config).mtu = mtu;
         if !self.state.is_synchronised() {
+            Arc::make_mut(&mut self.config).mtu = mtu;
             return true;
         }
+        if self.snd.path_reports == MOST_REPORTS {
+            return false;
+        }
+        self.snd.path_reports += 1;
         let options = if self.ts.is_some() { TIMESTAMPS } else { 0 }
             + if self.delay.is_some() { DelayStamps::WIRE_LEN as u32 } else { 0 };
-        let mss =
-            mtu.saturating_sub(self.ip.headers() + options).max(u32::from(LEAST_MSS) - options);
+        let floor = self.config.min_mss.saturating_sub(options).max(1);
+        let mss = mtu.saturating_sub(self.ip.headers() + options).max(floor);
+        let most = 2 * Sender::most_segments(&self.config);
+        let cut = if mss < self.snd.mss { self.snd.board.cut_to(mss, most) } else { Some(false) };
+        let Some(lost) = cut else { return false };
+        Arc::make_mut(&mut self.config).mtu = mtu;
         if mss >= self.snd.mss {
             return false;
         }
-        self.snd.mss = mss;
+        self.snd.set_mss(mss, &self.config);
         self.snd.ahead = Ahead::UNKNOWN;
-        if self.snd.board.cut_to(mss) && !self.snd.episode.repairing() {
+        if lost && !self.snd.episode.repairing() {
             self.snd.board.begin_episode(self.snd.una);
             // The state after a timeout, without what congestion control makes of one: what is lost goes again
             // as the window lets it, and nothing follows from it in the end.

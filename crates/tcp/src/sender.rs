@@ -23,6 +23,13 @@ pub enum LimitedBy {
     HostQueue,
 }
 
+/// Bytes of the send buffer that a segment in flight takes at least, however short it is. Its entry in the
+/// scoreboard takes memory and time that the peer would else decide by its MSS (CVE-2019-11478,
+/// CVE-2019-11479). Deviation: the RFCs count bytes of data only; Linux charges a whole socket buffer.
+const SEGMENT_COST: u64 = 512;
+/// Short segments that may be in flight however small the send buffer is.
+const LEAST_SEGMENTS: u64 = 1024;
+
 /// What PRR, RACK and tail loss probes keep; no burden for connections without them.
 #[derive(Clone, Debug)]
 pub(crate) struct Extras {
@@ -121,6 +128,8 @@ pub(crate) struct Sender {
     pub(crate) isn: SeqNum,
     /// Payload bytes of a full segment.
     pub(crate) mss: u32,
+    /// Bytes that may be unacknowledged or unsent: the send buffer, less where segments are short.
+    pub(crate) buffer: u64,
     /// SND.WL1 and SND.WL2.
     pub(crate) wl1: SeqNum,
     pub(crate) wl2: SeqNum,
@@ -140,6 +149,8 @@ pub(crate) struct Sender {
     pub(crate) last_ece: bool,
     /// The application was told that the buffer is full.
     pub(crate) blocked: bool,
+    /// Reports that would lower the path MTU so far.
+    pub(crate) path_reports: u8,
     pub(crate) ahead: Ahead,
     /// One past a window probe's byte, while unanswered.
     pub(crate) probe_end: Option<u64>,
@@ -176,6 +187,7 @@ impl Sender {
             max_wnd: 0,
             shift: 0,
             mss: 536,
+            buffer: config.send_buffer.as_u64(),
             board: Scoreboard::default(),
             episode: Episode::default(),
             eifel: Eifel::default(),
@@ -185,6 +197,7 @@ impl Sender {
             limited_by: LimitedBy::Application,
             ahead: Ahead::UNKNOWN,
             blocked: false,
+            path_reports: 0,
             last_sent_at: None,
             probe_end: None,
             probes: 0,
@@ -196,6 +209,20 @@ impl Sender {
             delivered: 0,
             delivered_at: Instant::ZERO,
         }
+    }
+
+    /// Short segments that may be in flight. With full ones, which [`Self::buffer`] bounds, there are
+    /// twice as many at most.
+    pub(crate) fn most_segments(config: &Config) -> usize {
+        let most = config.send_buffer.as_u64().div_ceil(SEGMENT_COST).max(LEAST_SEGMENTS);
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
+    /// Full segments have `mss` bytes from now on.
+    pub(crate) fn set_mss(&mut self, mss: u32, config: &Config) {
+        self.mss = mss;
+        let most = Self::most_segments(config) as u64;
+        self.buffer = config.send_buffer.as_u64().min(most.saturating_mul(u64::from(mss)));
     }
 
     /// The reduction by PRR that is under way.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lowtide_tcp::{Config, profile, scheme, switches};
+use lowtide_tcp::{AckThrottle, Config, profile, scheme, switches};
 
 use super::{Listener, Stream};
 use crate::clock::Clock;
@@ -39,7 +39,8 @@ impl Default for Settings {
     }
 }
 
-/// A configuration by names: a profile, over it a scheme, over it single switches (`cc=dctcp`).
+/// A configuration by names: a profile, over it a scheme, over it single switches (`cc=dctcp`). Whatever the
+/// profile says, `ack-throttle` is `empty`, as it is for every connection on real packets.
 ///
 /// # Errors
 /// A name that there is not, or a value that a switch does not take: what is accepted.
@@ -63,7 +64,14 @@ pub fn config(
     }
     for (name, value) in settings {
         switches::set_text(&mut config, name, value).map_err(|e| e.to_string())?;
+        if *name == "ack-throttle" && config.ack_throttle != AckThrottle::Empty {
+            return Err(format!(
+                "`{name}`: on real packets it is always `empty`, because two forged segments would \
+                 make both ends answer each other for ever; leave it out"
+            ));
+        }
     }
+    config.ack_throttle = AckThrottle::Empty;
     Ok(config)
 }
 

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use lowtide_tcp::{Config, Connection};
+use lowtide_tcp::{AckThrottle, Config, Connection};
 use lowtide_units::Instant;
 
 use crate::tape::Boundary;
@@ -220,7 +220,9 @@ impl Stack {
         }
     }
 
+    /// The settings on real packets. ACKs in answer to unacceptable empty segments are always limited: else
+    /// two forged segments make both ends answer each other's answers for ever (RFC 5961 §7).
     fn config_for(config: &Config) -> Arc<Config> {
-        Arc::new(config.clone())
+        Arc::new(Config { ack_throttle: AckThrottle::Empty, ..config.clone() })
     }
 }

@@ -10,6 +10,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod storms;
+
 const ADDRESSES: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
 const DELAY: Duration = Duration::from_ms(1);

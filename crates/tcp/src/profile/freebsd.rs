@@ -40,6 +40,7 @@ const SETTINGS: &[Assignment] = &[
     set("delack-timer", "40 ms", "TCPTV_DELACK; 100 ms until FreeBSD 12"),
     set("receive-buffer", "2 MiB", "net.inet.tcp.recvbuf_max"),
     set("dsack", "true", "tcp_update_dsack_list"),
+    set("min-mss", "216", "net.inet.tcp.minmss = 216"),
     set("timestamps", "true", "net.inet.tcp.rfc1323 = 1"),
     set("sack", "true", "net.inet.tcp.sack.enable = 1"),
     set("window-scaling", "true", "net.inet.tcp.rfc1323 = 1"),

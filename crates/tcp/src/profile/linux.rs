@@ -56,6 +56,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("receive-buffer", "16 MiB", "net.ipv4.tcp_rmem, third value, half of it as window"),
         set("dsack", "true", "net.ipv4.tcp_dsack = 1"),
         set("mtu", "1500", "Ethernet"),
+        set("min-mss", "48", "net.ipv4.tcp_min_snd_mss = 48"),
         set("ecn", "passive", "net.ipv4.tcp_ecn = 2"),
         set("ecn-fallback", "true", "net.ipv4.tcp_ecn_fallback = 1"),
         set("timestamps", "true", "net.ipv4.tcp_timestamps = 1"),

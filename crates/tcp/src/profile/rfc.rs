@@ -52,6 +52,7 @@ pub(super) static PROFILE: Profile = Profile {
         set("receive-buffer", "4 MB", "lowtide: as the send buffer"),
         set("dsack", "true", "RFC 2883"),
         set("mtu", "1500", "Ethernet"),
+        set("min-mss", "48", "no RFC; as Linux: room for 40 B of options and 8 B of payload"),
         set("ecn", "off", "RFC 3168 leaves it to the user"),
         set("ecn-fallback", "true", "RFC 3168 §6.1.1.1: MAY"),
         set("timestamps", "true", "RFC 7323 §3"),

@@ -33,7 +33,7 @@ pub(super) static MODIFIED: Profile = Profile {
     ]),
 };
 
-const COMMON: [Assignment; 34] = [
+const COMMON: [Assignment; 35] = [
     set("cc", "dctcp", "ODCTCP §4.1"),
     set("ecn", "rfc3168", "ODCTCP §2.1"),
     set("feedback", "freebsd", "cc_dctcp.c of 2014: one MSS less at a flip"),
@@ -55,6 +55,7 @@ const COMMON: [Assignment; 34] = [
     set("ack", "dctcp", "ODCTCP §3.3, §4.1: ecnpkt_handler"),
     set("delack-segments", "2", "ODCTCP §3.3"),
     set("delack-timer", "100 ms", "net.inet.tcp.delacktime = 100"),
+    set("min-mss", "216", "net.inet.tcp.minmss = 216"),
     set("newreno.slow-start-end", "overshoot", "newreno_ack_received: cwnd <= ssthresh"),
     set("dctcp.shift-g", "4", "ODCTCP §3.2: g = 1/16"),
     set("dctcp.initial-alpha", "0", "ODCTCP fig. 4.1, 4.2 and 4.4"),

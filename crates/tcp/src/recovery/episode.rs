@@ -30,6 +30,9 @@ pub(crate) struct Episode {
     pub(crate) recover: Option<u64>,
     /// RFC 6582 window inflation, bytes.
     pub(crate) inflation: u64,
+    /// Bytes by which duplicates may still inflate it in this episode (RFC 5681 §3.2, after step 6): they
+    /// cannot stand for more segments than were outstanding at its start.
+    pub(crate) duplicates_left: u64,
     /// The next segment goes out whatever the window says (RFC 6675 step 4.3, RFC 6582 §3.2).
     pub(crate) force_one: bool,
     /// RFC 6675 RescueRxt was used in this episode.

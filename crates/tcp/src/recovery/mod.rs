@@ -12,6 +12,8 @@ pub(crate) use dsack::is_dsack;
 pub(crate) use episode::{Episode, Phase};
 pub(crate) use prr::{Prr, Step};
 pub(crate) use rack::{Arrivals, Path, Rack, Sending};
+#[cfg(test)]
+pub(crate) use scoreboard::take_steps;
 pub(crate) use scoreboard::{Acked, InOrder, Scoreboard, Sent};
 pub(crate) use tlp::{ProbeAck, Tlp};
 pub(crate) use undo::{Answer, Eifel};

@@ -105,8 +105,11 @@ impl Prr {
             self.duplicated -= counted;
             return acked - counted;
         }
-        // One duplicate for each segment in flight but the missing one: no more can be true.
-        if duplicate && self.duplicated + 2 * mss <= flight_size {
+        // One duplicate for each segment in flight but the missing one: no more can be true. And in all no
+        // more than was in flight when recovery began, else duplicates of new data would let go new data
+        // without end (RFC 9937 §6.2).
+        let believed = self.delivered.saturating_add(mss) <= self.recover_fs;
+        if duplicate && believed && self.duplicated + 2 * mss <= flight_size {
             self.duplicated += mss;
             return mss;
         }

@@ -7,15 +7,24 @@
 //! Deviation from RFC 6675: it judges whole segments as they were sent, not single bytes. A SACK
 //! block that covers part of a segment does not count until it covers all of it.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use lowtide_units::Instant;
 
 use super::{Arrivals, Sending};
+use index::Index;
 pub(crate) use plain::InOrder;
+use steps::step;
+#[cfg(test)]
+pub(crate) use steps::take_steps;
 
 mod cut;
+mod index;
 mod plain;
+mod ranges;
+mod sacked;
+mod steps;
 mod timed;
 
 const SACKED: u8 = 1;
@@ -127,12 +136,12 @@ pub(crate) struct Scoreboard {
     high_sacked: u64,
     /// Everything below is either SACKed or judged lost.
     loss_edge: u64,
-    /// No lost segment below this waits for its retransmission.
-    cursor: u64,
     /// One past the highest offset retransmitted in this episode (HighRxt).
     high_rxt: u64,
     /// Everything at or above this was sent once.
     doubt_edge: u64,
+    /// Where to find what was SACKed, lost or overtaken; none while there is no such segment.
+    index: Option<Box<Index>>,
 }
 
 impl Scoreboard {
@@ -154,7 +163,8 @@ impl Scoreboard {
 
     /// Bytes held outside of this struct.
     pub(crate) fn heap(&self) -> usize {
-        self.sent.capacity() * size_of::<Sent>()
+        let index = self.index.as_ref().map_or(0, |index| index.heap());
+        self.sent.capacity() * size_of::<Sent>() + index
     }
 
     /// Gives back memory of a window that has become much smaller, at most once for each halving; and
@@ -172,11 +182,18 @@ impl Scoreboard {
         if let Some(last) = self.sent.back_mut() {
             last.flags |= AMBIGUOUS;
             self.doubt_edge = self.doubt_edge.max(last.end());
+            let sending = last.sending();
+            self.note_sent_again(sending);
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty()
+    }
+
+    /// Segments in flight.
+    pub(crate) fn len(&self) -> usize {
+        self.sent.len()
     }
 
     /// Bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
@@ -246,7 +263,11 @@ impl Scoreboard {
             Self::count_acked(&whole, out);
             out.acked_segments += 1;
         }
-        self.cursor = self.cursor.max(una);
+        if let Some(index) = &mut self.index {
+            index.sacked.cut_below(una);
+            index.waiting.cut_below(una);
+            self.release_index();
+        }
     }
 
     fn count_acked(part: &Sent, out: &mut Acked) {
@@ -271,66 +292,6 @@ impl Scoreboard {
         }
     }
 
-    /// The peer holds `[start, end)` beyond SND.UNA. Returns true when any of it was news.
-    pub(crate) fn sack(&mut self, start: u64, end: u64, out: &mut Acked) -> bool {
-        let first = self.sent.partition_point(|s| s.start < start);
-        let mut news = false;
-        for sent in self.sent.range_mut(first..) {
-            if sent.end() > end {
-                break;
-            }
-            if sent.has(SACKED) {
-                continue;
-            }
-            let len = u64::from(sent.len);
-            if sent.has(LOST) {
-                self.lost_bytes -= len;
-            }
-            if sent.has(RETRANSMITTED) {
-                self.retransmitted_bytes -= len;
-            }
-            out.deliver(sent);
-            sent.flags = (sent.flags | SACKED) & !(LOST | RETRANSMITTED);
-            self.sacked_bytes += len;
-            self.sacked_segments += 1;
-            out.sacked_bytes += len;
-            out.sacked_segments += 1;
-            self.high_sacked = self.high_sacked.max(sent.end());
-            news = true;
-        }
-        news
-    }
-
-    /// Marks as lost what RFC 6675 IsLost says is: below three separate SACKed runs, or below more
-    /// than two segments' worth of SACKed bytes. Returns bytes and segments newly lost.
-    pub(crate) fn detect_losses(&mut self, mss: u32) -> (u64, u32) {
-        let mut above_bytes = 0_u64;
-        let mut above_runs = 0_u32;
-        let mut in_run = false;
-        let mut edge = None;
-        let top = self.sent.partition_point(|s| s.end() <= self.high_sacked);
-        for (index, sent) in self.sent.range(..top).enumerate().rev() {
-            if sent.end() <= self.loss_edge {
-                return (0, 0);
-            }
-            if sent.has(SACKED) {
-                above_bytes += u64::from(sent.len);
-                above_runs += u32::from(!in_run);
-                in_run = true;
-            } else {
-                in_run = false;
-                if above_runs >= 3 || above_bytes > 2 * u64::from(mss) {
-                    edge = Some((index, sent.end()));
-                    break;
-                }
-            }
-        }
-        let Some((index, end)) = edge else { return (0, 0) };
-        let from = self.sent.partition_point(|s| s.end() <= self.loss_edge);
-        self.loss_edge = end;
-        self.mark_lost(from, index + 1)
-    }
-
     /// The oldest segment is lost (third duplicate ACK or partial ACK without SACK).
     pub(crate) fn mark_front_lost(&mut self) -> (u64, u32) {
         let end = self.sent.len().min(1);
@@ -340,7 +301,8 @@ impl Scoreboard {
                 front.flags &= !RETRANSMITTED;
                 self.retransmitted_bytes -= u64::from(front.len);
             }
-            self.cursor = self.cursor.min(front.start);
+            let (start, end) = (front.start, front.end());
+            self.index().waiting.insert(start, end);
         }
         self.mark_lost(0, end)
     }
@@ -357,6 +319,7 @@ impl Scoreboard {
             for sent in &mut self.sent {
                 sent.flags &= !SACKED;
             }
+            self.index().sacked.clear();
         }
         self.lost_bytes = 0;
         for sent in &mut self.sent {
@@ -367,9 +330,12 @@ impl Scoreboard {
             }
         }
         self.retransmitted_bytes = 0;
-        self.cursor = self.sent.front().map_or(self.cursor, |s| s.start);
-        self.high_rxt = self.cursor;
-        self.loss_edge = self.sent.back().map_or(self.loss_edge, Sent::end);
+        if let (Some(first), Some(last)) = (self.sent.front(), self.sent.back()) {
+            let (start, end) = (first.start, last.end());
+            self.high_rxt = start;
+            self.loss_edge = end;
+            self.index().waiting.insert(start, end);
+        }
     }
 
     /// Nothing was lost after all: what was not SACKed is in flight, once.
@@ -380,18 +346,32 @@ impl Scoreboard {
         self.lost_bytes = 0;
         self.retransmitted_bytes = 0;
         self.loss_edge = self.sent.front().map_or(self.loss_edge, |s| s.start);
-        self.cursor = self.loss_edge;
+        if let Some(index) = &mut self.index {
+            index.waiting.clear();
+            // What was overtaken counts again.
+            index.times = None;
+        }
     }
 
     fn mark_lost(&mut self, from: usize, to: usize) -> (u64, u32) {
         let (mut bytes, mut segments) = (0, 0);
-        for sent in self.sent.range_mut(from..to) {
-            if sent.flags & (SACKED | LOST) == 0 {
-                sent.flags |= LOST;
-                bytes += u64::from(sent.len);
-                segments += 1;
-                self.cursor = self.cursor.min(sent.start);
+        if from < to {
+            let waiting = &mut self.index.get_or_insert_with(Box::default).waiting;
+            let mut run = (0, 0);
+            for sent in self.sent.range_mut(from..to) {
+                step();
+                if sent.flags & (SACKED | LOST) == 0 {
+                    sent.flags |= LOST;
+                    bytes += u64::from(sent.len);
+                    segments += 1;
+                    if run.1 < sent.start {
+                        waiting.insert(run.0, run.1);
+                        run.0 = sent.start;
+                    }
+                    run.1 = sent.end();
+                }
             }
+            waiting.insert(run.0, run.1);
         }
         self.lost_bytes += bytes;
         (bytes, segments)
@@ -402,43 +382,35 @@ impl Scoreboard {
         if self.lost_bytes == 0 {
             return None;
         }
-        let from = self.sent.partition_point(|s| s.end() <= self.cursor);
-        let found = self
-            .sent
-            .range(from..)
-            .find(|s| s.has(LOST) && s.flags & (SACKED | RETRANSMITTED) == 0)
-            .copied();
-        self.cursor =
-            found.map_or_else(|| self.sent.back().map_or(self.cursor, Sent::end), |s| s.start);
-        found
-    }
-
-    /// A hole below the highest SACK that is not judged lost yet (NextSeg rule 3).
-    pub(crate) fn next_hole(&self) -> Option<Sent> {
-        let from = self.sent.partition_point(|s| s.start < self.high_rxt);
-        self.sent
-            .range(from..)
-            .take_while(|s| s.end() <= self.high_sacked)
-            .find(|s| s.flags & (SACKED | RETRANSMITTED | LOST) == 0)
-            .copied()
-    }
-
-    /// The highest segment that was not SACKed, unless it was sent again (NextSeg rule 4).
-    pub(crate) fn last_unsacked(&self) -> Option<Sent> {
-        let last = self.sent.iter().rev().find(|s| !s.has(SACKED));
-        last.filter(|s| !s.has(RETRANSMITTED)).copied()
+        let waiting = &mut self.index.as_mut()?.waiting;
+        while let Some((start, end)) = waiting.first() {
+            let from = self.sent.partition_point(|s| s.end() <= start);
+            let inside = self.sent.range(from..).take_while(|s| s.start < end);
+            let found = inside.inspect(|_| step()).find(|s| s.waits()).copied();
+            waiting.cut_below(found.map_or(end, |s| s.start));
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     }
 
     /// `[start, end)` was sent again.
     pub(crate) fn on_retransmit(&mut self, start: u64, end: u64, at: Instant) {
         let from = self.sent.partition_point(|s| s.end() <= start);
-        for sent in self.sent.range_mut(from..).take_while(|s| s.start < end) {
+        for position in from..self.sent.len() {
+            let sent = &mut self.sent[position];
+            if sent.start >= end {
+                break;
+            }
             if !sent.has(RETRANSMITTED) {
                 self.retransmitted_bytes += u64::from(sent.len);
             }
             sent.flags |= RETRANSMITTED | AMBIGUOUS;
             sent.at = at;
-            self.doubt_edge = self.doubt_edge.max(sent.end());
+            let sending = sent.sending();
+            self.doubt_edge = self.doubt_edge.max(sending.end);
+            self.note_sent_again(sending);
         }
     }
 
@@ -462,3 +434,5 @@ impl Scoreboard {
 mod model;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod walks;

@@ -4,6 +4,12 @@
 //! of an episode was sent for the original. Within one tick of the timestamp clock it says no, so in a
 //! data centre the tick must be shorter than a round trip.
 
+/// Reactions that are undone within one window of data. Each may visit every segment in flight, and a peer
+/// that echoes old timestamps could have every other ACK undo one.
+///
+/// Deviation from RFC 4015, which has no bound.
+const MOST_UNDONE: u32 = 8;
+
 /// The detector of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Eifel {
@@ -12,6 +18,9 @@ pub(crate) struct Eifel {
     first: Option<u32>,
     /// The peer has reported a duplicate before (RFC 2883).
     dsack_seen: bool,
+    /// Reactions undone before SND.UNA reaches `round_end`.
+    undone: u32,
+    round_end: u64,
 }
 
 /// What the detector looks at in the ACK that advances SND.UNA.
@@ -43,6 +52,16 @@ impl Eifel {
     /// A DSACK came (condition of step 5).
     pub(crate) const fn on_dsack(&mut self) {
         self.dsack_seen = true;
+    }
+
+    /// One more reaction may be undone.
+    pub(crate) const fn allows(&mut self, snd_una: u64, snd_nxt: u64) -> bool {
+        if snd_una >= self.round_end {
+            self.round_end = snd_nxt;
+            self.undone = 0;
+        }
+        self.undone += 1;
+        self.undone <= MOST_UNDONE
     }
 
     /// The first ACK of new data in the episode (steps 3 to 6): true when the original got through.
@@ -79,6 +98,16 @@ mod tests {
             assert!(!sent_at(10).is_spurious(Answer { echo, ..ECHO }), "{echo}");
         }
         assert!(!Eifel::default().is_spurious(ECHO), "nothing was sent again");
+    }
+
+    #[test]
+    fn no_more_than_eight_reactions_are_undone_in_a_window_of_data() {
+        let mut eifel = Eifel::default();
+        for una in 0..8 {
+            assert!(eifel.allows(una, 100));
+        }
+        assert!(!eifel.allows(99, 150));
+        assert!(eifel.allows(100, 150), "the next window");
     }
 
     #[test]

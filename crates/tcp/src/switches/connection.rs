@@ -17,7 +17,7 @@ const ECN: Names<EcnWish> = &[
     ("accecn-passive", EcnWish::AccEcnPassive),
 ];
 
-pub(super) const CONNECTION: [Switch; 10] = [
+pub(super) const CONNECTION: [Switch; 11] = [
     Switch {
         name: "mtu",
         side: Side::Connection,
@@ -26,6 +26,16 @@ pub(super) const CONNECTION: [Switch; 10] = [
         source: "RFC 791 (68 B at least), RFC 9293 §3.7.1",
         get: |c| Value::Count(u64::from(c.mtu)),
         set: |c, v| set_count(&mut c.mtu, v),
+    },
+    Switch {
+        name: "min-mss",
+        side: Side::Connection,
+        kind: number(28, 65_535),
+        doc: "The least MSS, in bytes with TCP options, that the peer's SYN or a report of the path MTU can bring about; \
+              never above what `mtu` allows.",
+        source: "CVE-2019-11479; RFC 9293 §3.7.1 has no floor, an MTU of 68 B (RFC 791) makes 28 B",
+        get: |c| Value::Count(u64::from(c.min_mss)),
+        set: |c, v| set_count(&mut c.min_mss, v),
     },
     Switch {
         name: "ecn",

@@ -93,7 +93,8 @@ pub(super) const DEFENCE: [Switch; 10] = [
         name: "challenge-ack-limit",
         side: Side::Connection,
         kind: Kind::NameOrCount { allowed: || alloc::vec![NO_LIMIT], min: 0, max: 1_000_000 },
-        doc: "The most challenge ACKs of one connection in one interval.",
+        doc: "The most challenge ACKs of one connection in one interval; `none` lets an ACK storm (see \
+              `ack-throttle`) go on.",
         source: "RFC 5961 §7",
         get: |c| match c.challenge_ack_limit {
             u32::MAX => Value::Name(NO_LIMIT),
@@ -120,7 +121,9 @@ pub(super) const DEFENCE: [Switch; 10] = [
         name: "ack-throttle",
         side: Side::Connection,
         kind: Kind::Name { allowed: || names(ACK_THROTTLE), refused: &[] },
-        doc: "Which ACKs the limit counts: challenges, or also answers to unacceptable empty segments.",
+        doc: "Which ACKs the limit counts: challenges, or also answers to unacceptable empty segments. With \
+              `challenges` two forged segments make both ends answer each other's ACKs without end; on real \
+              packets it is always `empty`.",
         source: "RFC 5961 §7, Linux tcp_oow_rate_limited",
         get: |c| name_of(ACK_THROTTLE, c.ack_throttle),
         set: |c, v| set_name(&mut c.ack_throttle, ACK_THROTTLE, v),

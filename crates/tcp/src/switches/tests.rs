@@ -28,7 +28,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         rto_granularity = "rto-granularity", rtt_granularity = "rtt-granularity", syn_retries = "syn-retries", retries = "retries",
         send_buffer = "send-buffer", tso_segments = "tso-segments", tso_defer = "tso-defer", ack = "ack",
         delack_segments = "delack-segments", delack_timer = "delack-timer",
-        receive_buffer = "receive-buffer", dsack = "dsack", mtu = "mtu", ecn = "ecn",
+        receive_buffer = "receive-buffer", dsack = "dsack", mtu = "mtu", min_mss = "min-mss", ecn = "ecn",
         ecn_fallback = "ecn-fallback",
         timestamps = "timestamps", timestamp_granularity = "timestamp-granularity", sack = "sack",
         window_scaling = "window-scaling", time_wait = "time-wait",

@@ -103,6 +103,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
             n if n < 8 => d.range(577, 9000),
             _ => d.pick(&[576, 1280, 1500, 1500, 9000]),
         } as u32,
+        min_mss: 48,
         timestamps: d.flip(),
         timestamp_granularity: d.pick(&[
             Duration::from_us(1),

@@ -59,7 +59,7 @@ fn a_repeated_syn_ack_gives_no_round_trip() {
 #[test]
 fn a_small_mtu_is_kept_and_a_hostile_mss_is_bounded() {
     // Our MTU, the peer's MSS, what fits.
-    for (mtu, mss, payload) in [(68, 1460, 28), (1500, 28, 28), (1500, 0, 28), (1500, 500, 500)] {
+    for (mtu, mss, payload) in [(68, 1460, 28), (1500, 28, 48), (1500, 0, 48), (1500, 500, 500)] {
         let config = Arc::new(Config { mtu, ..plain() });
         let options = Options { mss: Some(mss), ..Options::default() };
         let syn = Segment { flags: Flags::SYN, window: 9000, options, ..Segment::default() };

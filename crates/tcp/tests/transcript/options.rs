@@ -101,9 +101,9 @@ fn rfc9293_3_7_1_mss_default_and_hostile_values() {
             ("<nots>", 536),
             ("<mss 65535>", 1000),
             ("<mss 100>", 100),
-            // Segments must keep some payload whatever the peer says.
-            ("<mss 1>", 28),
-            ("<mss 0>", 28),
+            // The peer does not choose how many segments a window has (`min-mss`).
+            ("<mss 1>", 48),
+            ("<mss 0>", 48),
         ] {
             let mut t = Script::passive(o, &plain(), &format!("S 0:0(0) {option}"));
             t.run(&format!(
@@ -117,6 +117,6 @@ fn rfc9293_3_7_1_mss_default_and_hostile_values() {
         }
         let config = Config { timestamps: true, ..plain() };
         let mut t = Script::opened(o, &config, "S. 0:0(0) ack 1 <mss 20,TS val 0 ecr 0>");
-        t.run("is mss 16");
+        t.run("is mss 36");
     });
 }

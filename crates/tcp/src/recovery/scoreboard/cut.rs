@@ -1,21 +1,30 @@
 //! Segments in flight that the path does not take.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use super::{LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
 
 impl Scoreboard {
     /// The path takes segments of at most `mss` bytes: longer ones are cut, and those of them that have not
-    /// arrived are lost. True when any is lost by that. Every `Sent` keeps its time and what it knows.
+    /// arrived are lost. True when any is lost by that; `None`, and nothing is changed, when there would be
+    /// more than `most` segments. Every `Sent` keeps its time and what it knows.
     #[cold]
-    pub(crate) fn cut_to(&mut self, mss: u32) -> bool {
+    pub(crate) fn cut_to(&mut self, mss: u32, most: usize) -> Option<bool> {
         let mss = mss.max(1);
         let fits = |sent: &Sent| sent.len <= mss;
         if self.sent.iter().all(fits) {
-            return false;
+            return Some(false);
+        }
+        let pieces: usize = self.sent.iter().map(|sent| sent.len.div_ceil(mss) as usize).sum();
+        if pieces > most {
+            return None;
         }
         let mut lost = false;
-        let mut cut = VecDeque::with_capacity(2 * self.sent.len());
+        let index = self.index.get_or_insert_with(Box::default);
+        // The pieces end elsewhere.
+        index.times = None;
+        let mut cut = VecDeque::with_capacity(pieces);
         for sent in core::mem::take(&mut self.sent) {
             if fits(&sent) {
                 cut.push_back(sent);
@@ -39,14 +48,14 @@ impl Scoreboard {
                         self.lost_bytes += u64::from(len);
                     }
                     piece.flags = piece.flags & !RETRANSMITTED | LOST;
-                    self.cursor = self.cursor.min(at);
+                    index.waiting.insert(at, piece.end());
                 }
                 cut.push_back(piece);
                 at += u64::from(len);
             }
         }
         self.sent = cut;
-        lost
+        Some(lost)
     }
 }
 
@@ -67,7 +76,9 @@ mod tests {
         }
         assert!(board.sack(1000, 2000, &mut Acked::default()));
         assert_eq!(board.pipe(), 1400);
-        assert!(board.cut_to(600));
+        assert_eq!(board.cut_to(600, 4), None, "five pieces");
+        assert_eq!((board.pipe(), board.flight_size()), (1400, 2400));
+        assert_eq!(board.cut_to(600, 5), Some(true));
         assert_eq!(board.pipe(), 400, "the first is not in the network, the second has arrived");
         assert_eq!((board.flight_size(), board.sacked(), board.sacked_segments()), (2400, 1000, 2));
         let mut again = Vec::new();
@@ -79,6 +90,6 @@ mod tests {
         assert_eq!(board.pipe(), 1400);
         board.ack(2400, &mut Acked::default());
         assert_eq!((board.flight_size(), board.pipe()), (0, 0));
-        assert!(!board.cut_to(1));
+        assert_eq!(board.cut_to(1, 0), Some(false));
     }
 }

@@ -43,7 +43,6 @@ impl Scoreboard {
         self.out_bytes -= out.acked_bytes;
         out.delivered_bytes = out.acked_bytes;
         out.delivered_segments = out.acked_segments;
-        self.cursor = self.cursor.max(una);
         match self.sent.front() {
             Some(front) if front.start < una => {
                 let last = Sending { at: front.at, end: una };

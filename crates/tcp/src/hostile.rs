@@ -1,0 +1,163 @@
+//! What one peer may cost: work, memory and segments sent for each segment that it sends, against the bounds
+//! that `docs/live.md` states.
+
+mod bounds;
+mod times;
+mod work;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::{Flags, Options, Segment, SeqNum, Timestamps};
+
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::profile::find_profile;
+use crate::recovery::take_steps;
+use crate::sender::Sender;
+use crate::transmit::Transmit;
+
+const ISN: u32 = 1000;
+const IRS: u32 = 5000;
+
+/// Entries of the scoreboard that an ACK may visit beside those which it changes.
+const STEPS_PER_ACK: u64 = 16;
+/// Entries visited for each segment that was ever sent or sent again, all ACKs together.
+const STEPS_PER_SEGMENT: u64 = 8;
+/// Bytes of a connection for each segment that may be in flight.
+const BYTES_PER_SEGMENT: usize = 200;
+
+/// A connection whose peer states an MSS of its choice and acknowledges as it likes.
+struct Hostile {
+    conn: Connection,
+    now: Instant,
+    timestamps: bool,
+    /// Segments that arrived, and segments that it sent.
+    acks: u64,
+    sent: u64,
+    /// The most entries that one ACK visited, with what it let go.
+    most_steps: u64,
+    steps: u64,
+}
+
+impl Hostile {
+    fn open(config: Config, mss: u16) -> Self {
+        let (sack_permitted, timestamps) = (config.sack, config.timestamps);
+        let now = Instant::ZERO + Duration::from_secs(1);
+        let syn = Segment {
+            seq: SeqNum::new(IRS),
+            flags: Flags::SYN,
+            window: 65_535,
+            options: Options {
+                mss: Some(mss),
+                window_scale: Some(14),
+                sack_permitted,
+                timestamps: timestamps.then_some(Timestamps { value: 1, echo: 0 }),
+                ..Options::default()
+            },
+            ..Segment::default()
+        };
+        let conn = Connection::accept(Arc::new(config), now, &syn, SeqNum::new(ISN), 0);
+        let (acks, sent, most_steps, steps) = (0, 0, 0, 0);
+        let mut hostile = Self { conn, now, timestamps, acks, sent, most_steps, steps };
+        assert!(hostile.conn.poll_transmit(now).is_some(), "the SYN-ACK");
+        hostile.later(Duration::from_ms(1));
+        hostile.acknowledges(0, &[]);
+        hostile
+    }
+
+    fn later(&mut self, time: Duration) {
+        self.now += time;
+    }
+
+    fn mss(&self) -> u64 {
+        u64::from(self.conn.info().mss)
+    }
+
+    /// An ACK arrives and everything that follows is sent: how many segments.
+    fn acknowledges(&mut self, ack: u64, blocks: &[(u64, u64)]) -> Vec<Transmit> {
+        self.acknowledges_echoing(ack, blocks, 1)
+    }
+
+    fn acknowledges_echoing(
+        &mut self,
+        ack: u64,
+        blocks: &[(u64, u64)],
+        echo: u32,
+    ) -> Vec<Transmit> {
+        let at = |offset: u64| SeqNum::new(ISN + 1).add(offset);
+        let mut options = Options {
+            timestamps: self.timestamps.then_some(Timestamps { value: 2, echo }),
+            ..Options::default()
+        };
+        for (start, end) in blocks.iter().filter(|(start, end)| start < end) {
+            assert!(options.sack.push(at(*start), at(*end)));
+        }
+        let segment = Segment {
+            seq: SeqNum::new(IRS + 1),
+            ack: at(ack),
+            flags: Flags::ACK,
+            window: 65_535,
+            options,
+            ..Segment::default()
+        };
+        self.acks += 1;
+        self.conn.handle_segment(self.now, &segment).unwrap();
+        self.sends_all()
+    }
+
+    fn sends_all(&mut self) -> Vec<Transmit> {
+        let sent: Vec<_> = core::iter::from_fn(|| self.conn.poll_transmit(self.now)).collect();
+        self.sent += sent.iter().map(|t| u64::from(t.segments)).sum::<u64>();
+        let steps = take_steps();
+        self.most_steps = self.most_steps.max(steps);
+        self.steps += steps;
+        sent
+    }
+
+    fn fires(&mut self) {
+        self.now = self.conn.poll_timeout().expect("a timer");
+        self.conn.handle_timeout(self.now);
+        self.sends_all();
+    }
+
+    /// Acknowledges segment by segment until `segments` are in flight, or the send buffer lets go no more;
+    /// what is acknowledged then.
+    fn fill(&mut self, segments: u64) -> u64 {
+        self.conn.send(1 << 40);
+        self.sends_all();
+        let (mut acked, mut before) = (0, 0);
+        loop {
+            let flight = self.conn.sent_upto() - acked;
+            if flight >= segments * self.mss() || (acked > 1 << 22 && flight == before) {
+                return acked;
+            }
+            before = flight;
+            // Half a window in a round trip keeps the window growing.
+            for _ in 0..(flight / self.mss()).div_ceil(4).max(1) {
+                acked += (2 * self.mss()).min(flight);
+                self.acknowledges(acked, &[]);
+            }
+            self.later(Duration::from_us(100));
+        }
+    }
+
+    /// What it has visited since is not more than the ACKs since, and all segments ever sent, explain.
+    #[track_caller]
+    fn within_bound(&self, what: &str, acks: u64) {
+        let most = STEPS_PER_ACK * acks + STEPS_PER_SEGMENT * self.sent;
+        assert!(self.steps <= most, "{what}: {} entries visited, at most {most}", self.steps);
+        let bytes = self.conn.memory();
+        let allowed = 4096 + BYTES_PER_SEGMENT * 2 * Sender::most_segments(self.conn.config());
+        assert!(bytes <= allowed, "{what}: {bytes} B of memory, at most {allowed}");
+    }
+
+    fn forget_steps(&mut self) {
+        (self.acks, self.steps, self.most_steps) = (0, 0, 0);
+    }
+}
+
+fn profile(name: &str) -> Config {
+    find_profile(name).unwrap().config().unwrap()
+}

@@ -1,0 +1,99 @@
+//! What SACK blocks say, and what follows from it (RFC 6675 §3, §4).
+//!
+//! Work: a block visits the segments that it newly covers and one for each SACKed run between them; IsLost
+//! three runs and the segments newly lost; NextSeg a run and a segment. Each with binary searches.
+
+use alloc::boxed::Box;
+
+use super::steps::step;
+use super::{Acked, LOST, RETRANSMITTED, SACKED, Scoreboard, Sent};
+
+impl Scoreboard {
+    /// The peer holds `[start, end)` beyond SND.UNA. Returns true when any of it was news.
+    pub(crate) fn sack(&mut self, start: u64, end: u64, out: &mut Acked) -> bool {
+        let mut at = self.sent.partition_point(|s| s.start < start);
+        let Some(from) = self.sent.get(at).map(|s| s.start) else { return false };
+        let (mut upto, mut news) = (from, false);
+        while let Some(sent) = self.sent.get(at).filter(|s| s.end() <= end) {
+            step();
+            upto = sent.end();
+            if sent.has(SACKED) {
+                at = self.behind_run(at, sent);
+                continue;
+            }
+            let len = u64::from(sent.len);
+            if sent.has(LOST) {
+                self.lost_bytes -= len;
+            }
+            if sent.has(RETRANSMITTED) {
+                self.retransmitted_bytes -= len;
+            }
+            out.deliver(sent);
+            self.sacked_bytes += len;
+            self.sacked_segments += 1;
+            out.sacked_bytes += len;
+            out.sacked_segments += 1;
+            self.high_sacked = self.high_sacked.max(upto);
+            let flags = (sent.flags | SACKED) & !(LOST | RETRANSMITTED);
+            self.sent[at].flags = flags;
+            at += 1;
+            news = true;
+        }
+        if news {
+            self.index.get_or_insert_with(Box::default).sacked.insert(from, upto);
+        }
+        news
+    }
+
+    /// Marks as lost what RFC 6675 IsLost says is: below three separate SACKed runs, or below more
+    /// than two segments' worth of SACKed bytes. Returns bytes and segments newly lost.
+    pub(crate) fn detect_losses(&mut self, mss: u32) -> (u64, u32) {
+        let Some(index) = &self.index else { return (0, 0) };
+        let (mut bytes, mut runs, mut edge) = (0, 0, None);
+        for (start, end) in index.sacked.descending() {
+            step();
+            bytes += end - start;
+            runs += 1;
+            if runs >= 3 || bytes > 2 * u64::from(mss) {
+                edge = Some(start);
+                break;
+            }
+        }
+        let una = self.sent.front().map_or(u64::MAX, |s| s.start);
+        // The segment below the run ends where the run begins.
+        let Some(end) = edge.filter(|end| *end > una && *end > self.loss_edge) else {
+            return (0, 0);
+        };
+        let from = self.sent.partition_point(|s| s.end() <= self.loss_edge);
+        let to = self.sent.partition_point(|s| s.end() <= end);
+        self.loss_edge = end;
+        self.mark_lost(from, to)
+    }
+
+    /// A hole below the highest SACK that is not judged lost yet (NextSeg rule 3).
+    pub(crate) fn next_hole(&self) -> Option<Sent> {
+        let mut at = self.sent.partition_point(|s| s.start < self.high_rxt);
+        while let Some(sent) = self.sent.get(at).filter(|s| s.end() <= self.high_sacked) {
+            step();
+            if sent.has(SACKED) {
+                at = self.behind_run(at, sent);
+            } else if sent.flags & (RETRANSMITTED | LOST) == 0 {
+                return Some(*sent);
+            } else {
+                at += 1;
+            }
+        }
+        None
+    }
+
+    /// The highest segment that was not SACKed, unless it was sent again (NextSeg rule 4).
+    pub(crate) fn last_unsacked(&self) -> Option<Sent> {
+        let mut last = self.sent.back()?;
+        if last.has(SACKED) {
+            let (run, _) = self.index.as_ref()?.sacked.descending().next()?;
+            let below = self.sent.partition_point(|s| s.start < run).checked_sub(1)?;
+            last = self.sent.get(below)?;
+        }
+        (!last.has(RETRANSMITTED)).then_some(*last)
+    }
+}

@@ -1,0 +1,20 @@
+//! Counts, in tests, the entries of the scoreboard and of its index that an operation visits. Binary
+//! searches are not counted.
+
+#[cfg(test)]
+std::thread_local! {
+    static STEPS: core::cell::Cell<u64> = const { core::cell::Cell::new(0) };
+}
+
+/// One more entry was visited.
+#[inline]
+pub(crate) fn step() {
+    #[cfg(test)]
+    STEPS.with(|steps| steps.set(steps.get() + 1));
+}
+
+/// Entries visited since the last call, on this thread.
+#[cfg(test)]
+pub(crate) fn take_steps() -> u64 {
+    STEPS.with(core::cell::Cell::take)
+}
