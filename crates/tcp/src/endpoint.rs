@@ -213,6 +213,13 @@ impl Endpoint {
         self.next_isn = Some(isn);
     }
 
+    /// The next connection whose numbers are drawn (`isn = random`, `timestamp-offset = random`) gets
+    /// these. For tests of what happens near the wrap of both; a host never does this.
+    pub fn set_next_draw(&mut self, isn: SeqNum, timestamp_offset: u32) {
+        let draw = u64::from(timestamp_offset) << 32 | u64::from(isn.raw());
+        self.secrets.next_draw = Some(draw);
+    }
+
     fn is_used(&self, now: Instant, tuple: &FourTuple) -> bool {
         self.table.contains_key(tuple) || self.time_waits.holds(now, tuple)
     }
