@@ -14,10 +14,10 @@ mod listener;
 mod output;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod wait;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ use lowtide_units::Instant;
 use crate::tape::Boundary;
 use conn::Conn;
 use listener::Listener;
+use timers::Timers;
 
 pub(crate) use batch::Batch;
 pub use conn::{ConnInfo, Readiness};
@@ -47,8 +48,8 @@ pub(crate) struct Stack {
     /// The key of each connection of the endpoint.
     by_id: Vec<Option<Key>>,
     listeners: BTreeMap<u16, Listener>,
-    /// Deadlines, some of them out of date: the one that counts is in the connection.
-    timers: BinaryHeap<Reverse<(Instant, Key)>>,
+    /// At most one deadline of each connection.
+    timers: Timers,
     /// Room for those that are due at one time.
     due: Vec<Key>,
     /// Connections that applications have changed since the last flush.
@@ -69,7 +70,7 @@ impl Stack {
             free: Vec::new(),
             by_id: Vec::new(),
             listeners: BTreeMap::new(),
-            timers: BinaryHeap::new(),
+            timers: Timers::default(),
             due: Vec::new(),
             changed: Vec::new(),
             counters: StackCounters::default(),
@@ -154,7 +155,8 @@ impl Stack {
         if let Some(place) = place
             && place.as_ref().is_some_and(|c| c.id.is_none() && !c.held)
         {
-            *place = None;
+            let armed = place.take().map_or(Instant::FAR_FUTURE, |c| c.armed);
+            self.timers.disarm(key, armed);
             self.free.push(key.0);
         }
     }
@@ -175,18 +177,14 @@ impl Stack {
 
     /// When [`Self::fire`] is due. A deadline that was put off since is still in here.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse((at, _))| *at)
+        self.timers.first()
     }
 
     /// The time is `now`: every timer that is due fires, each connection's once.
     pub(crate) fn fire(&mut self, now: Instant, batch: &mut Batch) {
         let mut due = std::mem::take(&mut self.due);
-        while let Some(Reverse((at, key))) = self.timers.peek().copied()
-            && at <= now
-        {
-            self.timers.pop();
-            // One that was put off, or belongs to a connection that is gone, says nothing.
-            if let Some(conn) = self.get(key).filter(|c| c.armed == at) {
+        while let Some(key) = self.timers.pop_due(now) {
+            if let Some(conn) = self.get(key) {
                 conn.armed = Instant::FAR_FUTURE;
                 due.push(key);
             }
