@@ -7,7 +7,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::checksum::Checksum;
-use crate::{Addresses, SeqNum, ipv4, ipv6, tcp};
+use crate::{Addresses, SeqNum, extension, ipv4, ipv6, tcp};
 
 /// Protocol number of ICMP for IPv4.
 const ICMP_V4: u8 = 1;
@@ -74,7 +74,8 @@ fn parse_v4(bytes: &[u8]) -> Option<IcmpError> {
 
 fn parse_v6(bytes: &[u8]) -> Option<IcmpError> {
     let (ip, range) = ipv6::parse(bytes).ok()?;
-    let message = bytes.get(range).filter(|_| ip.next_header == ICMP_V6)?;
+    let (protocol, range) = extension::walk(bytes, ip.next_header, range).ok()?;
+    let message = bytes.get(range).filter(|_| protocol == ICMP_V6)?;
     let len = u32::try_from(message.len()).ok()?;
     let pseudo = Checksum::new().with(&ip.src.octets()).with(&ip.dst.octets());
     let pseudo = pseudo.with_u32(len).with_u32(u32::from(ICMP_V6));
