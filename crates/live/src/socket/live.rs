@@ -28,6 +28,9 @@ pub struct Settings {
     pub not_accepted: usize,
     /// Initial sequence numbers, ports and timestamps follow from it; drawn from the system without it.
     pub seed: Option<u64>,
+    /// The networks that this host is in, each as an address and how many of its bits count: their broadcast addresses
+    /// are answered to nobody. [`Live::start`] adds those of its plan.
+    pub networks: Vec<(IpAddr, u8)>,
     /// Where every call into the transport is recorded.
     pub tape: Option<PathBuf>,
 }
@@ -35,7 +38,7 @@ pub struct Settings {
 impl Default for Settings {
     /// As Linux: 4096 (`net.ipv4.tcp_max_syn_backlog`, `net.core.somaxconn`).
     fn default() -> Self {
-        Self { half_open: 4096, not_accepted: 4096, seed: None, tape: None }
+        Self { half_open: 4096, not_accepted: 4096, seed: None, networks: Vec::new(), tape: None }
     }
 }
 
@@ -95,8 +98,9 @@ impl Live {
     ///
     /// # Errors
     /// As [`Device::open`], and a tape that cannot be written.
-    pub fn start(plan: &DevicePlan, settings: Settings) -> Result<Self, LiveError> {
+    pub fn start(plan: &DevicePlan, mut settings: Settings) -> Result<Self, LiveError> {
         let device = Device::open(plan)?;
+        settings.networks.extend(plan.sides.iter().map(|s| (s.ours, s.prefix)));
         Self::on(device, plan.sides.iter().map(|s| s.ours).collect(), settings)
     }
 
@@ -121,6 +125,9 @@ impl Live {
         };
         let mut stack = Stack::new(Boundary::new(seed, tape), locals);
         stack.set_several(device.takes_several());
+        for (address, prefix) in &settings.networks {
+            stack.add_network(*address, *prefix);
+        }
         let shared = Shared::new(stack, Clock::start())?;
         let thread = Some(driver::start(&shared, device)?);
         Ok(Self { shared, thread, settings })

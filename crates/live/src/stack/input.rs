@@ -7,6 +7,7 @@ use lowtide_units::Instant;
 use lowtide_wire::icmp::{self, IcmpKind};
 use lowtide_wire::{Addresses, Ecn, Segment, WireError, packet};
 
+use super::addresses::Verdict;
 use super::{Batch, Conn, Stack};
 use crate::device::Incoming;
 
@@ -36,14 +37,25 @@ impl Stack {
                 self.counters.bad_checksum += 1;
                 return;
             }
+            Err(WireError::Fragment) => {
+                self.counters.fragments += 1;
+                return;
+            }
             Err(_) => {
                 self.counters.malformed += 1;
                 return;
             }
         };
         let (remote, local) = addresses.ends();
-        if !self.locals.contains(&local) {
-            self.counters.not_ours += 1;
+        // Nothing is answered, not even with RST.
+        let dropped = match self.addresses.judge(remote, local) {
+            Verdict::Ours => None,
+            Verdict::Martian => Some(&mut self.counters.martians),
+            Verdict::Group => Some(&mut self.counters.groups),
+            Verdict::NotOurs => Some(&mut self.counters.not_ours),
+        };
+        if let Some(count) = dropped {
+            *count += 1;
             return;
         }
         segment.rx.stamp = Some(stamp);
@@ -100,6 +112,10 @@ impl Stack {
             self.counters.not_ours += 1;
             return;
         };
+        if !self.addresses.is_host(error.from) {
+            self.counters.martians += 1;
+            return;
+        }
         let (local, remote) = error.addresses.ends();
         let (local_port, remote_port) = (error.src_port, error.dst_port);
         let tuple = FourTuple { local, local_port, remote, remote_port };

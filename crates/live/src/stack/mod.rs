@@ -5,6 +5,7 @@
 //! what is to be sent into a [`Batch`]. After every segment the connection is asked at once what it has to say:
 //! two that arrive together are acknowledged as if they had come apart.
 
+mod addresses;
 mod batch;
 mod calls;
 mod conn;
@@ -25,6 +26,7 @@ use lowtide_tcp::{Config, Connection};
 use lowtide_units::Instant;
 
 use crate::tape::Boundary;
+use addresses::Filter;
 use conn::Conn;
 use listener::Listener;
 use timers::Timers;
@@ -42,7 +44,7 @@ pub(crate) struct Key(u32);
 #[derive(Debug)]
 pub(crate) struct Stack {
     boundary: Boundary,
-    locals: Vec<IpAddr>,
+    addresses: Filter,
     conns: Vec<Option<Conn>>,
     free: Vec<u32>,
     /// The key of each connection of the endpoint.
@@ -65,7 +67,7 @@ impl Stack {
     pub(crate) fn new(boundary: Boundary, locals: Vec<IpAddr>) -> Self {
         Self {
             boundary,
-            locals,
+            addresses: Filter::new(locals),
             conns: Vec::new(),
             free: Vec::new(),
             by_id: Vec::new(),
@@ -87,6 +89,11 @@ impl Stack {
             buffer_memory: held.map(|c| (c.send.memory() + c.receive.memory()) as u64).sum(),
             ..self.counters
         }
+    }
+
+    /// One of our networks, of which `address` has `prefix` bits: its broadcast addresses are no hosts.
+    pub(crate) fn add_network(&mut self, address: IpAddr, prefix: u8) {
+        self.addresses.add_network(address, prefix);
     }
 
     /// Whether the device takes several segments in one packet.

@@ -1,5 +1,7 @@
 //! The stack in virtual time, with real bytes: two of them over a bad link, and strangers.
 
+mod hostile;
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -299,6 +301,7 @@ fn a_peer_that_never_closes_does_not_hold_a_connection_that_nobody_wants() {
 #[test]
 fn who_is_not_meant_does_not_answer() {
     let mut stack = stack(0);
+    stack.addresses = Filter::new(vec![IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3))]);
     let mut batch = Batch::default();
     let mut sent = |stack: &mut Stack, bytes: &[u8]| {
         stack.inject(Instant::ZERO, HostStamp(0), bytes, &mut batch);
@@ -309,7 +312,7 @@ fn who_is_not_meant_does_not_answer() {
     };
     // For another address of the network; then for us, where nobody listens.
     assert_eq!(sent(&mut stack, &stranger(5, Flags::SYN, 1, &[])), 0);
-    stack.locals = vec![ADDRESSES[1]];
+    stack.addresses = Filter::new(vec![ADDRESSES[1]]);
     assert_eq!(sent(&mut stack, &stranger(5, Flags::SYN, 1, &[])), 1, "a RST");
     assert_eq!(sent(&mut stack, &stranger(5, Flags::RST, 1, &[])), 0);
     let c = stack.counters();

@@ -110,7 +110,9 @@ impl Host {
     /// On a device that is there.
     pub(super) fn start_on(&self, device: Device) -> Result<Live, Failure> {
         let locals = self.plan.sides.iter().map(|s| s.ours).collect();
-        Live::on(device, locals, self.settings.clone()).map_err(|e| refused(&e))
+        let networks = self.plan.sides.iter().map(|s| (s.ours, s.prefix)).collect();
+        Live::on(device, locals, Settings { networks, ..self.settings.clone() })
+            .map_err(|e| refused(&e))
     }
 }
 

@@ -110,6 +110,10 @@ struct Driver {
     packets_sent: u64,
     malformed: u64,
     bad_checksum: u64,
+    fragments: u64,
+    /// From addresses that no other host has, and for broadcast and multicast ones.
+    martians: u64,
+    groups: u64,
     unsent: u64,
     /// Their checksum or segments were left to the interface, and finished here.
     unfinished: u64,
@@ -312,6 +316,9 @@ pub(super) fn report(
                 packets_sent: packets.sent,
                 malformed: packets.malformed,
                 bad_checksum: packets.bad_checksum,
+                fragments: packets.fragments,
+                martians: packets.martians,
+                groups: packets.groups,
                 unsent: packets.unsent,
                 unfinished: packets.unfinished,
                 backlog_full: packets.backlog_full,
