@@ -61,7 +61,8 @@ mod value;
 
 pub use config::{
     Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, IsnRule,
-    PacingRule, RecoveryRule, Recut, Reduction, RtoMinApplies, TimestampOffset, UndoRule,
+    PacingRule, RecoveryRule, Recut, Reduction, RtoMinApplies, SynCookies, TimestampOffset,
+    UndoRule,
 };
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};

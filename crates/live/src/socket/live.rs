@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lowtide_tcp::{Config, profile, scheme, switches};
+use lowtide_tcp::{Config, SynCookies, profile, scheme, switches};
 
 use super::{Listener, Stream};
 use crate::clock::Clock;
@@ -42,7 +42,8 @@ impl Default for Settings {
     }
 }
 
-/// A configuration by names: a profile, over it a scheme, over it single switches (`cc=dctcp`).
+/// A configuration by names: a profile, over it a scheme, over it single switches (`cc=dctcp`). SYN cookies are on
+/// unless a switch says `syn-cookies=off`.
 ///
 /// # Errors
 /// A name that there is not, or a value that a switch does not take: what is accepted.
@@ -64,6 +65,7 @@ pub fn config(
         })?;
         scheme::apply(scheme, &mut config).map_err(|e| e.to_string())?;
     }
+    config.syn_cookies = SynCookies::WhenFull;
     for (name, value) in settings {
         switches::set_text(&mut config, name, value).map_err(|e| e.to_string())?;
     }

@@ -28,6 +28,10 @@ pub struct StackCounters {
     pub stray: u64,
     /// SYNs that were dropped because too many connections were half open.
     pub backlog_full: u64,
+    /// SYNs that were answered with a SYN cookie, because too many connections were half open.
+    pub cookies_sent: u64,
+    /// Connections that began with an ACK that brought such a cookie back.
+    pub cookies_accepted: u64,
     /// Connections that were reset because nobody accepted them in time.
     pub not_accepted: u64,
     /// Packets that the device did not take.

@@ -65,8 +65,18 @@ impl Stack {
             segment.rx.ce_coalesced = if segment.ecn == Ecn::Ce { segments } else { 0 };
         }
         let payload = bytes.get(payload).unwrap_or(&[]);
-        match self.boundary.handle_segment(now, local, remote, &segment) {
-            Arrival::Taken(id, accepted) => {
+        let arrival = self.boundary.handle_segment(now, local, remote, &segment);
+        let opened = match arrival {
+            Arrival::Opened(id) | Arrival::Completed(id, _) => {
+                let (local_port, remote_port) = (segment.dst_port, segment.src_port);
+                let tuple = FourTuple { local, local_port, remote, remote_port };
+                Some(self.insert(Conn::new(tuple, id, Some(local_port))))
+            }
+            _ => None,
+        };
+        match arrival {
+            Arrival::Taken(id, accepted) | Arrival::Completed(id, accepted) => {
+                self.counters.cookies_accepted += u64::from(opened.is_some());
                 let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() else { return };
                 let Some(conn) = self.get(key) else { return };
                 if !accepted.stream.is_empty() {
@@ -87,16 +97,12 @@ impl Stack {
                     self.pump(now, key, batch);
                 }
             }
-            Arrival::Opened(id) => {
-                let tuple = FourTuple {
-                    local,
-                    local_port: segment.dst_port,
-                    remote,
-                    remote_port: segment.src_port,
-                };
-                let key = self.insert(Conn::new(tuple, id, Some(tuple.local_port)));
-                self.pump(now, key, batch);
+            Arrival::Opened(_) => {
+                if let Some(key) = opened {
+                    self.pump(now, key, batch);
+                }
             }
+            Arrival::Cookie => self.counters.cookies_sent += 1,
             Arrival::Stray => self.counters.stray += 1,
             Arrival::TimeWait => {}
             Arrival::BacklogFull => self.counters.backlog_full += 1,

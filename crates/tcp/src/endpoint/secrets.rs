@@ -24,6 +24,8 @@ pub(super) struct Secrets {
     timestamp: SipKey,
     port: SipKey,
     random: SipKey,
+    /// Of SYN cookies.
+    pub(super) cookie: [SipKey; 2],
     /// Numbers drawn so far.
     draws: u64,
     /// Comes in place of the next drawn number.
@@ -36,7 +38,15 @@ impl Secrets {
         // In this order since recorded runs depend on it; new keys come last.
         let mut key = || [split_mix(&mut state), split_mix(&mut state)];
         let (isn, timestamp, port) = (key(), key(), key());
-        Self { isn, timestamp, port, random: key(), draws: 0, next_draw: None }
+        Self {
+            isn,
+            timestamp,
+            port,
+            random: key(),
+            cookie: [key(), key()],
+            draws: 0,
+            next_draw: None,
+        }
     }
 
     /// A number that nobody without the key can tell from a random one, whatever numbers were seen:
@@ -117,6 +127,14 @@ fn f(key: SipKey, tuple: &FourTuple, over: Over) -> u64 {
         hasher.write(&tuple.remote_port.to_be_bytes());
     }
     hasher.finish()
+}
+
+/// Both ends of a connection as hashed: addresses, then ports.
+pub(super) fn hash_ends(hasher: &mut SipHasher24, ends: &FourTuple) {
+    write_address(hasher, ends.local);
+    write_address(hasher, ends.remote);
+    hasher.write(&ends.local_port.to_be_bytes());
+    hasher.write(&ends.remote_port.to_be_bytes());
 }
 
 fn write_address(hasher: &mut SipHasher24, address: IpAddr) {

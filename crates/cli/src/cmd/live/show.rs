@@ -118,6 +118,9 @@ struct Driver {
     /// Their checksum or segments were left to the interface, and finished here.
     unfinished: u64,
     backlog_full: u64,
+    /// SYNs beyond the bound on half-open connections that were answered, and connections that came of them.
+    cookies_sent: u64,
+    cookies_accepted: u64,
     cpu_seconds: f64,
     cpu_seconds_per_gb: f64,
 }
@@ -322,6 +325,8 @@ pub(super) fn report(
                 unsent: packets.unsent,
                 unfinished: packets.unfinished,
                 backlog_full: packets.backlog_full,
+                cookies_sent: packets.cookies_sent,
+                cookies_accepted: packets.cookies_accepted,
                 cpu_seconds: cpu,
                 cpu_seconds_per_gb: per_gb,
             },
