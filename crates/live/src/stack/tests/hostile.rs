@@ -141,3 +141,147 @@ fn a_syn_behind_extension_headers_is_answered_and_a_fragment_is_counted() {
     let c = stack.counters();
     assert_eq!((c.fragments, c.not_ours, c.malformed, c.connections), (1, 2, 0, 4));
 }
+
+/// What a stack keeps, in entries and bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Kept {
+    connections: u64,
+    entries: usize,
+    timers: usize,
+    bytes: usize,
+}
+
+fn kept(stack: &mut Stack) -> Kept {
+    let ids: Vec<_> = stack.conns.iter().flatten().filter_map(|c| c.id).collect();
+    let transport = ids.iter().filter_map(|id| stack.boundary.look(*id, |c| c.memory()));
+    let transport: usize = transport.sum();
+    let c = stack.counters();
+    let entries = stack.conns.len();
+    Kept {
+        connections: c.connections,
+        entries,
+        timers: stack.timers.len(),
+        bytes: transport + c.buffer_memory as usize + entries * size_of::<Option<Conn>>(),
+    }
+}
+
+/// One packet, and what came back of it: packets and bytes.
+fn provoke(stack: &mut Stack, now: Instant, bytes: &[u8], batch: &mut Batch) -> (usize, usize) {
+    stack.inject(now, HostStamp(now.since_start().as_ns()), bytes, batch);
+    let out = batch.packets().fold((0, 0), |(n, len), p| (n + 1, len + p.bytes.len()));
+    batch.clear();
+    out
+}
+
+/// 200,000 SYNs from addresses that never answer, 100,000 in a second: a bound on what is kept, one answer a SYN that is
+/// no longer than 60 bytes, and an honest client that connects and transfers meanwhile.
+#[test]
+fn a_syn_flood_shuts_nobody_out_and_is_bounded() {
+    const SYNS: u32 = 200_000;
+    const HALF_OPEN: usize = 128;
+    let mut pair = Pair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
+    pair.stacks[1].listen(pair.now, 80, &linux(), (HALF_OPEN, 4)).unwrap();
+    let mut batch = Batch::default();
+    let mut flood = |pair: &mut Pair<'_>, syns: std::ops::Range<u32>| {
+        for n in syns {
+            let from = IpAddr::V4(Ipv4Addr::from_bits(0x0b00_0000 + n));
+            let syn =
+                Segment { seq: SeqNum::new(n), ..segment((n % 60_000 + 1) as u16, Flags::SYN) };
+            let bytes = packet(from, ADDRESSES[1], &syn);
+            let (packets, len) = provoke(&mut pair.stacks[1], pair.now, &bytes, &mut batch);
+            assert!(packets <= 1 && len <= 60, "{packets} packets of {len} bytes for one SYN");
+        }
+    };
+    flood(&mut pair, 0..SYNS / 2);
+    let full = kept(&mut pair.stacks[1]);
+    // Per half-open connection, whatever came: 4 KiB.
+    assert_eq!((full.connections, full.entries), (HALF_OPEN as u64, HALF_OPEN));
+    assert!(full.timers <= HALF_OPEN && full.bytes <= HALF_OPEN * 4096, "{full:?}");
+
+    let to = SocketAddr::new(ADDRESSES[1], 80);
+    let began = pair.now;
+    let client = pair.stacks[0].connect(pair.now, to, &linux()).unwrap();
+    let mut rest = SYNS / 2..SYNS;
+    let server = loop {
+        let until = (rest.start + 10_000).min(SYNS);
+        flood(&mut pair, rest.start..until);
+        rest.start = until;
+        assert!(pair.step());
+        if let Ok(server) = pair.stacks[1].accept(80) {
+            break server;
+        }
+    };
+    // Two ways of 1 ms each, and a half: nothing waited for a timer.
+    assert_eq!(pair.now.saturating_since(began), DELAY * 3);
+    let bytes: Vec<u8> = (0..300_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+    assert!(pair.carry(client, server, &bytes) == bytes);
+    flood(&mut pair, rest);
+
+    let c = pair.stacks[1].counters();
+    assert_eq!((c.backlog_full, c.cookies_accepted), (0, 1));
+    assert_eq!(c.cookies_sent, u64::from(SYNS) - HALF_OPEN as u64 + 1);
+    let after = kept(&mut pair.stacks[1]);
+    assert!(after.entries <= HALF_OPEN + 1 && after.timers <= HALF_OPEN + 1, "{after:?}");
+    // What was never answered is given up, and there is room again.
+    pair.stacks[1].drop_stream(pair.now, server);
+    pair.stacks[0].drop_stream(pair.now, client);
+    while pair.step() {}
+    assert_eq!(pair.stacks[1].counters().connections, 0);
+    assert_eq!(pair.stacks[1].timers.len(), 0);
+}
+
+/// The other floods of this file keep nothing at all, and are answered with at most one RST each.
+#[test]
+fn two_hundred_thousand_packets_of_each_other_kind_leave_nothing() {
+    let (ours, ours6) = (address("10.77.0.2"), address("fd77::2"));
+    let far = |n: u32| IpAddr::V4(Ipv4Addr::from_bits(0x0b00_0000 + n));
+    let kinds: [(&str, usize, Box<dyn Fn(u32) -> Vec<u8>>); 6] = [
+        ("LAND", 0, Box::new(move |_| packet(ours, ours, &segment(80, Flags::SYN)))),
+        (
+            "martians",
+            0,
+            Box::new(move |n| {
+                let from = IpAddr::V4(Ipv4Addr::from_bits(0xe000_0000 | n));
+                packet(from, ours, &segment(n as u16, Flags::SYN))
+            }),
+        ),
+        (
+            "broadcast",
+            0,
+            Box::new(move |n| {
+                packet(far(n), address("10.77.0.255"), &segment(n as u16, Flags::SYN))
+            }),
+        ),
+        (
+            "fragments",
+            0,
+            Box::new(move |n| {
+                let syn = segment(n as u16, Flags::SYN);
+                extended(&packet(address("fd77::1"), ours6, &syn), 44, [0, 1, 0, 0, 0, n as u8])
+            }),
+        ),
+        (
+            "ACKs",
+            1,
+            Box::new(move |n| {
+                let ack = Segment {
+                    ack: SeqNum::new(n.wrapping_mul(0x9e37_79b9)),
+                    ..segment(n as u16, Flags::ACK)
+                };
+                packet(far(n), ours, &ack)
+            }),
+        ),
+        ("RSTs", 0, Box::new(move |n| packet(far(n), ours, &segment(n as u16, Flags::RST)))),
+    ];
+    for (name, most, make) in kinds {
+        let mut stack = host();
+        let mut batch = Batch::default();
+        let before = kept(&mut stack);
+        for n in 0..200_000 {
+            let (packets, len) = provoke(&mut stack, Instant::ZERO, &make(n), &mut batch);
+            assert!(packets <= most && len <= 40 * most, "{name}: {packets} of {len} bytes");
+        }
+        assert_eq!(kept(&mut stack), before, "{name}");
+        assert_eq!(stack.counters().received, 200_000);
+    }
+}
