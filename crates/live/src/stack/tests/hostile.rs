@@ -153,7 +153,8 @@ struct Kept {
 
 fn kept(stack: &mut Stack) -> Kept {
     let ids: Vec<_> = stack.conns.iter().flatten().filter_map(|c| c.id).collect();
-    let transport = ids.iter().filter_map(|id| stack.boundary.look(*id, |c| c.memory()));
+    let transport =
+        ids.iter().filter_map(|id| stack.boundary.look(*id, lowtide_tcp::Connection::memory));
     let transport: usize = transport.sum();
     let c = stack.counters();
     let entries = stack.conns.len();
@@ -230,12 +231,15 @@ fn a_syn_flood_shuts_nobody_out_and_is_bounded() {
     assert_eq!(pair.stacks[1].timers.len(), 0);
 }
 
+/// The packet of a number.
+type Make = dyn Fn(u32) -> Vec<u8>;
+
 /// The other floods of this file keep nothing at all, and are answered with at most one RST each.
 #[test]
 fn two_hundred_thousand_packets_of_each_other_kind_leave_nothing() {
     let (ours, ours6) = (address("10.77.0.2"), address("fd77::2"));
     let far = |n: u32| IpAddr::V4(Ipv4Addr::from_bits(0x0b00_0000 + n));
-    let kinds: [(&str, usize, Box<dyn Fn(u32) -> Vec<u8>>); 6] = [
+    let kinds: [(&str, usize, Box<Make>); 6] = [
         ("LAND", 0, Box::new(move |_| packet(ours, ours, &segment(80, Flags::SYN)))),
         (
             "martians",
