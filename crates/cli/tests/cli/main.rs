@@ -11,6 +11,8 @@ mod modules;
 mod packetdrill;
 #[cfg(target_os = "linux")]
 mod pathologies;
+#[cfg(target_os = "linux")]
+mod privileges;
 mod questions;
 mod runs;
 #[cfg(target_os = "linux")]

@@ -31,6 +31,9 @@ pub struct Settings {
     /// The networks that this host is in, each as an address and how many of its bits count: their broadcast addresses
     /// are answered to nobody. [`Live::start`] adds those of its plan.
     pub networks: Vec<(IpAddr, u8)>,
+    /// The driver's thread gives up all capabilities that it has ([`crate::privileges`]). A process that does so must
+    /// not change its user later: the C library ends it when threads disagree.
+    pub unprivileged: bool,
     /// Where every call into the transport is recorded.
     pub tape: Option<PathBuf>,
 }
@@ -38,7 +41,14 @@ pub struct Settings {
 impl Default for Settings {
     /// As Linux: 4096 (`net.ipv4.tcp_max_syn_backlog`, `net.core.somaxconn`).
     fn default() -> Self {
-        Self { half_open: 4096, not_accepted: 4096, seed: None, networks: Vec::new(), tape: None }
+        Self {
+            half_open: 4096,
+            not_accepted: 4096,
+            seed: None,
+            networks: Vec::new(),
+            unprivileged: false,
+            tape: None,
+        }
     }
 }
 
@@ -95,6 +105,27 @@ impl fmt::Debug for Live {
     }
 }
 
+/// A host with its device and files open, whose thread is not started yet: in between a program may give up privileges.
+#[derive(Debug)]
+pub struct Prepared {
+    stack: Stack,
+    device: Device,
+    settings: Settings,
+}
+
+impl Prepared {
+    /// Drives it.
+    ///
+    /// # Errors
+    /// No thread.
+    pub fn start(self) -> Result<Live, LiveError> {
+        let Self { stack, device, settings } = self;
+        let shared = Shared::new(stack, Clock::start())?;
+        let thread = Some(driver::start(&shared, device, settings.unprivileged)?);
+        Ok(Live { shared, thread, settings })
+    }
+}
+
 impl Live {
     /// Makes the device of `plan` and drives it.
     ///
@@ -111,6 +142,18 @@ impl Live {
     /// # Errors
     /// A tape that cannot be written, no thread.
     pub fn on(device: Device, locals: Vec<IpAddr>, settings: Settings) -> Result<Self, LiveError> {
+        Self::prepare(device, locals, settings)?.start()
+    }
+
+    /// The same in two steps.
+    ///
+    /// # Errors
+    /// A tape that cannot be written.
+    pub fn prepare(
+        device: Device,
+        locals: Vec<IpAddr>,
+        settings: Settings,
+    ) -> Result<Prepared, LiveError> {
         let seed = match settings.seed {
             Some(seed) => seed,
             None => getrandom::u64().map_err(|e| {
@@ -130,9 +173,7 @@ impl Live {
         for (address, prefix) in &settings.networks {
             stack.add_network(*address, *prefix);
         }
-        let shared = Shared::new(stack, Clock::start())?;
-        let thread = Some(driver::start(&shared, device)?);
-        Ok(Self { shared, thread, settings })
+        Ok(Prepared { stack, device, settings })
     }
 
     /// Accepts connections to `port` on every address of this host; they get `config`.

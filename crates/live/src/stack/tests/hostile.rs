@@ -153,8 +153,7 @@ struct Kept {
 
 fn kept(stack: &mut Stack) -> Kept {
     let ids: Vec<_> = stack.conns.iter().flatten().filter_map(|c| c.id).collect();
-    let transport =
-        ids.iter().filter_map(|id| stack.boundary.look(*id, lowtide_tcp::Connection::memory));
+    let transport = ids.iter().filter_map(|id| stack.boundary.look(*id, Connection::memory));
     let transport: usize = transport.sum();
     let c = stack.counters();
     let entries = stack.conns.len();
