@@ -109,7 +109,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     .map_err(failed("our server"))?;
     drop(listener);
     drop(between);
-    end(live)?;
+    show::dropped(&end(live)?, out);
     complaint.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 

@@ -284,6 +284,21 @@ pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), Failure> {
     out.text(&format!("{peer}{}", line(s, s.way == Some(Way::Down))))
 }
 
+/// What a server dropped or answered without state, if anything.
+pub(super) fn dropped(stats: &LiveStats, out: Output) {
+    let p = &stats.packets;
+    let counts = [
+        (p.martians, "packets from addresses that no other host has"),
+        (p.groups, "TCP packets for broadcast or multicast addresses"),
+        (p.fragments, "fragments"),
+        (p.backlog_full, "SYNs dropped beyond --half-open"),
+        (p.cookies_sent, "SYNs beyond --half-open answered with cookies"),
+    ];
+    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        out.note(&format!("{count} {what}"));
+    }
+}
+
 /// Everything, when it is over.
 pub(super) fn report(
     host: &Host,
