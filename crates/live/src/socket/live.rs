@@ -22,7 +22,8 @@ use crate::tape::Boundary;
 /// What a host is made with beside its device.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The most connections of one listener that are not established yet; further SYNs are dropped.
+    /// The most connections of one listener that are not established yet; further SYNs are answered with cookies, or
+    /// dropped where their configuration has `syn-cookies` off.
     pub half_open: usize,
     /// The most established ones that wait to be accepted; further ones are reset.
     pub not_accepted: usize,

@@ -1,5 +1,9 @@
 //! Packets that nobody honest sends. Work and memory are counted, not timed.
 
+use lowtide_wire::Ecn;
+use lowtide_wire::checksum::Checksum;
+use lowtide_wire::ipv4::{self, Ipv4Header};
+
 use super::*;
 
 fn address(text: &str) -> IpAddr {
@@ -287,4 +291,37 @@ fn two_hundred_thousand_packets_of_each_other_kind_leave_nothing() {
         assert_eq!(kept(&mut stack), before, "{name}");
         assert_eq!(stack.counters().received, 200_000);
     }
+}
+
+/// "Port unreachable", from `from`, about the packet `quoted`.
+fn unreachable(from: &str, quoted: &[u8]) -> Vec<u8> {
+    let mut message = vec![3, 3, 0, 0, 0, 0, 0, 0];
+    message.extend(&quoted[..28]);
+    let sum = Checksum::new().with(&message).finish();
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let (IpAddr::V4(src), IpAddr::V4(dst)) = (address(from), address("10.77.0.2")) else {
+        panic!("IPv4")
+    };
+    let header = Ipv4Header { protocol: 1, ..Ipv4Header::tcp(src, dst, Ecn::NotEct) };
+    let mut bytes = ipv4::emit(&header, message.len()).unwrap().to_vec();
+    bytes.extend(message);
+    bytes
+}
+
+#[test]
+fn an_icmp_error_from_an_address_that_is_no_host_is_not_believed() {
+    let mut stack = host();
+    let mut batch = Batch::default();
+    let to = SocketAddr::new(address("10.77.0.1"), 80);
+    let key = stack.connect(Instant::ZERO, to, &linux()).unwrap();
+    stack.flush(Instant::ZERO, &mut batch);
+    let syn = batch.packets().next().unwrap().bytes.to_vec();
+    for from in ["224.0.0.1", "10.77.0.255", "127.0.0.1", "0.0.0.0"] {
+        assert_eq!(answers(&mut stack, &unreachable(from, &syn)), 0);
+    }
+    let c = stack.counters();
+    assert_eq!((c.martians, c.icmp, c.connections), (4, 0, 1));
+    assert_eq!(answers(&mut stack, &unreachable("10.77.0.9", &syn)), 0);
+    let error = stack.established(key).unwrap_err();
+    assert_eq!((stack.counters().icmp, error.kind()), (1, io::ErrorKind::ConnectionRefused));
 }
