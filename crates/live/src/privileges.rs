@@ -11,6 +11,7 @@
 
 use std::io;
 
+use caps::errors::CapsError;
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl;
 use nix::unistd::{Gid, Group, Uid, User as Account, setgroups, setresgid, setresuid};
@@ -76,8 +77,8 @@ impl Later {
     }
 }
 
-fn failed<E: ToString>(error: E) -> LiveError {
-    LiveError::system("give up privileges", io::Error::other(error.to_string()))
+fn failed(error: CapsError) -> LiveError {
+    LiveError::system("give up privileges", io::Error::other(error))
 }
 
 /// Gives up everything but what `later` names, and becomes `user`, if one is named. Without privileges it does no
@@ -88,7 +89,9 @@ fn failed<E: ToString>(error: E) -> LiveError {
 pub fn reduce(user: Option<&User>, later: &[Later]) -> Result<(), LiveError> {
     // Dropping from the bounding set takes a capability itself. Without it `no_new_privs` does as much.
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).map_err(failed)? {
-        for capability in caps::runtime::thread_all_supported() {
+        let mut all = Vec::from_iter(caps::runtime::thread_all_supported());
+        all.sort_by_key(Capability::index);
+        for capability in all {
             caps::drop(None, CapSet::Bounding, capability).map_err(failed)?;
         }
     }
@@ -102,7 +105,7 @@ pub fn reduce(user: Option<&User>, later: &[Later]) -> Result<(), LiveError> {
         prctl::set_keepcaps(false).map_err(system)?;
     }
     keep(later)?;
-    prctl::set_no_new_privs().map_err(failed)
+    prctl::set_no_new_privs().map_err(|e| LiveError::system("forbid new privileges", e.into()))
 }
 
 /// Gives up the rest, in this thread.
@@ -165,27 +168,31 @@ mod tests {
         }
     }
 
-    /// A thread has its own capabilities: that of the test gives up what it has, and nothing else in this process.
+    fn left() -> CapsHashSet {
+        caps::read(None, CapSet::Effective).unwrap()
+    }
+
+    /// Capabilities are a thread's own: those of this test give up what they have, the rest of the process does not.
     #[test]
     fn what_was_given_up_is_not_there_any_more() {
-        std::thread::spawn(|| {
-            let root = caps::has_cap(None, CapSet::Effective, Capability::CAP_SYS_NICE).unwrap();
-            reduce(None, &[Later::Priority]).unwrap();
-            let left = caps::read(None, CapSet::Effective).unwrap();
-            let nice = CapsHashSet::from([Capability::CAP_SYS_NICE]);
-            assert_eq!(left, if root { nice } else { CapsHashSet::new() });
-            std::thread::spawn(|| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let nice = CapsHashSet::from([Capability::CAP_SYS_NICE]);
+                let expected = &left() & &nice;
+                reduce(None, &[Later::Priority]).unwrap();
+                assert_eq!(left(), expected);
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        assert_eq!(left(), expected, "a new thread has what its parent has");
+                        give_up().unwrap();
+                        assert!(!any_left().unwrap());
+                    });
+                });
+                assert_eq!(left(), expected);
                 give_up().unwrap();
-                assert!(!any_left().unwrap());
-            })
-            .join()
-            .unwrap();
-            give_up().unwrap();
-            assert!(!any_left().unwrap());
-            assert!(prctl::get_no_new_privs().unwrap());
-            assert!(crate::netns::enter_new().is_err());
-        })
-        .join()
-        .unwrap();
+                assert!(!any_left().unwrap() && prctl::get_no_new_privs().unwrap());
+                assert!(crate::netns::enter_new().is_err());
+            });
+        });
     }
 }
