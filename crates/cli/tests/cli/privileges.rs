@@ -11,14 +11,15 @@ use crate::live::is_able;
 fn threads(child: &Child) -> Vec<Vec<String>> {
     let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).expect("it runs");
     tasks
-        .map(|task| {
-            let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+        .filter_map(|task| {
+            // A thread may end while we look.
+            let status = fs::read_to_string(task.ok()?.path().join("status")).ok()?;
             let wanted = ["CapEff", "CapPrm", "CapInh", "CapBnd", "Uid", "Gid", "NoNewPrivs"];
             let line = |key: &str| {
                 let line = status.lines().find(|l| l.starts_with(&format!("{key}:")));
                 line.unwrap_or_default().split_once(':').map_or("", |l| l.1).trim().to_owned()
             };
-            wanted.map(line).to_vec()
+            Some(wanted.map(line).to_vec())
         })
         .collect()
 }
