@@ -62,7 +62,8 @@ pub struct Settings {
     pub tolerance: Option<Duration>,
     /// How often the queues of switches are looked at; zero for never.
     pub sample: Duration,
-    /// The thread gives up all capabilities once it has its priority ([`lowtide_live::privileges`]).
+    /// The thread gives up all capabilities once it has its priority ([`lowtide_live::privileges`]). Captures are then
+    /// written in place, as nobody may have the right to rename them at the end.
     pub unprivileged: bool,
     /// Captures of what passes the devices of hosts.
     pub captures: Vec<(HostId, PathBuf)>,
@@ -177,7 +178,9 @@ impl Prepared {
     /// # Errors
     /// No thread.
     pub fn start(self) -> Result<Bottleneck, BottleneckError> {
-        let Self { core, names, devices, wish, spin, unprivileged } = self;
+        let Self { mut core, names, devices, wish, spin, unprivileged } = self;
+        let captures = core.seats.iter_mut().filter_map(|s| s.capture.as_mut());
+        captures.map(Capture::start).fold(Ok(()), Result::and)?;
         let system = |what| move |error: std::io::Error| BottleneckError::System { what, error };
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
             .map_err(|e| system("make an event descriptor")(e.into()))?;
@@ -241,7 +244,9 @@ impl Bottleneck {
                 table.add(network, bits, host)?;
             }
             let wanted = settings.captures.iter().find(|(at, _)| *at == host);
-            let capture = wanted.map(|(_, path)| Capture::create(path, name)).transpose()?;
+            let capture = wanted
+                .map(|(_, path)| Capture::create(path, name, settings.unprivileged))
+                .transpose()?;
             seats.push(Seat { host, gone: None, refused: 0, unfinished: 0, capture });
             devices.push(port.device);
         }

@@ -45,12 +45,17 @@ fn no_thread_of_a_client_keeps_a_capability() {
     let dir = tempfile::tempdir().unwrap();
     let tape = dir.path().join("run.tape");
     let tape = tape.to_str().unwrap();
+    let capture = dir.path().join("run.pcapng");
+    let capture = capture.to_str().unwrap();
     let none = "0000000000000000";
     for (args, user) in [
         (&["-p", "80"] as &[&str], "0"),
         (&["--user", "54321:54322", "-p", "80", "--tape", tape], "54321"),
-        (&["--through", "--rate", "100Mbit/s"], "0"),
-        (&["--through", "--rate", "100Mbit/s", "--user", "54321:54322"], "54321"),
+        (&["--through", "--rate", "100Mbit/s", "--capture", capture], "0"),
+        (
+            &["--through", "--rate", "100Mbit/s", "--user", "54321:54322", "--capture", capture],
+            "54321",
+        ),
     ] {
         let (threads, good) = while_running(args);
         assert!(good, "{args:?}");
@@ -68,8 +73,10 @@ fn no_thread_of_a_client_keeps_a_capability() {
             assert_eq!(no_new, "1", "{args:?}");
         }
     }
-    // It was opened before root was given up, in a folder of root's.
-    assert!(fs::metadata(tape).unwrap().len() > 1000);
+    // They were opened before root was given up, in a folder of root's.
+    for file in [tape, capture] {
+        assert!(fs::metadata(file).unwrap().len() > 1000, "{file}");
+    }
 }
 
 #[test]
