@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
+use lowtide_live::privileges;
 use lowtide_units::Instant;
 use lowtide_wire::pcapng::{InterfaceId, Writer};
 
@@ -21,29 +22,53 @@ const PIECE: usize = 64 << 10;
 pub(crate) struct Capture {
     writer: Writer,
     interface: InterfaceId,
+    /// Until its thread is started.
+    file: Option<File>,
     pieces: Option<Sender<Vec<u8>>>,
     thread: Option<JoinHandle<std::io::Result<()>>>,
     path: PathBuf,
     part: PathBuf,
+    /// The process has given up privileges.
+    in_place: bool,
 }
 
 impl Capture {
-    /// A capture at the host `name`. It is written under another name until [`Self::close`].
-    pub(crate) fn create(path: &Path, name: &str) -> Result<Self, BottleneckError> {
+    /// A capture at the host `name`. It is written under another name until [`Self::close`], unless `in_place`: to
+    /// rename it may take privileges that are gone by then.
+    pub(crate) fn create(path: &Path, name: &str, in_place: bool) -> Result<Self, BottleneckError> {
         let mut part = path.as_os_str().to_owned();
-        part.push(".part");
+        if !in_place {
+            part.push(".part");
+        }
         let part = PathBuf::from(part);
         let wrong = |error| BottleneckError::Capture { path: path.display().to_string(), error };
-        let mut file = File::create(&part).map_err(wrong)?;
+        let file = Some(File::create(&part).map_err(wrong)?);
+        let mut writer = Writer::new(concat!("lowtide ", env!("CARGO_PKG_VERSION")));
+        let interface = writer.interface(name);
+        let (pieces, thread) = (None, None);
+        Ok(Self { writer, interface, file, pieces, thread, path: path.to_owned(), part, in_place })
+    }
+
+    /// Starts its thread, which has the privileges that are left by now.
+    pub(crate) fn start(&mut self) -> Result<(), BottleneckError> {
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        let in_place = self.in_place;
         let (pieces, waiting) = channel::<Vec<u8>>();
         let thread = std::thread::Builder::new()
             .name("lowtide-capture".to_owned())
-            .spawn(move || waiting.iter().try_for_each(|piece| file.write_all(&piece)))
-            .map_err(wrong)?;
-        let mut writer = Writer::new(concat!("lowtide ", env!("CARGO_PKG_VERSION")));
-        let interface = writer.interface(name);
-        let (pieces, thread) = (Some(pieces), Some(thread));
-        Ok(Self { writer, interface, pieces, thread, path: path.to_owned(), part })
+            .spawn(move || {
+                // It may have been started with what another thread still needs.
+                if in_place {
+                    privileges::give_up().map_err(std::io::Error::other)?;
+                }
+                waiting.iter().try_for_each(|piece| file.write_all(&piece))
+            })
+            .map_err(|error| BottleneckError::Capture {
+                path: self.path.display().to_string(),
+                error,
+            })?;
+        (self.pieces, self.thread) = (Some(pieces), Some(thread));
+        Ok(())
     }
 
     /// A packet passed at `at`.
@@ -71,8 +96,11 @@ impl Capture {
             Some(Ok(written)) => written,
             _ => Err(std::io::Error::other("its thread panicked")),
         };
-        written.and_then(|()| std::fs::rename(&self.part, &self.path)).map_err(|error| {
-            BottleneckError::Capture { path: self.path.display().to_string(), error }
+        let name =
+            |()| if self.in_place { Ok(()) } else { std::fs::rename(&self.part, &self.path) };
+        written.and_then(name).map_err(|error| BottleneckError::Capture {
+            path: self.path.display().to_string(),
+            error,
         })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use lowtide_live::{Clock, Device, Processors};
+use lowtide_live::{Clock, Device, Processors, privileges};
 use lowtide_net::{Blueprint, HostId};
 use lowtide_units::{Bytes, Duration, Instant};
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -62,6 +62,9 @@ pub struct Settings {
     pub tolerance: Option<Duration>,
     /// How often the queues of switches are looked at; zero for never.
     pub sample: Duration,
+    /// The thread gives up all capabilities once it has its priority ([`lowtide_live::privileges`]). Captures are then
+    /// written in place, as nobody may have the right to rename them at the end.
+    pub unprivileged: bool,
     /// Captures of what passes the devices of hosts.
     pub captures: Vec<(HostId, PathBuf)>,
     /// The most packets under way: what bounds the memory, whatever buffers say.
@@ -79,6 +82,7 @@ impl Default for Settings {
             core: None,
             tolerance: None,
             sample: Duration::ZERO,
+            unprivileged: false,
             captures: Vec::new(),
             most_packets: 100_000,
         }
@@ -157,6 +161,48 @@ pub struct Bottleneck {
     thread: Option<JoinHandle<()>>,
 }
 
+/// A network with its captures open, whose thread is not started yet: in between a program may give up privileges.
+#[derive(Debug)]
+pub struct Prepared {
+    core: Core,
+    names: Vec<String>,
+    devices: Vec<Device>,
+    wish: Wish,
+    spin: Duration,
+    unprivileged: bool,
+}
+
+impl Prepared {
+    /// Runs it; its time begins now.
+    ///
+    /// # Errors
+    /// No thread.
+    pub fn start(self) -> Result<Bottleneck, BottleneckError> {
+        let Self { mut core, names, devices, wish, spin, unprivileged } = self;
+        let captures = core.seats.iter_mut().filter_map(|s| s.capture.as_mut());
+        captures.map(Capture::start).fold(Ok(()), Result::and)?;
+        let system = |what| move |error: std::io::Error| BottleneckError::System { what, error };
+        let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
+            .map_err(|e| system("make an event descriptor")(e.into()))?;
+        let state = State { core, scheduling: String::new(), cpu: Duration::ZERO };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            names,
+            clock: Clock::start(),
+            before: Processors::read().unwrap_or_default(),
+            wake,
+            stop: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+        });
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("lowtide-bottleneck".to_owned())
+            .spawn(move || run(&theirs, &devices, (wish, unprivileged), spin))
+            .map_err(system("start a thread"))?;
+        Ok(Bottleneck { shared, thread: Some(thread) })
+    }
+}
+
 impl Bottleneck {
     /// Runs `blueprint` with these ports; its time begins now. Hosts without a port exist, but nothing reaches
     /// them.
@@ -169,6 +215,18 @@ impl Bottleneck {
         ports: Vec<Port>,
         settings: &Settings,
     ) -> Result<Self, BottleneckError> {
+        Self::prepare(blueprint, ports, settings)?.start()
+    }
+
+    /// The same in two steps.
+    ///
+    /// # Errors
+    /// A network that cannot be, two ports for one host, an address at two hosts, a capture that cannot be written.
+    pub fn prepare(
+        blueprint: &Blueprint,
+        ports: Vec<Port>,
+        settings: &Settings,
+    ) -> Result<Prepared, BottleneckError> {
         let hosts = blueprint.hosts.len();
         let mut table = Table::default();
         let mut by_host = vec![None; hosts];
@@ -186,7 +244,9 @@ impl Bottleneck {
                 table.add(network, bits, host)?;
             }
             let wanted = settings.captures.iter().find(|(at, _)| *at == host);
-            let capture = wanted.map(|(_, path)| Capture::create(path, name)).transpose()?;
+            let capture = wanted
+                .map(|(_, path)| Capture::create(path, name, settings.unprivileged))
+                .transpose()?;
             seats.push(Seat { host, gone: None, refused: 0, unfinished: 0, capture });
             devices.push(port.device);
         }
@@ -201,27 +261,9 @@ impl Bottleneck {
         let tolerance = settings.tolerance.unwrap_or_else(|| tolerance(blueprint));
         let (pace, nowhere) = (Pace::default(), 0);
         let core = Core { engine, seats, by_host, pace, tolerance, nowhere };
-        let system = |what| move |error: std::io::Error| BottleneckError::System { what, error };
-        let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)
-            .map_err(|e| system("make an event descriptor")(e.into()))?;
-        let state = State { core, scheduling: String::new(), cpu: Duration::ZERO };
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            names: blueprint.hosts.clone(),
-            clock: Clock::start(),
-            before: Processors::read().unwrap_or_default(),
-            wake,
-            stop: AtomicBool::new(false),
-            over: AtomicBool::new(false),
-        });
-        let theirs = Arc::clone(&shared);
         let wish = Wish { priority: settings.priority, core: settings.core };
-        let spin = settings.spin;
-        let thread = std::thread::Builder::new()
-            .name("lowtide-bottleneck".to_owned())
-            .spawn(move || run(&theirs, &devices, wish, spin))
-            .map_err(system("start a thread"))?;
-        Ok(Self { shared, thread: Some(thread) })
+        let (spin, unprivileged) = (settings.spin, settings.unprivileged);
+        Ok(Prepared { core, names: blueprint.hosts.clone(), devices, wish, spin, unprivileged })
     }
 
     /// Time since the start: instants of the report, of link failures and of captures count from there.
@@ -289,9 +331,14 @@ fn tolerance(blueprint: &Blueprint) -> Duration {
     lines.max().unwrap_or(TOLERANCE).max(TOLERANCE)
 }
 
-fn run(shared: &Shared, devices: &[Device], wish: Wish, spin: Duration) {
+fn run(shared: &Shared, devices: &[Device], (wish, unprivileged): (Wish, bool), spin: Duration) {
     let _over = Over(shared);
     shared.lock().scheduling = apply(wish);
+    if unprivileged && let Err(error) = privileges::give_up() {
+        // Nobody reads packets with more than was promised.
+        let mut state = shared.lock();
+        return state.core.seats.iter_mut().for_each(|s| s.gone = Some(error.to_string()));
+    }
     let mut room = Room::default();
     let mut eyes = Eyes::new(shared, devices);
     let mut turns = 0_u32;

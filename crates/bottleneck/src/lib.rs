@@ -50,7 +50,7 @@ mod slab;
 mod table;
 mod turn;
 
-pub use driver::{Bottleneck, Port, Settings};
+pub use driver::{Bottleneck, Port, Prepared, Settings};
 pub use engine::{QueueAt, Strays};
 pub use error::BottleneckError;
 pub use faults::{FaultCounts, Faults};

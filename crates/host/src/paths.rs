@@ -279,13 +279,13 @@ impl World<'_> {
                 }
                 self.serve(now, side, id, sched);
             }
-            Arrival::Opened(id) => {
+            Arrival::Opened(id) | Arrival::Completed(id, _) => {
                 if let Some(handle) = self.handles.get_mut(side.index() as usize) {
                     handle.conn = Some(id);
                 }
                 self.serve(now, side, id, sched);
             }
-            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {
+            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull | Arrival::Cookie => {
                 self.counts.rejected += 1;
                 if let Some(tracer) = &mut self.tracer {
                     tracer.refused(side);

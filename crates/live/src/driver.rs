@@ -16,6 +16,7 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use crate::clock::{Clock, std_duration};
 use crate::device::{Device, Inbox};
 use crate::error::LiveError;
+use crate::privileges;
 use crate::stack::{Batch, Stack};
 
 /// A sleep that would be shorter than this is none, nanoseconds.
@@ -82,18 +83,25 @@ impl Shared {
 }
 
 /// Starts the thread. It ends when it is told to, or when the device is gone.
-pub(crate) fn start(shared: &Arc<Shared>, device: Device) -> Result<JoinHandle<()>, LiveError> {
+pub(crate) fn start(
+    shared: &Arc<Shared>,
+    device: Device,
+    unprivileged: bool,
+) -> Result<JoinHandle<()>, LiveError> {
     let shared = Arc::clone(shared);
     std::thread::Builder::new()
         .name("lowtide-live".to_owned())
-        .spawn(move || run(&shared, &device))
+        .spawn(move || run(&shared, &device, unprivileged))
         .map_err(|e| LiveError::system("start a thread", e))
 }
 
-fn run(shared: &Shared, device: &Device) {
+fn run(shared: &Shared, device: &Device, unprivileged: bool) {
     let mut driver = Driver { shared, device, batch: Batch::default(), inbox: Inbox::default() };
     // Nobody shall wait for a driver that is no more, not even after a panic.
     let _end = End(shared);
+    if unprivileged && let Err(error) = privileges::give_up() {
+        return shared.lock().stack.fail(&error.to_string());
+    }
     while driver.turn() {}
 }
 

@@ -78,6 +78,9 @@ pub enum LiveError {
          `lowtide:PORT=ADDRESS:PORT` (the reverse)"
     )]
     Route(String),
+    /// A user that there is not, or root.
+    #[error("`{0}` is no user to go on as: write NAME, UID or UID:GID of one that is not root")]
+    User(String),
     /// Without the right to do so.
     #[error(
         "cannot {0}: that takes root (CAP_NET_ADMIN; CAP_SYS_ADMIN for a namespace of one's own)"

@@ -151,6 +151,15 @@ pub enum IsnRule {
     Random,
 }
 
+/// Whether a listener answers SYNs without state (RFC 4987 §3.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SynCookies {
+    /// Never: a SYN that finds no room is dropped.
+    Off,
+    /// Where as many connections are half open as may be.
+    WhenFull,
+}
+
 /// Where the clock of TSval begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimestampOffset {
@@ -307,6 +316,8 @@ pub struct Config {
     pub isn_tick: Duration,
     /// Where the clock of TSval begins.
     pub timestamp_offset: TimestampOffset,
+    /// SYN cookies of a listener.
+    pub syn_cookies: SynCookies,
     /// Which RST ends the connection.
     pub rst_accept: RstAccept,
     /// What a SYN in a synchronised state gets.
@@ -417,6 +428,7 @@ impl Default for Config {
             isn: IsnRule::Rfc6528,
             isn_tick: Duration::from_us(4),
             timestamp_offset: TimestampOffset::PerConnection,
+            syn_cookies: SynCookies::Off,
             rst_accept: RstAccept::Exact,
             syn_answer: SynAnswer::ChallengeAck,
             ack_accept: AckAccept::MaxWindow,

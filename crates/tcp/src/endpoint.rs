@@ -1,6 +1,7 @@
 //! All connections of one host: demultiplexing, listeners, initial sequence numbers, ports, the
 //! TIME-WAIT table, and RST for what belongs to nobody (RFC 9293 §3.10.7.1, §3.10.7.2).
 
+mod cookies;
 mod listeners;
 mod secrets;
 #[cfg(test)]
@@ -65,6 +66,11 @@ pub enum Arrival {
     TimeWait,
     /// A SYN beyond the listener's backlog: dropped without an answer.
     BacklogFull,
+    /// A SYN beyond the listener's backlog, with `syn-cookies`: nothing is kept of it, and its SYN-ACK waits in
+    /// [`Endpoint::poll_reply`].
+    Cookie,
+    /// It brought a SYN cookie back: this connection is open, and took the rest of the segment.
+    Completed(ConnId, Accepted),
 }
 
 /// Why a port cannot be listened on.
@@ -213,6 +219,13 @@ impl Endpoint {
         self.next_isn = Some(isn);
     }
 
+    /// The next connection whose numbers are drawn (`isn = random`, `timestamp-offset = random`) gets
+    /// these. For tests of what happens near the wrap of both; a host never does this.
+    pub fn set_next_draw(&mut self, isn: SeqNum, timestamp_offset: u32) {
+        let draw = u64::from(timestamp_offset) << 32 | u64::from(isn.raw());
+        self.secrets.next_draw = Some(draw);
+    }
+
     fn is_used(&self, now: Instant, tuple: &FourTuple) -> bool {
         self.table.contains_key(tuple) || self.time_waits.holds(now, tuple)
     }
@@ -347,6 +360,9 @@ impl Endpoint {
             return Arrival::Stray;
         }
         if !opens {
+            if let Some(arrival) = self.complete(now, tuple, seg) {
+                return arrival;
+            }
             // To a listener, only an ACK is wrong enough for a RST (RFC 9293 §3.10.7.2).
             if seg.flags.contains(Flags::ACK) || self.listeners.config(tuple.local_port).is_none() {
                 self.reset(tuple, seg);
@@ -380,7 +396,11 @@ impl Endpoint {
     ) -> Arrival {
         let (listener, config) = match self.listeners.admit(tuple.local_port) {
             Admission::Admitted(listener, config) => (listener, config),
-            Admission::Full => return Arrival::BacklogFull,
+            // The number in a cookie cannot be made to lie beyond that of an old connection.
+            Admission::Cookie(config) if beyond.is_none() => {
+                return self.answer_statelessly(now, tuple, seg, config);
+            }
+            Admission::Full | Admission::Cookie(_) => return Arrival::BacklogFull,
             Admission::Nobody => {
                 self.reset(tuple, seg);
                 return Arrival::Stray;
@@ -414,7 +434,8 @@ impl Endpoint {
         self.replies.push_back((tuple, reply));
     }
 
-    /// The next segment that no connection sends: RST for strangers, ACK out of TIME-WAIT.
+    /// The next segment that no connection sends: RST for strangers, ACK out of TIME-WAIT, SYN-ACK with a
+    /// cookie.
     pub fn poll_reply(&mut self) -> Option<(FourTuple, Segment)> {
         self.replies.pop_front()
     }

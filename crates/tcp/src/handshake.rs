@@ -63,6 +63,11 @@ impl Connection {
         c
     }
 
+    /// Nobody knows when the SYN-ACK went out (SYN cookies): its ACK gives no sample of the round trip.
+    pub(crate) const fn forget_syn_time(&mut self) {
+        self.handshake.sent_at = None;
+    }
+
     fn take_peer_syn(&mut self, now: Instant, syn: &Segment) {
         let o = &syn.options;
         self.handshake.peer = PeerOptions {

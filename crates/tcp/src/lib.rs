@@ -63,7 +63,7 @@ mod value;
 
 pub use config::{
     Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth, HandshakeRtt,
-    InitialWindow, IsnRule, PacingRule, RecoveryRule, Recut, Reduction, RtoMinApplies,
+    InitialWindow, IsnRule, PacingRule, RecoveryRule, Recut, Reduction, RtoMinApplies, SynCookies,
     TimestampOffset, UndoRule,
 };
 pub use connection::Connection;

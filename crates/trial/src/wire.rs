@@ -4,7 +4,7 @@ use lowtide_units::Instant;
 use lowtide_wire::checksum::Checksum;
 use lowtide_wire::{
     Addresses, Ecn, Experimental, Flags, Options, RxMeta, SackBlocks, Segment, SeqNum, Timestamps,
-    ipv4, ipv6, options, packet, pcapng, tcp,
+    extension, ipv4, ipv6, options, packet, pcapng, tcp,
 };
 
 use crate::draw::Draw;
@@ -27,7 +27,12 @@ pub fn run(data: &[u8]) {
 /// Bytes from anywhere.
 fn packet_bytes(bytes: &[u8]) {
     let v4 = ipv4::parse(bytes).map(|(_, range)| range);
-    let v6 = ipv6::parse(bytes).map(|(_, range)| range);
+    let v6 = ipv6::parse(bytes).and_then(|(h, range)| {
+        let (protocol, inner) = extension::walk(bytes, h.next_header, range.clone())?;
+        assert!(inner.start >= range.start && inner.end == range.end, "{protocol}: {inner:?}");
+        assert!(inner.start - range.start <= extension::MOST_BYTES);
+        Ok(inner)
+    });
     assert!(v4.is_err() || v6.is_err(), "both versions at once");
     for range in [v4, v6].into_iter().flatten() {
         assert!(bytes.get(range).is_some(), "a payload outside of the packet");
@@ -57,13 +62,15 @@ fn mended(bytes: &[u8]) {
         let payload = ((bytes.len() - header) as u16).to_be_bytes();
         bytes[4..6].copy_from_slice(&payload);
     }
-    let addresses =
-        match version {
-            6 => ipv6::parse(&bytes)
-                .map(|(h, range)| (Addresses::V6 { src: h.src, dst: h.dst }, range)),
-            _ => ipv4::parse(&bytes)
-                .map(|(h, range)| (Addresses::V4 { src: h.src, dst: h.dst }, range)),
-        };
+    let addresses = match version {
+        6 => ipv6::parse(&bytes).and_then(|(h, range)| {
+            let (_, range) = extension::walk(&bytes, h.next_header, range)?;
+            Ok((Addresses::V6 { src: h.src, dst: h.dst }, range))
+        }),
+        _ => {
+            ipv4::parse(&bytes).map(|(h, range)| (Addresses::V4 { src: h.src, dst: h.dst }, range))
+        }
+    };
     if let Ok((addresses, range)) = addresses
         && range.len() >= tcp::MIN_HEADER_LEN
     {

@@ -9,6 +9,8 @@ pub enum Header {
     Ipv4,
     /// IPv6 (RFC 8200).
     Ipv6,
+    /// An extension header of IPv6 (RFC 8200 §4).
+    Ipv6Extension,
     /// TCP (RFC 9293).
     Tcp,
 }
@@ -18,6 +20,7 @@ impl fmt::Display for Header {
         f.write_str(match self {
             Self::Ipv4 => "IPv4",
             Self::Ipv6 => "IPv6",
+            Self::Ipv6Extension => "IPv6 extension",
             Self::Tcp => "TCP",
         })
     }
@@ -56,9 +59,33 @@ pub enum WireError {
         /// Bytes that are there.
         have: usize,
     },
-    /// An IPv4 fragment; lowtide does not reassemble.
+    /// A fragment, the first or another; lowtide does not reassemble.
     Fragment,
-    /// The payload is not TCP, or an IPv6 extension header comes first.
+    /// A hop-by-hop header that does not follow the IPv6 header at once.
+    ExtensionOrder,
+    /// A routing header that wants the packet sent on (RFC 8200 §4.4).
+    SegmentsLeft {
+        /// How many segments.
+        left: u8,
+    },
+    /// An option in an IPv6 extension header that a host which does not know it must not skip (RFC 8200 §4.2).
+    ExtensionOption {
+        /// The kind.
+        kind: u8,
+    },
+    /// An option that runs past the end of its IPv6 extension header.
+    ExtensionOptionTruncated {
+        /// The kind.
+        kind: u8,
+    },
+    /// More IPv6 extension headers, or longer ones, than are walked.
+    ExtensionsTooLong {
+        /// How many there are at least.
+        headers: usize,
+        /// How many bytes these have.
+        bytes: usize,
+    },
+    /// The payload is not TCP, or behind an IPv6 header that is not walked (AH, ESP).
     NotTcp {
         /// The protocol number, or the "next header" of IPv6.
         protocol: u8,
@@ -126,7 +153,20 @@ impl fmt::Display for WireError {
             Self::TotalLength { header, stated, have } => {
                 write!(f, "{header} packet states a length of {stated} bytes, {have} are there")
             }
-            Self::Fragment => f.write_str("IPv4 fragment, which is not reassembled"),
+            Self::Fragment => f.write_str("IP fragment, which is not reassembled"),
+            Self::ExtensionOrder => f.write_str("IPv6 hop-by-hop header behind another one"),
+            Self::SegmentsLeft { left } => {
+                write!(f, "IPv6 routing header with {left} segments left")
+            }
+            Self::ExtensionOption { kind } => {
+                write!(f, "IPv6 option of kind {kind}, which is unknown and may not be skipped")
+            }
+            Self::ExtensionOptionTruncated { kind } => {
+                write!(f, "IPv6 option of kind {kind} runs past the end of its header")
+            }
+            Self::ExtensionsTooLong { headers, bytes } => {
+                write!(f, "{headers} IPv6 extension headers of {bytes} bytes are too many")
+            }
             Self::NotTcp { protocol } => write!(f, "IP protocol {protocol} is not TCP"),
             Self::Checksum { header } => write!(f, "{header} checksum does not match"),
             Self::OptionLength { kind, len } => {

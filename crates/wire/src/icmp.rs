@@ -7,7 +7,7 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::checksum::Checksum;
-use crate::{Addresses, SeqNum, ipv4, ipv6, tcp};
+use crate::{Addresses, SeqNum, extension, ipv4, ipv6, tcp};
 
 /// Protocol number of ICMP for IPv4.
 const ICMP_V4: u8 = 1;
@@ -31,6 +31,8 @@ pub enum IcmpKind {
 /// An error about one TCP packet of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IcmpError {
+    /// The host that says so.
+    pub from: IpAddr,
     /// Source (this host) and destination of the packet that it is about.
     pub addresses: Addresses,
     /// Source port of that packet.
@@ -69,12 +71,14 @@ fn parse_v4(bytes: &[u8]) -> Option<IcmpError> {
         src: Ipv4Addr::new(fixed[12], fixed[13], fixed[14], fixed[15]),
         dst: Ipv4Addr::new(fixed[16], fixed[17], fixed[18], fixed[19]),
     };
-    error(addresses, quoted.get(usize::from(fixed[0] & 0x0f) * 4..)?, kind, ip.dst.into())
+    let ends = (ip.src.into(), ip.dst.into());
+    error(addresses, quoted.get(usize::from(fixed[0] & 0x0f) * 4..)?, kind, ends)
 }
 
 fn parse_v6(bytes: &[u8]) -> Option<IcmpError> {
     let (ip, range) = ipv6::parse(bytes).ok()?;
-    let message = bytes.get(range).filter(|_| ip.next_header == ICMP_V6)?;
+    let (protocol, range) = extension::walk(bytes, ip.next_header, range).ok()?;
+    let message = bytes.get(range).filter(|_| protocol == ICMP_V6)?;
     let len = u32::try_from(message.len()).ok()?;
     let pseudo = Checksum::new().with(&ip.src.octets()).with(&ip.dst.octets());
     let pseudo = pseudo.with_u32(len).with_u32(u32::from(ICMP_V6));
@@ -96,16 +100,22 @@ fn parse_v6(bytes: &[u8]) -> Option<IcmpError> {
     }
     let address = |bytes: &[u8]| bytes.first_chunk().map(|octets| Ipv6Addr::from_octets(*octets));
     let addresses = Addresses::V6 { src: address(&fixed[8..])?, dst: address(&fixed[24..])? };
-    error(addresses, segment, kind, ip.dst.into())
+    error(addresses, segment, kind, (ip.src.into(), ip.dst.into()))
 }
 
-/// The error about the segment that begins with `segment`, if `to` is who sent it.
-fn error(addresses: Addresses, segment: &[u8], kind: IcmpKind, to: IpAddr) -> Option<IcmpError> {
+/// The error about the segment that begins with `segment`, if the one for whom the error is has sent it.
+fn error(
+    addresses: Addresses,
+    segment: &[u8],
+    kind: IcmpKind,
+    (from, to): (IpAddr, IpAddr),
+) -> Option<IcmpError> {
     let start = segment.first_chunk::<8>()?;
     if addresses.ends().0 != to {
         return None;
     }
     Some(IcmpError {
+        from,
         addresses,
         src_port: u16::from_be_bytes([start[0], start[1]]),
         dst_port: u16::from_be_bytes([start[2], start[3]]),

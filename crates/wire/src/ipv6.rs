@@ -1,7 +1,8 @@
 //! The IPv6 header (RFC 8200).
 //!
-//! Contract: extension headers are not walked; [`Ipv6Header::next_header`] names what follows. Bytes
-//! after the stated payload length are padding. Jumbograms do not exist here.
+//! Contract: the fixed header only; [`Ipv6Header::next_header`] names what follows, and
+//! [`crate::extension`] walks on from there. Bytes after the stated payload length are padding.
+//! Jumbograms do not exist here.
 
 use core::net::Ipv6Addr;
 use core::ops::Range;

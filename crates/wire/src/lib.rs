@@ -4,8 +4,8 @@
 //! never a panic. The [`Segment`] is a plain value of fixed size that carries the payload as a length
 //! only: the simulator moves segments and no bytes, a real-packet driver keeps the bytes beside it.
 //!
-//! Start at [`packet`], which reads and writes whole IP packets; [`ipv4`], [`ipv6`] and [`tcp`] are its
-//! parts, [`pcapng`] is for capture files, [`observed`] for what bystanders have captured.
+//! Start at [`packet`], which reads and writes whole IP packets; [`ipv4`], [`ipv6`], [`extension`] and [`tcp`]
+//! are its parts, [`pcapng`] is for capture files, [`observed`] for what bystanders have captured.
 #![no_std]
 #![deny(clippy::float_arithmetic)]
 #![warn(clippy::cast_possible_truncation)]
@@ -16,6 +16,7 @@ mod addresses;
 pub mod checksum;
 mod ecn;
 mod error;
+pub mod extension;
 mod flags;
 pub mod icmp;
 pub mod ipv4;

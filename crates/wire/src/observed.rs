@@ -8,14 +8,11 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::error::{Header, WireError};
+use crate::extension::{FRAGMENT, FRAGMENT_BITS, is_extension};
 use crate::{Addresses, Ecn, Options, Segment, ipv4, ipv6, tcp};
 
-// IPv6 extension headers (RFC 8200 §4, RFC 4302).
-const HOP_BY_HOP: u8 = 0;
-const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
+/// AH (RFC 4302), which bystanders pass over.
 const AUTHENTICATION: u8 = 51;
-const DESTINATION: u8 = 60;
 /// More extension headers than this do not occur.
 const MOST_EXTENSIONS: usize = 8;
 
@@ -140,7 +137,7 @@ fn v6(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
     }
     let (mut protocol, mut header_len) = (fixed[6], ipv6::HEADER_LEN);
     for _ in 0..MOST_EXTENSIONS {
-        if !matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION) {
+        if protocol != AUTHENTICATION && !is_extension(protocol) {
             break;
         }
         let Some(&[next, units, offset_high, offset_low]) =
@@ -149,7 +146,9 @@ fn v6(bytes: &[u8], whole: usize) -> Result<Ip, WireError> {
             return Err(WireError::Truncated { header, need: header_len + 8, have });
         };
         // Offset and "more fragments"; a fragment that is the whole packet is none (RFC 6946).
-        if protocol == FRAGMENT && u16::from_be_bytes([offset_high, offset_low]) & 0xfff9 != 0 {
+        if protocol == FRAGMENT
+            && u16::from_be_bytes([offset_high, offset_low]) & FRAGMENT_BITS != 0
+        {
             return Err(WireError::Fragment);
         }
         header_len += match protocol {

@@ -9,7 +9,7 @@ use core::ops::Range;
 use crate::checksum::Checksum;
 use crate::ipv4::{self, Ipv4Header};
 use crate::ipv6::{self, Ipv6Header};
-use crate::{Addresses, Segment, WireError, tcp};
+use crate::{Addresses, Segment, WireError, extension, tcp};
 
 /// Length in bytes of the longest headers that this module writes: IPv6 and TCP with all its options.
 pub const MAX_HEADERS_LEN: usize = ipv6::HEADER_LEN + tcp::MAX_HEADER_LEN;
@@ -17,7 +17,8 @@ pub const MAX_HEADERS_LEN: usize = ipv6::HEADER_LEN + tcp::MAX_HEADER_LEN;
 /// Reads the packet at the start of `bytes`; the range is where its TCP payload lies.
 ///
 /// # Errors
-/// Whatever [`ipv4::parse`], [`ipv6::parse`] or [`tcp::parse`] refuse, and [`WireError::NotTcp`].
+/// Whatever [`ipv4::parse`], [`ipv6::parse`], [`extension::walk`] or [`tcp::parse`] refuse, and
+/// [`WireError::NotTcp`].
 pub fn parse(bytes: &[u8]) -> Result<(Addresses, Segment, Range<usize>), WireError> {
     parse_with(bytes, tcp::parse)
 }
@@ -38,7 +39,8 @@ fn parse_with(
     let (addresses, ecn, protocol, range) = match bytes.first() {
         Some(first) if first >> 4 == 6 => {
             let (ip, range) = ipv6::parse(bytes)?;
-            (Addresses::V6 { src: ip.src, dst: ip.dst }, ip.ecn, ip.next_header, range)
+            let (protocol, range) = extension::walk(bytes, ip.next_header, range)?;
+            (Addresses::V6 { src: ip.src, dst: ip.dst }, ip.ecn, protocol, range)
         }
         _ => {
             let (ip, range) = ipv4::parse(bytes)?;

@@ -95,6 +95,9 @@ pub(crate) struct BottleneckArgs {
     /// Make interfaces even in what may be the machine's own network namespace
     #[arg(long, value_name = "here", value_parser = ["here"])]
     pub(crate) netns: Option<String>,
+    /// Go on as this user once devices are open; without it root goes on without capabilities
+    #[arg(long, value_name = "NAME|UID[:GROUP]")]
+    pub(crate) user: Option<String>,
     /// MTU of interfaces that are made, bytes
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
     pub(crate) mtu: u16,

@@ -174,9 +174,13 @@ pub(crate) struct LiveOwnArgs {
     /// Set a switch of our TCP (`lowtide list switches`)
     #[arg(short = 's', long = "set", value_name = "SWITCH=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The most connections that may be half open; further SYNs are dropped
+    /// The most connections that may be half open; further SYNs are answered with cookies, or dropped with
+    /// `-s syn-cookies=off`
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) half_open: u32,
+    /// Go on as this user once devices are open; without it root goes on without capabilities
+    #[arg(long, value_name = "NAME|UID[:GROUP]")]
+    pub(crate) user: Option<String>,
     /// Record every call into the transport in this file, for `lowtide live replay`
     #[arg(long, value_name = "FILE")]
     pub(crate) tape: Option<PathBuf>,

@@ -6,6 +6,7 @@
 mod bottleneck;
 mod live;
 mod pathologies;
+mod privileges;
 mod testbed;
 mod uml;
 
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
         tests!(&[];
             bottleneck::what_cannot_be_is_refused_with_what_could,
             live::what_cannot_be_is_refused_with_what_could,
+            privileges::a_user_that_there_is_not_is_refused,
             live::the_machines_own_namespace_is_left_alone,
             testbed::a_run_on_real_packets_fills_the_directory_of_a_simulation,
             testbed::one_scenario_by_several_backends_is_set_side_by_side,
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
             pathologies::a_dctcp_sender_without_cwr_collapses_against_the_kernel,
             pathologies::a_one_sided_sender_does_not,
             pathologies::receivers_of_dctcp_hurry_the_ack_for_cwr_and_one_sided_ones_do_not,
+            privileges::no_thread_of_a_client_keeps_a_capability,
             testbed::without_root_the_kernel_backend_says_what_it_takes,
             testbed::a_testbed_comes_is_used_and_goes,
             testbed::what_a_killed_testbed_leaves_behind_is_found_and_nothing_else_is_touched,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use lowtide_tcp::{AckThrottle, Config, profile, scheme, switches};
+use lowtide_tcp::{AckThrottle, Config, SynCookies, profile, scheme, switches};
 
 use super::{Listener, Stream};
 use crate::clock::Clock;
@@ -22,12 +22,19 @@ use crate::tape::Boundary;
 /// What a host is made with beside its device.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The most connections of one listener that are not established yet; further SYNs are dropped.
+    /// The most connections of one listener that are not established yet; further SYNs are answered with cookies, or
+    /// dropped where their configuration has `syn-cookies` off.
     pub half_open: usize,
     /// The most established ones that wait to be accepted; further ones are reset.
     pub not_accepted: usize,
     /// Initial sequence numbers, ports and timestamps follow from it; drawn from the system without it.
     pub seed: Option<u64>,
+    /// The networks that this host is in, each as an address and how many of its bits count: their broadcast addresses
+    /// are answered to nobody. [`Live::start`] adds those of its plan.
+    pub networks: Vec<(IpAddr, u8)>,
+    /// The driver's thread gives up all capabilities that it has ([`crate::privileges`]). A process that does so must
+    /// not change its user later: the C library ends it when threads disagree.
+    pub unprivileged: bool,
     /// Where every call into the transport is recorded.
     pub tape: Option<PathBuf>,
 }
@@ -35,12 +42,20 @@ pub struct Settings {
 impl Default for Settings {
     /// As Linux: 4096 (`net.ipv4.tcp_max_syn_backlog`, `net.core.somaxconn`).
     fn default() -> Self {
-        Self { half_open: 4096, not_accepted: 4096, seed: None, tape: None }
+        Self {
+            half_open: 4096,
+            not_accepted: 4096,
+            seed: None,
+            networks: Vec::new(),
+            unprivileged: false,
+            tape: None,
+        }
     }
 }
 
 /// A configuration by names: a profile, over it a scheme, over it single switches (`cc=dctcp`). Whatever the
 /// profile says, `ack-throttle` is `empty`, as it is for every connection on real packets.
+/// SYN cookies are on unless a switch says `syn-cookies=off`.
 ///
 /// # Errors
 /// A name that there is not, or a value that a switch does not take: what is accepted.
@@ -62,6 +77,7 @@ pub fn config(
         })?;
         scheme::apply(scheme, &mut config).map_err(|e| e.to_string())?;
     }
+    config.syn_cookies = SynCookies::WhenFull;
     for (name, value) in settings {
         switches::set_text(&mut config, name, value).map_err(|e| e.to_string())?;
         if *name == "ack-throttle" && config.ack_throttle != AckThrottle::Empty {
@@ -98,13 +114,35 @@ impl fmt::Debug for Live {
     }
 }
 
+/// A host with its device and files open, whose thread is not started yet: in between a program may give up privileges.
+#[derive(Debug)]
+pub struct Prepared {
+    stack: Stack,
+    device: Device,
+    settings: Settings,
+}
+
+impl Prepared {
+    /// Drives it.
+    ///
+    /// # Errors
+    /// No thread.
+    pub fn start(self) -> Result<Live, LiveError> {
+        let Self { stack, device, settings } = self;
+        let shared = Shared::new(stack, Clock::start())?;
+        let thread = Some(driver::start(&shared, device, settings.unprivileged)?);
+        Ok(Live { shared, thread, settings })
+    }
+}
+
 impl Live {
     /// Makes the device of `plan` and drives it.
     ///
     /// # Errors
     /// As [`Device::open`], and a tape that cannot be written.
-    pub fn start(plan: &DevicePlan, settings: Settings) -> Result<Self, LiveError> {
+    pub fn start(plan: &DevicePlan, mut settings: Settings) -> Result<Self, LiveError> {
         let device = Device::open(plan)?;
+        settings.networks.extend(plan.sides.iter().map(|s| (s.ours, s.prefix)));
         Self::on(device, plan.sides.iter().map(|s| s.ours).collect(), settings)
     }
 
@@ -113,6 +151,18 @@ impl Live {
     /// # Errors
     /// A tape that cannot be written, no thread.
     pub fn on(device: Device, locals: Vec<IpAddr>, settings: Settings) -> Result<Self, LiveError> {
+        Self::prepare(device, locals, settings)?.start()
+    }
+
+    /// The same in two steps.
+    ///
+    /// # Errors
+    /// A tape that cannot be written.
+    pub fn prepare(
+        device: Device,
+        locals: Vec<IpAddr>,
+        settings: Settings,
+    ) -> Result<Prepared, LiveError> {
         let seed = match settings.seed {
             Some(seed) => seed,
             None => getrandom::u64().map_err(|e| {
@@ -129,9 +179,10 @@ impl Live {
         };
         let mut stack = Stack::new(Boundary::new(seed, tape), locals);
         stack.set_several(device.takes_several());
-        let shared = Shared::new(stack, Clock::start())?;
-        let thread = Some(driver::start(&shared, device)?);
-        Ok(Self { shared, thread, settings })
+        for (address, prefix) in &settings.networks {
+            stack.add_network(*address, *prefix);
+        }
+        Ok(Prepared { stack, device, settings })
     }
 
     /// Accepts connections to `port` on every address of this host; they get `config`.

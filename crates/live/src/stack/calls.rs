@@ -88,8 +88,13 @@ impl Stack {
         config: &Config,
     ) -> io::Result<Key> {
         self.check()?;
+        if !self.addresses.is_host(remote.ip()) {
+            let message =
+                format!("{} is no address of one host: connect to a host's own", remote.ip());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         let family = |a: &IpAddr| a.is_ipv4() == remote.is_ipv4();
-        let local = self.locals.iter().copied().find(family).ok_or_else(|| {
+        let local = self.addresses.locals().iter().copied().find(family).ok_or_else(|| {
             let family = if remote.is_ipv4() { "IPv4" } else { "IPv6" };
             let message = format!("this host has no {family} address to reach {remote} from");
             io::Error::new(io::ErrorKind::AddrNotAvailable, message)

@@ -13,6 +13,13 @@ pub struct StackCounters {
     pub bad_checksum: u64,
     /// Packets that were not TCP for one of our addresses.
     pub not_ours: u64,
+    /// Fragments, which are not reassembled.
+    pub fragments: u64,
+    /// Packets whose source is the address of no other host: unspecified, loopback, multicast, broadcast, class E, or
+    /// one of our own (RFC 9293 MUST-63).
+    pub martians: u64,
+    /// TCP packets for a broadcast or multicast address (RFC 9293 MUST-57).
+    pub groups: u64,
     /// ICMP errors about our packets that were believed.
     pub icmp: u64,
     /// Segments that connections did not use.
@@ -21,6 +28,10 @@ pub struct StackCounters {
     pub stray: u64,
     /// SYNs that were dropped because too many connections were half open.
     pub backlog_full: u64,
+    /// SYNs that were answered with a SYN cookie, because too many connections were half open.
+    pub cookies_sent: u64,
+    /// Connections that began with an ACK that brought such a cookie back.
+    pub cookies_accepted: u64,
     /// Connections that were reset because nobody accepted them in time.
     pub not_accepted: u64,
     /// Packets that the device did not take.

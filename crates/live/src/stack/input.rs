@@ -7,6 +7,7 @@ use lowtide_units::Instant;
 use lowtide_wire::icmp::{self, IcmpKind};
 use lowtide_wire::{Addresses, Ecn, Segment, WireError, packet};
 
+use super::addresses::Verdict;
 use super::{Batch, Conn, Stack};
 use crate::device::Incoming;
 
@@ -36,14 +37,25 @@ impl Stack {
                 self.counters.bad_checksum += 1;
                 return;
             }
+            Err(WireError::Fragment) => {
+                self.counters.fragments += 1;
+                return;
+            }
             Err(_) => {
                 self.counters.malformed += 1;
                 return;
             }
         };
         let (remote, local) = addresses.ends();
-        if !self.locals.contains(&local) {
-            self.counters.not_ours += 1;
+        // Nothing is answered, not even with RST.
+        let dropped = match self.addresses.judge(remote, local) {
+            Verdict::Ours => None,
+            Verdict::Martian => Some(&mut self.counters.martians),
+            Verdict::Group => Some(&mut self.counters.groups),
+            Verdict::NotOurs => Some(&mut self.counters.not_ours),
+        };
+        if let Some(count) = dropped {
+            *count += 1;
             return;
         }
         segment.rx.stamp = Some(stamp);
@@ -53,8 +65,18 @@ impl Stack {
             segment.rx.ce_coalesced = if segment.ecn == Ecn::Ce { segments } else { 0 };
         }
         let payload = bytes.get(payload).unwrap_or(&[]);
-        match self.boundary.handle_segment(now, local, remote, &segment) {
-            Arrival::Taken(id, accepted) => {
+        let arrival = self.boundary.handle_segment(now, local, remote, &segment);
+        let opened = match arrival {
+            Arrival::Opened(id) | Arrival::Completed(id, _) => {
+                let (local_port, remote_port) = (segment.dst_port, segment.src_port);
+                let tuple = FourTuple { local, local_port, remote, remote_port };
+                Some(self.insert(Conn::new(tuple, id, Some(local_port))))
+            }
+            _ => None,
+        };
+        match arrival {
+            Arrival::Taken(id, accepted) | Arrival::Completed(id, accepted) => {
+                self.counters.cookies_accepted += u64::from(opened.is_some());
                 let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() else { return };
                 let Some(conn) = self.get(key) else { return };
                 if !accepted.stream.is_empty() {
@@ -75,16 +97,12 @@ impl Stack {
                     self.pump(now, key, batch);
                 }
             }
-            Arrival::Opened(id) => {
-                let tuple = FourTuple {
-                    local,
-                    local_port: segment.dst_port,
-                    remote,
-                    remote_port: segment.src_port,
-                };
-                let key = self.insert(Conn::new(tuple, id, Some(tuple.local_port)));
-                self.pump(now, key, batch);
+            Arrival::Opened(_) => {
+                if let Some(key) = opened {
+                    self.pump(now, key, batch);
+                }
             }
+            Arrival::Cookie => self.counters.cookies_sent += 1,
             Arrival::Stray => self.counters.stray += 1,
             Arrival::TimeWait => {}
             Arrival::BacklogFull => self.counters.backlog_full += 1,
@@ -100,6 +118,10 @@ impl Stack {
             self.counters.not_ours += 1;
             return;
         };
+        if !self.addresses.is_host(error.from) {
+            self.counters.martians += 1;
+            return;
+        }
         let (local, remote) = error.addresses.ends();
         let (local_port, remote_port) = (error.src_port, error.dst_port);
         let tuple = FourTuple { local, local_port, remote, remote_port };

@@ -5,6 +5,7 @@
 //! what is to be sent into a [`Batch`]. After every segment the connection is asked at once what it has to say:
 //! two that arrive together are acknowledged as if they had come apart.
 
+mod addresses;
 mod batch;
 mod calls;
 mod conn;
@@ -14,10 +15,10 @@ mod listener;
 mod output;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod wait;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -25,8 +26,10 @@ use lowtide_tcp::{AckThrottle, Config, Connection};
 use lowtide_units::Instant;
 
 use crate::tape::Boundary;
+use addresses::Filter;
 use conn::Conn;
 use listener::Listener;
+use timers::Timers;
 
 pub(crate) use batch::Batch;
 pub use conn::{ConnInfo, Readiness};
@@ -41,14 +44,14 @@ pub(crate) struct Key(u32);
 #[derive(Debug)]
 pub(crate) struct Stack {
     boundary: Boundary,
-    locals: Vec<IpAddr>,
+    addresses: Filter,
     conns: Vec<Option<Conn>>,
     free: Vec<u32>,
     /// The key of each connection of the endpoint.
     by_id: Vec<Option<Key>>,
     listeners: BTreeMap<u16, Listener>,
-    /// Deadlines, some of them out of date: the one that counts is in the connection.
-    timers: BinaryHeap<Reverse<(Instant, Key)>>,
+    /// At most one deadline of each connection.
+    timers: Timers,
     /// Room for those that are due at one time.
     due: Vec<Key>,
     /// Connections that applications have changed since the last flush.
@@ -64,12 +67,12 @@ impl Stack {
     pub(crate) fn new(boundary: Boundary, locals: Vec<IpAddr>) -> Self {
         Self {
             boundary,
-            locals,
+            addresses: Filter::new(locals),
             conns: Vec::new(),
             free: Vec::new(),
             by_id: Vec::new(),
             listeners: BTreeMap::new(),
-            timers: BinaryHeap::new(),
+            timers: Timers::default(),
             due: Vec::new(),
             changed: Vec::new(),
             counters: StackCounters::default(),
@@ -86,6 +89,11 @@ impl Stack {
             buffer_memory: held.map(|c| (c.send.memory() + c.receive.memory()) as u64).sum(),
             ..self.counters
         }
+    }
+
+    /// One of our networks, of which `address` has `prefix` bits: its broadcast addresses are no hosts.
+    pub(crate) fn add_network(&mut self, address: IpAddr, prefix: u8) {
+        self.addresses.add_network(address, prefix);
     }
 
     /// Whether the device takes several segments in one packet.
@@ -154,7 +162,8 @@ impl Stack {
         if let Some(place) = place
             && place.as_ref().is_some_and(|c| c.id.is_none() && !c.held)
         {
-            *place = None;
+            let armed = place.take().map_or(Instant::FAR_FUTURE, |c| c.armed);
+            self.timers.disarm(key, armed);
             self.free.push(key.0);
         }
     }
@@ -175,18 +184,14 @@ impl Stack {
 
     /// When [`Self::fire`] is due. A deadline that was put off since is still in here.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse((at, _))| *at)
+        self.timers.first()
     }
 
     /// The time is `now`: every timer that is due fires, each connection's once.
     pub(crate) fn fire(&mut self, now: Instant, batch: &mut Batch) {
         let mut due = std::mem::take(&mut self.due);
-        while let Some(Reverse((at, key))) = self.timers.peek().copied()
-            && at <= now
-        {
-            self.timers.pop();
-            // One that was put off, or belongs to a connection that is gone, says nothing.
-            if let Some(conn) = self.get(key).filter(|c| c.armed == at) {
+        while let Some(key) = self.timers.pop_due(now) {
+            if let Some(conn) = self.get(key) {
                 conn.armed = Instant::FAR_FUTURE;
                 due.push(key);
             }

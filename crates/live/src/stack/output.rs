@@ -1,6 +1,5 @@
 //! Everything that follows a change of a connection: what it sends, what its application hears, its timer.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 
 use lowtide_tcp::{CloseReason, Event, State, Transmit};
@@ -118,8 +117,8 @@ impl Stack {
         let timer = timer.into_iter().chain(orphaned).min();
         // With something left to send the next turn comes here again, and arms it then.
         if let Some(at) = timer.filter(|at| !more && *at < conn.armed) {
+            self.timers.arm(key, conn.armed, at);
             conn.armed = at;
-            self.timers.push(Reverse((at, key)));
         }
         if newly_established && let Some(port) = conn.listener.take() {
             self.offer(now, port, key, batch);

@@ -17,7 +17,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use lowtide_payload::ReceiveRing;
-use lowtide_tcp::{Arrival, CloseReason, Config, ConnId, Endpoint, Event, FourTuple, Info, State};
+use lowtide_tcp::{
+    Accepted, Arrival, CloseReason, Config, ConnId, Endpoint, Event, FourTuple, Info, State,
+};
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
 
@@ -256,20 +258,11 @@ impl Stack {
         let arrival = self.endpoint.handle_segment(self.now, local, remote, &segment, None);
         match arrival {
             Arrival::Taken(id, accepted) => {
-                if let Some(key) = self.key(id) {
-                    let skip = accepted.skip as usize;
-                    let bytes = bytes.get(payload).and_then(|p| p.get(skip..)).unwrap_or(&[]);
-                    let fresh = !accepted.stream.is_empty();
-                    self.conns[key].receive.keep(&accepted.stream, bytes);
-                    // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
-                    if fresh
-                        && !self.conns[key].held
-                        && let Some(conn) = self.endpoint.conn(id)
-                    {
-                        conn.abort();
-                    }
-                    self.pump(key);
-                }
+                self.take(id, &accepted, bytes.get(payload).unwrap_or(&[]));
+            }
+            Arrival::Completed(id, accepted) => {
+                self.opened(id, segment.dst_port);
+                self.take(id, &accepted, bytes.get(payload).unwrap_or(&[]));
             }
             Arrival::Refused(id, _) => {
                 if let Some(key) = self.key(id) {
@@ -277,21 +270,43 @@ impl Stack {
                 }
             }
             Arrival::Opened(id) => {
-                let listener = self.sockets.iter().find_map(|(fd, s)| match s.kind {
-                    Kind::Listening { port, .. } if port == segment.dst_port => Some(*fd),
-                    _ => None,
-                });
-                if let Some(tuple) = self.endpoint.tuple(id) {
-                    self.conns.push(Conn::new(tuple, id, listener));
-                    self.pump(self.conns.len() - 1);
+                self.opened(id, segment.dst_port);
+                if let Some(key) = self.key(id) {
+                    self.pump(key);
                 }
             }
-            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull => {}
+            Arrival::Stray | Arrival::TimeWait | Arrival::BacklogFull | Arrival::Cookie => {}
         }
         while let Some((tuple, reply)) = self.endpoint.poll_reply() {
             self.emit(&tuple, &reply, &[]);
         }
         Ok(())
+    }
+
+    /// A connection to the listener on `port` came to be.
+    fn opened(&mut self, id: ConnId, port: u16) {
+        let listener = self.sockets.iter().find_map(|(fd, s)| match s.kind {
+            Kind::Listening { port: own, .. } if own == port => Some(*fd),
+            _ => None,
+        });
+        if let Some(tuple) = self.endpoint.tuple(id) {
+            self.conns.push(Conn::new(tuple, id, listener));
+        }
+    }
+
+    /// A connection took a segment with this payload.
+    fn take(&mut self, id: ConnId, accepted: &Accepted, payload: &[u8]) {
+        let Some(key) = self.key(id) else { return };
+        let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
+        self.conns[key].receive.keep(&accepted.stream, fresh);
+        // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
+        if !accepted.stream.is_empty()
+            && !self.conns[key].held
+            && let Some(conn) = self.endpoint.conn(id)
+        {
+            conn.abort();
+        }
+        self.pump(key);
     }
 
     /// The oldest packet that left and was not taken.

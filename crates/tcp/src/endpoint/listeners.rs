@@ -3,8 +3,10 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
+use lowtide_units::Instant;
+
 use super::ListenError;
-use crate::config::Config;
+use crate::config::{Config, SynCookies};
 
 /// Names a listener for as long as the endpoint lives, whatever listens on its port later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +18,8 @@ struct Listener {
     config: Arc<Config>,
     backlog: usize,
     embryonic: usize,
+    /// Until when an ACK may bring back a SYN cookie of this listener.
+    cookies_until: Instant,
 }
 
 #[derive(Debug, Default)]
@@ -29,7 +33,10 @@ pub(super) struct Listeners {
 pub(super) enum Admission {
     /// It counts as one more embryonic connection now.
     Admitted(ListenerId, Arc<Config>),
+    /// No room for one more.
     Full,
+    /// No room for one more, and the SYN is to be answered with a cookie.
+    Cookie(Arc<Config>),
     Nobody,
 }
 
@@ -45,7 +52,10 @@ impl Listeners {
         }
         self.opened += 1;
         let id = ListenerId(self.opened);
-        self.by_port.insert(port, Listener { id, config, backlog, embryonic: 0 });
+        self.by_port.insert(
+            port,
+            Listener { id, config, backlog, embryonic: 0, cookies_until: Instant::ZERO },
+        );
         Ok(())
     }
 
@@ -68,12 +78,28 @@ impl Listeners {
     pub(super) fn admit(&mut self, port: u16) -> Admission {
         match self.by_port.get_mut(&port) {
             None => Admission::Nobody,
-            Some(l) if l.embryonic >= l.backlog => Admission::Full,
+            Some(l) if l.embryonic >= l.backlog => match l.config.syn_cookies {
+                SynCookies::Off => Admission::Full,
+                SynCookies::WhenFull => Admission::Cookie(Arc::clone(&l.config)),
+            },
             Some(l) => {
                 l.embryonic += 1;
                 Admission::Admitted(l.id, Arc::clone(&l.config))
             }
         }
+    }
+
+    /// The listener on `port` sent a cookie, which comes back before `until` or is too old.
+    pub(super) fn sent_cookie(&mut self, port: u16, until: Instant) {
+        if let Some(l) = self.by_port.get_mut(&port) {
+            l.cookies_until = until;
+        }
+    }
+
+    /// What a connection to `port` gets that an ACK opens, if there may be one.
+    pub(super) fn cookies(&self, port: u16, now: Instant) -> Option<Arc<Config>> {
+        let listener = self.by_port.get(&port).filter(|l| now < l.cookies_until)?;
+        Some(Arc::clone(&listener.config))
     }
 
     /// One embryonic connection that `id` admitted on `port` is none any more. Nothing to a later
@@ -92,7 +118,7 @@ mod tests {
     fn admitted(listeners: &mut Listeners) -> Option<ListenerId> {
         match listeners.admit(80) {
             Admission::Admitted(id, _) => Some(id),
-            Admission::Full | Admission::Nobody => None,
+            Admission::Full | Admission::Cookie(_) | Admission::Nobody => None,
         }
     }
 

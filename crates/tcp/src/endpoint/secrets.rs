@@ -11,31 +11,54 @@ use siphasher::sip::SipHasher24;
 use super::FourTuple;
 use crate::config::{Config, IsnRule, TimestampOffset};
 
-/// The secrets of one endpoint and its random numbers. All follow from the seed: they are as secret
-/// as the seed is.
+/// A key of SipHash-2-4, 128 bits.
+pub(super) type SipKey = [u64; 2];
+
+/// The keys of one endpoint. All follow from the seed: they are as secret as the seed is.
+///
+/// Every number that a peer may see is an output of SipHash under one of these keys. The outputs of
+/// splitmix64, which is invertible, are keys and nothing else: one of them would give the seed away.
 #[derive(Debug)]
 pub(super) struct Secrets {
-    isn: [u64; 2],
-    timestamp: [u64; 2],
-    port: [u64; 2],
-    random: u64,
+    isn: SipKey,
+    timestamp: SipKey,
+    port: SipKey,
+    random: SipKey,
+    /// Of SYN cookies.
+    pub(super) cookie: [SipKey; 2],
+    /// Numbers drawn so far.
+    draws: u64,
+    /// Comes in place of the next drawn number.
+    pub(super) next_draw: Option<u64>,
 }
 
 impl Secrets {
     pub(super) fn new(seed: u64) -> Self {
-        let mut secrets = Self { isn: [0; 2], timestamp: [0; 2], port: [0; 2], random: seed };
-        let mut key = || [secrets.draw(), secrets.draw()];
+        let mut state = seed;
+        // In this order since recorded runs depend on it; new keys come last.
+        let mut key = || [split_mix(&mut state), split_mix(&mut state)];
         let (isn, timestamp, port) = (key(), key(), key());
-        Self { isn, timestamp, port, ..secrets }
+        Self {
+            isn,
+            timestamp,
+            port,
+            random: key(),
+            cookie: [key(), key()],
+            draws: 0,
+            next_draw: None,
+        }
     }
 
-    /// splitmix64: numbers that differ, not secrets.
-    pub(super) fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// A number that nobody without the key can tell from a random one, whatever numbers were seen:
+    /// SipHash-2-4 of a counter.
+    fn draw(&mut self) -> u64 {
+        if let Some(given) = self.next_draw.take() {
+            return given;
+        }
+        self.draws = self.draws.wrapping_add(1);
+        let mut hasher = SipHasher24::new_with_keys(self.random[0], self.random[1]);
+        hasher.write(&self.draws.to_be_bytes());
+        hasher.finish()
     }
 
     /// Initial sequence number and timestamp offset of a connection that begins at `now`.
@@ -70,6 +93,15 @@ impl Secrets {
     }
 }
 
+/// The next output of splitmix64. For keys only: its outputs are not secret from one another.
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// M of RFC 6528: a clock that wraps.
 fn ticks(now: Instant, tick: Duration) -> u32 {
     (now.as_ps() / tick.as_ps().max(1)) as u32
@@ -84,7 +116,7 @@ enum Over {
 }
 
 /// F of RFC 6528: SipHash-2-4 under a key of 128 bits.
-fn f(key: [u64; 2], tuple: &FourTuple, over: Over) -> u64 {
+fn f(key: SipKey, tuple: &FourTuple, over: Over) -> u64 {
     let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
     write_address(&mut hasher, tuple.local);
     write_address(&mut hasher, tuple.remote);
@@ -95,6 +127,14 @@ fn f(key: [u64; 2], tuple: &FourTuple, over: Over) -> u64 {
         hasher.write(&tuple.remote_port.to_be_bytes());
     }
     hasher.finish()
+}
+
+/// Both ends of a connection as hashed: addresses, then ports.
+pub(super) fn hash_ends(hasher: &mut SipHasher24, ends: &FourTuple) {
+    write_address(hasher, ends.local);
+    write_address(hasher, ends.remote);
+    hasher.write(&ends.local_port.to_be_bytes());
+    hasher.write(&ends.remote_port.to_be_bytes());
 }
 
 fn write_address(hasher: &mut SipHasher24, address: IpAddr) {
@@ -136,6 +176,52 @@ mod tests {
             hasher.write(&input);
             assert_eq!(hasher.finish(), expected, "{n} bytes");
         }
+    }
+
+    /// Gives back the state of splitmix64 before the step that produced `output`.
+    fn before(output: u64) -> u64 {
+        fn unshift(y: u64, by: u32) -> u64 {
+            let mut x = y;
+            for _ in 0..64 / by {
+                x = y ^ (x >> by);
+            }
+            x
+        }
+        // The inverses of its two odd factors modulo 2^64.
+        let z = unshift(output, 31).wrapping_mul(0x3196_42b2_d24d_8ec3);
+        let z = unshift(z, 27).wrapping_mul(0x96de_1b17_3f11_9089);
+        unshift(z, 30).wrapping_sub(0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// One SYN-ACK shows both halves of one draw. It must not lead back to the seed.
+    #[test]
+    fn drawn_numbers_do_not_give_the_seed_away() {
+        let rule = config(IsnRule::Random, TimestampOffset::Random);
+        for seed in [1, 0xdead_beef_0bad_cafe] {
+            let mut state = seed;
+            assert_eq!(before(split_mix(&mut state)), seed, "the attack itself works");
+            let mut secrets = Secrets::new(seed);
+            for _ in 0..16 {
+                let (isn, offset) = secrets.numbers(Instant::ZERO, &TUPLE, &rule);
+                let mut state = before(u64::from(offset) << 32 | u64::from(isn.raw()));
+                for _ in 0..64 {
+                    assert_ne!(state, seed);
+                    state = state.wrapping_sub(0x9e37_79b9_7f4a_7c15);
+                }
+            }
+        }
+    }
+
+    /// The default rule: recorded runs depend on these very numbers.
+    #[test]
+    fn the_numbers_of_rfc6528_are_those_of_earlier_versions() {
+        let rule = config(IsnRule::Rfc6528, TimestampOffset::PerConnection);
+        let mut secrets = Secrets::new(7);
+        let (isn, offset) = secrets.numbers(Instant::ZERO, &TUPLE, &rule);
+        assert_eq!(
+            (isn.raw(), offset, secrets.port_offset(&TUPLE)),
+            (1_338_668_685, 4_160_201_392, 4_413_978_817_109_773_225)
+        );
     }
 
     /// RFC 6528 §3: on one connection the numbers follow the clock, 4 us a step.

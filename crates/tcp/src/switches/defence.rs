@@ -4,7 +4,7 @@ use lowtide_units::Duration;
 
 use super::field::{Names, name_of, names, set_count, set_duration, set_name, span};
 use super::{Side, Switch};
-use crate::config::{IsnRule, TimestampOffset};
+use crate::config::{IsnRule, SynCookies, TimestampOffset};
 use crate::defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};
 use crate::value::{Kind, Value};
 
@@ -15,6 +15,8 @@ const TIMESTAMP_OFFSET: Names<TimestampOffset> = &[
     ("random", TimestampOffset::Random),
     ("zero", TimestampOffset::Zero),
 ];
+const SYN_COOKIES: Names<SynCookies> =
+    &[("off", SynCookies::Off), ("when-full", SynCookies::WhenFull)];
 const RST_ACCEPT: Names<RstAccept> =
     &[("exact", RstAccept::Exact), ("in-window", RstAccept::InWindow)];
 const SYN_ANSWER: Names<SynAnswer> =
@@ -32,7 +34,7 @@ const TIME_WAIT_RESET: Names<TimeWaitReset> =
 /// No limit on challenge ACKs.
 const NO_LIMIT: &str = "none";
 
-pub(super) const DEFENCE: [Switch; 10] = [
+pub(super) const DEFENCE: [Switch; 11] = [
     Switch {
         name: "isn",
         side: Side::Connection,
@@ -60,6 +62,16 @@ pub(super) const DEFENCE: [Switch; 10] = [
         source: "RFC 7323 §5.4",
         get: |c| name_of(TIMESTAMP_OFFSET, c.timestamp_offset),
         set: |c, v| set_name(&mut c.timestamp_offset, TIMESTAMP_OFFSET, v),
+    },
+    Switch {
+        name: "syn-cookies",
+        side: Side::Connection,
+        kind: Kind::Name { allowed: || names(SYN_COOKIES), refused: &[] },
+        doc: "Whether a listener with as many half-open connections as may be answers SYNs without \
+              state; on in `lowtide live`.",
+        source: "RFC 4987 §3.6; Linux net.ipv4.tcp_syncookies",
+        get: |c| name_of(SYN_COOKIES, c.syn_cookies),
+        set: |c, v| set_name(&mut c.syn_cookies, SYN_COOKIES, v),
     },
     Switch {
         name: "rst-accept",

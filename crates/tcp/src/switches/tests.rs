@@ -33,7 +33,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         timestamps = "timestamps", timestamp_granularity = "timestamp-granularity", sack = "sack",
         window_scaling = "window-scaling", time_wait = "time-wait",
         time_wait_reset = "time-wait-reset", isn = "isn", isn_tick = "isn-tick",
-        timestamp_offset = "timestamp-offset", rst_accept = "rst-accept",
+        timestamp_offset = "timestamp-offset", syn_cookies = "syn-cookies", rst_accept = "rst-accept",
         syn_answer = "syn-answer", ack_accept = "ack-accept",
         challenge_ack_limit = "challenge-ack-limit",
         challenge_ack_interval = "challenge-ack-interval", ack_throttle = "ack-throttle",

@@ -69,6 +69,7 @@ impl World {
             }
             Arrival::Stray => self.tally.strays += 1,
             Arrival::TimeWait => self.tally.time_waits += 1,
+            Arrival::Cookie | Arrival::Completed(..) => panic!("{arrival:?}: cookies are off"),
             Arrival::BacklogFull => {
                 assert!(self.case.pairs.len() > self.case.backlog || !self.case.calm, "why?");
                 self.tally.backlog_full += 1;

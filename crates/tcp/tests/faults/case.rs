@@ -112,7 +112,7 @@ pub(crate) struct PairPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) seed: u64,
-    pub(crate) endpoint_seeds: [u64; 2],
+    pub(crate) numbers: [Numbers; 2],
     pub(crate) faults: [Faults; 2],
     pub(crate) weather: Weather,
     pub(crate) hostile: Hostile,
@@ -196,58 +196,34 @@ impl Case {
                         .iter()
                         .all(|e| !matches!(e.close, Close::Abort(_) | Close::Vanish(_)) && !e.early)
             });
-        let endpoint_seeds = [(); 2].map(|()| endpoint_seed(&mut d));
-        Self {
-            seed,
-            endpoint_seeds,
-            faults,
-            weather,
-            hostile,
-            games,
-            pairs,
-            lateness,
-            backlog,
-            calm,
-        }
+        let numbers = [(); 2].map(|()| numbers(&mut d));
+        Self { seed, numbers, faults, weather, hostile, games, pairs, lateness, backlog, calm }
     }
+}
+
+/// The seed of an endpoint, and the numbers of its first connection where they are drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    pub(crate) seed: u64,
+    /// Initial sequence number and timestamp offset.
+    pub(crate) first: Option<(u32, u32)>,
 }
 
 /// Half of the seeds make the first connection start near the end of the sequence space, or its
 /// timestamps near the end of theirs.
-///
-/// Where its numbers are drawn, the endpoint does it with splitmix64, a bijection: the state behind a wished draw is computed. Were
-/// the endpoint to draw otherwise, these seeds were as good as any, and the tally of wraps would
-/// tell.
-fn endpoint_seed(d: &mut Draw) -> u64 {
-    let any = d.bits();
+fn numbers(d: &mut Draw) -> Numbers {
+    let seed = d.bits();
     if d.flip() {
-        return any;
+        return Numbers { seed, first: None };
     }
     let isn = (0_u32.wrapping_sub(d.doublings(1, 300_000) as u32), d.bits() as u32);
     let base = 0_u32.wrapping_sub(d.doublings(1, 20_000) as u32);
-    let wished = match d.below(3) {
-        0 => u64::from(isn.0) | u64::from(isn.1) << 32,
-        1 => u64::from(isn.1) | u64::from(base) << 32,
-        _ => u64::from(isn.0) | u64::from(base) << 32,
+    let first = match d.below(3) {
+        0 => isn,
+        1 => (isn.1, base),
+        _ => (isn.0, base),
     };
-    // The first six draws of an endpoint are its three keys.
-    unmix(wished).wrapping_sub(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(7))
-}
-
-fn unmix(z: u64) -> u64 {
-    let z = unshift(z, 31).wrapping_mul(inverse(0x94d0_49bb_1331_11eb));
-    let z = unshift(z, 27).wrapping_mul(inverse(0xbf58_476d_1ce4_e5b9));
-    unshift(z, 30)
-}
-
-/// Solves `x ^ (x >> n) = z`.
-fn unshift(z: u64, n: u32) -> u64 {
-    (0..64 / n).fold(z, |x, _| z ^ (x >> n))
-}
-
-/// Modulo 2^64, by Newton's method.
-fn inverse(a: u64) -> u64 {
-    (0..6).fold(a, |x, _| x.wrapping_mul(2_u64.wrapping_sub(a.wrapping_mul(x))))
+    Numbers { seed, first: Some(first) }
 }
 
 impl PairPlan {

@@ -3,8 +3,8 @@
 use lowtide_tcp::{
     AckAccept, AckThrottle, Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth,
     HandshakeRtt, InitialWindow, IsnRule, PacingRule, Params, RecoveryRule, Recut, Reduction,
-    RstAccept, RtoMinApplies, SynAnswer, TimeWaitReset, TimestampOffset, UndoRule, Value, ack, cc,
-    feedback,
+    RstAccept, RtoMinApplies, SynAnswer, SynCookies, TimeWaitReset, TimestampOffset, UndoRule,
+    Value, ack, cc, feedback,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -133,6 +133,7 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
             TimestampOffset::Random,
             TimestampOffset::Random,
         ]),
+        syn_cookies: SynCookies::Off,
         rst_accept: d.pick(&[RstAccept::Exact, RstAccept::Exact, RstAccept::InWindow]),
         syn_answer: d.pick(&[SynAnswer::ChallengeAck, SynAnswer::ChallengeAck, SynAnswer::Reset]),
         ack_accept: d.pick(&[AckAccept::MaxWindow, AckAccept::SentWindow, AckAccept::Any]),

@@ -8,7 +8,7 @@ use lowtide_tcp::{ConnId, Endpoint, OpenError};
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::{Segment, SeqNum};
 
-use crate::case::{ADDRESSES, Case, Hostile, Open};
+use crate::case::{ADDRESSES, Case, Hostile, Numbers, Open};
 use crate::draw::Draw;
 use crate::end::End;
 use crate::link::Link;
@@ -67,6 +67,14 @@ pub(crate) struct World {
     pub(crate) tally: Tally,
 }
 
+fn host(numbers: Numbers) -> Endpoint {
+    let mut host = Endpoint::new(numbers.seed);
+    if let Some((isn, base)) = numbers.first {
+        host.set_next_draw(SeqNum::new(isn), base);
+    }
+    host
+}
+
 impl World {
     pub(crate) fn new(case: Case, trace: bool) -> Self {
         let seed = case.seed;
@@ -76,7 +84,7 @@ impl World {
         let pairs = case.pairs.len();
         let mut world = Self {
             now: Instant::ZERO,
-            hosts: case.endpoint_seeds.map(Endpoint::new),
+            hosts: case.numbers.map(host),
             links,
             jobs: BinaryHeap::new(),
             job_count: 0,

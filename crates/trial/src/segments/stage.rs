@@ -192,9 +192,15 @@ impl Stage {
                 self.peers[peer].watch = Watch::default();
                 self.arrived(peer, segment, Some(&lowtide_tcp::Accepted::default()));
             }
+            Arrival::Completed(id, accepted) => {
+                let old = self.peers[peer].id.replace(id);
+                assert!(old.is_none(), "there is a connection");
+                self.peers[peer].watch = Watch::default();
+                self.arrived(peer, segment, Some(&accepted));
+            }
             // A SYN may find a connection in TIME-WAIT that it would supersede, and no room.
             Arrival::BacklogFull => {}
-            Arrival::Stray | Arrival::TimeWait => {
+            Arrival::Stray | Arrival::TimeWait | Arrival::Cookie => {
                 assert!(self.peers[peer].id.is_none(), "{arrival:?}: there is a connection");
             }
         }

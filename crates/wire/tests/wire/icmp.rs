@@ -50,7 +50,12 @@ fn v6(kind: Icmpv6Type, quoted: &[u8]) -> Vec<u8> {
 }
 
 fn expected(addresses: Addresses, kind: IcmpKind) -> IcmpError {
-    IcmpError { addresses, src_port: 1000, dst_port: 2000, seq: SeqNum::new(77), kind }
+    // A router in the way for IPv4, the far end for IPv6: see `v4` and `v6`.
+    let from = match addresses {
+        Addresses::V4 { .. } => Ipv4Addr::new(10, 0, 0, 9).into(),
+        Addresses::V6 { dst, .. } => dst.into(),
+    };
+    IcmpError { from, addresses, src_port: 1000, dst_port: 2000, seq: SeqNum::new(77), kind }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The wire formats against themselves, against another implementation and against hostile bytes.
 
 mod capture;
+mod extension;
 mod icmp;
 mod layout;
 mod malformed;

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use lowtide_bottleneck::{Bottleneck, Port};
 use lowtide_live::netns::{self, Namespace};
+use lowtide_live::privileges::{self, Later};
 use lowtide_live::{Device, DeviceKind, DevicePlan, LiveError, Side};
 use lowtide_net::Blueprint;
 use std::sync::atomic::Ordering;
 
-use super::{link, link_report};
+use super::{link, link_report, setup};
 use crate::args::BottleneckArgs;
 use crate::failure::Failure;
 use crate::interrupt::{STOP, watch_for_interrupt};
@@ -41,10 +42,15 @@ pub(super) fn bottleneck(args: &BottleneckArgs, out: Output) -> Result<(), Failu
     for port in &mut wanted {
         port.answer_for(&all);
     }
-    watch_for_interrupt()?;
+    let user = setup::user(args.user.as_deref())?;
     let ports =
         wanted.into_iter().map(|w| w.open(args.netns.is_some())).collect::<Result<Vec<_>, _>>()?;
-    let bottleneck = Bottleneck::start(&network, ports, &settings).map_err(link::refused)?;
+    let prepared = Bottleneck::prepare(&network, ports, &settings).map_err(link::refused)?;
+    let later: Vec<Later> = settings.priority.map(|_| Later::Priority).into_iter().collect();
+    privileges::reduce(user.as_ref(), &later).map_err(link::device)?;
+    let bottleneck = prepared.start().map_err(link::refused)?;
+    setup::give_up()?;
+    watch_for_interrupt()?;
     out.note("the network runs; Ctrl-C ends it and says what it has seen");
     let until = args.time.map(|time| lowtide_units::Instant::ZERO + time);
     let mut lost = None;

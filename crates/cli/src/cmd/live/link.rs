@@ -102,6 +102,7 @@ pub(super) fn settings(network: &Blueprint, args: &LinkArgs) -> Result<Settings,
         priority: Some(args.priority).filter(|p| *p > 0),
         core: args.core,
         sample: args.sample.unwrap_or_default(),
+        unprivileged: true,
         ..Settings::default()
     })
 }

@@ -21,6 +21,7 @@ use lowtide_bottleneck::Bottleneck;
 use lowtide_live::load::{
     Accept, Interval, Load, LoadReport, Pipe, ServePlan, StreamReport, run, serve,
 };
+use lowtide_live::privileges::Later;
 use lowtide_live::{Live, LiveStats, replay};
 use serde::Serialize;
 
@@ -60,17 +61,19 @@ fn client(args: &LiveClientArgs, out: Output) -> Result<(), Failure> {
     }
     let host = Host::make(&args.host)?;
     let load = setup::load(&args.load);
-    watch_for_interrupt()?;
     let address = args.server.unwrap_or(host.plan.sides[0].kernels);
     let to = SocketAddr::new(address, args.host.port);
-    let (live, between) = through::start(&host, args.host.peer, &args.through)?;
+    let (live, between) = through::start(&host, args.host.peer, &args.through, &[Later::LowPorts])?;
+    let listener = match args.host.peer {
+        PeerArg::Any => None,
+        PeerArg::Kernel => Some(TcpListener::bind(to).map_err(failed("the kernel's server"))?),
+    };
+    setup::give_up()?;
+    watch_for_interrupt()?;
     let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(live.connect(to, &host.config)?)) };
-    let report = match args.host.peer {
-        PeerArg::Any => alone(&open, &load, out),
-        PeerArg::Kernel => {
-            let listener = TcpListener::bind(to).map_err(failed("the kernel's server"))?;
-            with_server(&listener, &open, &load, out, &Served::default())?
-        }
+    let report = match listener {
+        None => alone(&open, &load, out),
+        Some(listener) => with_server(&listener, &open, &load, out, &Served::default())?,
     };
     finish(&host, (live, between), &load, &report, &[], out)
 }
@@ -79,8 +82,9 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     let out = Output { json: out.json || args.host.own.as_json, ..out };
     let host = Host::make(&args.host)?;
     let load = setup::load(&args.load);
+    let (live, between) = through::start(&host, args.host.peer, &args.through, &[])?;
+    setup::give_up()?;
     watch_for_interrupt()?;
-    let (live, between) = through::start(&host, args.host.peer, &args.through)?;
     let port = args.host.port;
     let listener = live.listen(port, &host.config).map_err(failed("our server"))?;
     if args.host.peer == PeerArg::Kernel {
@@ -105,7 +109,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     .map_err(failed("our server"))?;
     drop(listener);
     drop(between);
-    end(live)?;
+    show::dropped(&end(live)?, out);
     complaint.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use lowtide_live::privileges::Later;
 use lowtide_live::relay::{Relay, RelayPlan, RelayStats};
 use lowtide_units::Duration;
 use serde::Serialize;
 
 use super::setup::{Host, refused};
-use super::{end, failed};
+use super::{end, failed, setup};
 use crate::args::ProxyArgs;
 use crate::failure::Failure;
 use crate::interrupt::{STOP, watch_for_interrupt};
@@ -58,8 +59,7 @@ fn line(stats: &RelayStats) -> String {
 pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), Failure> {
     let out = Output { json: out.json || args.own.as_json, ..out };
     let host = Host::make_here(&args.own)?;
-    watch_for_interrupt()?;
-    let live = host.start()?;
+    let live = host.start(&[Later::LowPorts])?;
     let plan = RelayPlan {
         most: args.most as usize,
         buffer: usize::try_from(args.buffer).unwrap_or(usize::MAX),
@@ -69,6 +69,8 @@ pub(super) fn proxy(args: &ProxyArgs, out: Output) -> Result<(), Failure> {
         ..RelayPlan::new(args.routes.clone(), host.config.clone())
     };
     let relay = Relay::open(&live, plan).map_err(|e| refused(&e))?;
+    setup::give_up()?;
+    watch_for_interrupt()?;
     let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
     out.note(&format!(
         "relaying {} route{}; ours is {}; Ctrl-C ends",

@@ -1,8 +1,9 @@
 //! The host that the arguments describe, in its namespace.
 
 use lowtide_live::load::{Amount, Flow, Load, Way};
+use lowtide_live::privileges::{self, Later, User};
 use lowtide_live::{
-    Device, DeviceKind, DevicePlan, Live, LiveError, Settings, Side, config, netns,
+    Device, DeviceKind, DevicePlan, Live, LiveError, Prepared, Settings, Side, config, netns,
 };
 use lowtide_tcp::Config;
 
@@ -20,6 +21,8 @@ pub(super) struct Host {
     /// The kernel's congestion control and `tcp_ecn`, where this command has set them.
     pub(super) kernel: Option<[String; 2]>,
     settings: Settings,
+    /// Who goes on once devices are open.
+    user: Option<User>,
 }
 
 /// What was typed cannot be done, or the machine does not let us.
@@ -32,6 +35,7 @@ pub(super) fn refused(error: &LiveError) -> Failure {
             | LiveError::Address(_)
             | LiveError::Pair { .. }
             | LiveError::Route(_)
+            | LiveError::User(_)
             | LiveError::OwnNamespace
     );
     if typed { Failure::Usage(error.to_string(), None) } else { Failure::Run(error.to_string()) }
@@ -97,21 +101,44 @@ impl Host {
         let asked = format!("{}{}{}", args.profile, scheme.unwrap_or_default(), switches.join(""));
         let settings = Settings {
             half_open: args.half_open as usize,
+            unprivileged: true,
             tape: args.tape.clone(),
             ..Settings::default()
         };
-        Ok(Self { plan, config, asked, kernel: None, settings })
+        let user = user(args.user.as_deref())?;
+        Ok(Self { plan, config, asked, kernel: None, settings, user })
     }
 
-    pub(super) fn start(&self) -> Result<Live, Failure> {
-        Live::start(&self.plan, self.settings.clone()).map_err(|e| refused(&e))
+    /// Opens the device, gives up what is not named, and starts.
+    pub(super) fn start(&self, later: &[Later]) -> Result<Live, Failure> {
+        let device = Device::open(&self.plan).map_err(|e| refused(&e))?;
+        let prepared = self.prepare(device)?;
+        self.reduce(later)?;
+        prepared.start().map_err(|e| refused(&e))
+    }
+
+    /// Gives up all privileges but those that are named.
+    pub(super) fn reduce(&self, later: &[Later]) -> Result<(), Failure> {
+        privileges::reduce(self.user.as_ref(), later).map_err(|e| refused(&e))
     }
 
     /// On a device that is there.
-    pub(super) fn start_on(&self, device: Device) -> Result<Live, Failure> {
+    pub(super) fn prepare(&self, device: Device) -> Result<Prepared, Failure> {
         let locals = self.plan.sides.iter().map(|s| s.ours).collect();
-        Live::on(device, locals, self.settings.clone()).map_err(|e| refused(&e))
+        let networks = self.plan.sides.iter().map(|s| (s.ours, s.prefix)).collect();
+        Live::prepare(device, locals, Settings { networks, ..self.settings.clone() })
+            .map_err(|e| refused(&e))
     }
+}
+
+/// The account that was asked for.
+pub(super) fn user(text: Option<&str>) -> Result<Option<User>, Failure> {
+    text.map(User::parse).transpose().map_err(|e| refused(&e))
+}
+
+/// This thread needs no privileges any more, and those that it starts never do.
+pub(super) fn give_up() -> Result<(), Failure> {
+    privileges::give_up().map_err(|e| refused(&e))
 }
 
 /// Whether this thread may be where it is.

@@ -110,10 +110,17 @@ struct Driver {
     packets_sent: u64,
     malformed: u64,
     bad_checksum: u64,
+    fragments: u64,
+    /// From addresses that no other host has, and for broadcast and multicast ones.
+    martians: u64,
+    groups: u64,
     unsent: u64,
     /// Their checksum or segments were left to the interface, and finished here.
     unfinished: u64,
     backlog_full: u64,
+    /// SYNs beyond the bound on half-open connections that were answered, and connections that came of them.
+    cookies_sent: u64,
+    cookies_accepted: u64,
     cpu_seconds: f64,
     cpu_seconds_per_gb: f64,
 }
@@ -277,6 +284,21 @@ pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), Failure> {
     out.text(&format!("{peer}{}", line(s, s.way == Some(Way::Down))))
 }
 
+/// What a server dropped or answered without state, if anything.
+pub(super) fn dropped(stats: &LiveStats, out: Output) {
+    let p = &stats.packets;
+    let counts = [
+        (p.martians, "packets from addresses that no other host has"),
+        (p.groups, "TCP packets for broadcast or multicast addresses"),
+        (p.fragments, "fragments"),
+        (p.backlog_full, "SYNs dropped beyond --half-open"),
+        (p.cookies_sent, "SYNs beyond --half-open answered with cookies"),
+    ];
+    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        out.note(&format!("{count} {what}"));
+    }
+}
+
 /// Everything, when it is over.
 pub(super) fn report(
     host: &Host,
@@ -312,9 +334,14 @@ pub(super) fn report(
                 packets_sent: packets.sent,
                 malformed: packets.malformed,
                 bad_checksum: packets.bad_checksum,
+                fragments: packets.fragments,
+                martians: packets.martians,
+                groups: packets.groups,
                 unsent: packets.unsent,
                 unfinished: packets.unfinished,
                 backlog_full: packets.backlog_full,
+                cookies_sent: packets.cookies_sent,
+                cookies_accepted: packets.cookies_accepted,
                 cpu_seconds: cpu,
                 cpu_seconds_per_gb: per_gb,
             },

@@ -1,27 +1,30 @@
 //! `--through`: the network between our host and the kernel's.
 
 use lowtide_bottleneck::{Bottleneck, Port};
+use lowtide_live::privileges::Later;
 use lowtide_live::{Device, Live};
 use lowtide_net::HostId;
 
 use super::bottleneck::bits;
 use super::link;
-use super::setup::Host;
+use super::setup::{Host, refused};
 use crate::args::{PeerArg, ThroughArgs};
 use crate::failure::Failure;
 
-/// Our host, and the network if there is one between it and the kernel.
+/// Our host, and the network if there is one between it and the kernel; privileges are given up but for what `later`
+/// names.
 pub(super) fn start(
     host: &Host,
     peer: PeerArg,
     args: &ThroughArgs,
+    later: &[Later],
 ) -> Result<(Live, Option<Bottleneck>), Failure> {
     let Some(scenario) = &args.through else {
         if args.link.says_something() || args.capture.is_some() {
             let message = "that is of a network between the two, and there is none".to_owned();
             return Err(Failure::Usage(message, Some("add `--through`".to_owned())));
         }
-        return Ok((host.start()?, None));
+        return Ok((host.start(later)?, None));
     };
     if peer != PeerArg::Kernel {
         let message = "`--through` puts a network between us and the kernel".to_owned();
@@ -50,6 +53,10 @@ pub(super) fn start(
             networks: sides.iter().map(|s| (s.kernels, bits(s.kernels))).collect(),
         },
     ];
-    let bottleneck = Bottleneck::start(&network, ports, &settings).map_err(link::refused)?;
-    Ok((host.start_on(end)?, Some(bottleneck)))
+    let bottleneck = Bottleneck::prepare(&network, ports, &settings).map_err(link::refused)?;
+    let live = host.prepare(end)?;
+    let priority = settings.priority.map(|_| Later::Priority);
+    host.reduce(&later.iter().copied().chain(priority).collect::<Vec<_>>())?;
+    let bottleneck = bottleneck.start().map_err(link::refused)?;
+    Ok((live.start().map_err(|e| refused(&e))?, Some(bottleneck)))
 }

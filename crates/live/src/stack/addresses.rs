@@ -1,0 +1,155 @@
+//! Which addresses a packet may come from and go to.
+//!
+//! Contract: RFC 9293 §3.10.7.2 (MUST-63: a segment with an invalid source is ignored, by TCP or by IP) and §3.9.2.3
+//! (MUST-57: a SYN to a broadcast or multicast address is ignored), with the invalid addresses of RFC 1122 §3.2.1.3. A
+//! source that is one of our own addresses is invalid as well, whatever its port: no device of this crate loops
+//! packets back, so somebody else made it up (LAND, CVE-1999-0016, is the case in which the ports are equal too).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What the addresses of an arriving packet say of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// From a host that there may be, for us.
+    Ours,
+    /// Its source is the address of no other host: a martian (RFC 1812 §5.3.7).
+    Martian,
+    /// It is for a group of hosts.
+    Group,
+    /// It is for somebody else.
+    NotOurs,
+}
+
+/// Our addresses, and those of our networks that are no hosts.
+#[derive(Debug, Default)]
+pub(super) struct Filter {
+    locals: Vec<IpAddr>,
+    /// Network and broadcast address of each IPv4 network that has them.
+    broadcasts: Vec<[Ipv4Addr; 2]>,
+}
+
+impl Filter {
+    pub(super) const fn new(locals: Vec<IpAddr>) -> Self {
+        Self { locals, broadcasts: Vec::new() }
+    }
+
+    /// One more network of ours, of which `address` has `prefix` bits. Networks of 31 and 32 bits have no broadcast
+    /// address (RFC 3021), nor has IPv6.
+    pub(super) fn add_network(&mut self, address: IpAddr, prefix: u8) {
+        let IpAddr::V4(address) = address else { return };
+        if prefix < 31 {
+            let hosts = u32::MAX.checked_shr(u32::from(prefix)).unwrap_or(0);
+            let network = Ipv4Addr::from_bits(address.to_bits() & !hosts);
+            // The form with zeros is an old one of a broadcast (RFC 1122 §3.3.6).
+            self.broadcasts.push([network, Ipv4Addr::from_bits(network.to_bits() | hosts)]);
+        }
+    }
+
+    pub(super) fn locals(&self) -> &[IpAddr] {
+        &self.locals
+    }
+
+    /// What is to be done with a packet from `source` for `destination`.
+    pub(super) fn judge(&self, source: IpAddr, destination: IpAddr) -> Verdict {
+        if !self.is_host(source) || self.locals.contains(&source) {
+            Verdict::Martian
+        } else if self.is_group(destination) {
+            Verdict::Group
+        } else if self.locals.contains(&destination) {
+            Verdict::Ours
+        } else {
+            Verdict::NotOurs
+        }
+    }
+
+    /// Whether `address` may be that of one other host: what may be connected to (RFC 9293 §3.9.1.1, MUST-46).
+    pub(super) fn is_host(&self, address: IpAddr) -> bool {
+        let reserved = match address {
+            // "This network" (0/8), loopback, and from 224 on multicast, class E and the limited broadcast.
+            IpAddr::V4(v4) => matches!(v4.octets()[0], 0 | 127 | 224..),
+            IpAddr::V6(v6) => {
+                v6.is_unspecified() || v6.is_loopback() || v6.is_multicast() || is_mapped(v6)
+            }
+        };
+        !reserved && !self.is_broadcast(address)
+    }
+
+    fn is_group(&self, address: IpAddr) -> bool {
+        let limited = address == IpAddr::V4(Ipv4Addr::BROADCAST);
+        address.is_multicast() || limited || self.is_broadcast(address)
+    }
+
+    fn is_broadcast(&self, address: IpAddr) -> bool {
+        let IpAddr::V4(v4) = address else { return false };
+        self.broadcasts.iter().any(|both| both.contains(&v4))
+    }
+}
+
+/// IPv4-mapped addresses (`::ffff:0:0/96`) are never on the wire (RFC 4942 §2.2).
+const fn is_mapped(v6: Ipv6Addr) -> bool {
+    v6.to_ipv4_mapped().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(source: &str, destination: &str) -> Verdict {
+        let locals = ["10.77.0.2", "192.0.2.0", "fd77::2"].map(|a| a.parse().unwrap());
+        let mut filter = Filter::new(locals.to_vec());
+        for (address, prefix) in [("10.77.0.2", 24), ("192.0.2.0", 31), ("fd77::2", 64)] {
+            filter.add_network(address.parse().unwrap(), prefix);
+        }
+        filter.judge(source.parse().unwrap(), destination.parse().unwrap())
+    }
+
+    #[test]
+    fn rfc1122_3_2_1_3_sources_that_no_other_host_has_are_martians() {
+        for source in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "127.0.0.1",
+            "127.255.255.254",
+            "224.0.0.1",
+            "239.1.1.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "10.77.0.255",
+            "10.77.0.0",
+            "10.77.0.2",
+        ] {
+            assert_eq!(judged(source, "10.77.0.2"), Verdict::Martian, "{source}");
+        }
+        for source in ["::", "::1", "ff02::1", "ff0e::7", "::ffff:10.0.0.1", "fd77::2"] {
+            assert_eq!(judged(source, "fd77::2"), Verdict::Martian, "{source}");
+        }
+        for (source, local) in [
+            ("10.77.0.1", "10.77.0.2"),
+            ("10.77.1.255", "10.77.0.2"),
+            ("1.0.0.1", "10.77.0.2"),
+            ("223.255.255.254", "10.77.0.2"),
+            ("169.254.1.1", "10.77.0.2"),
+            // A network of two hosts has no broadcast address.
+            ("192.0.2.1", "192.0.2.0"),
+            ("fe80::1", "fd77::2"),
+            ("fd77::", "fd77::2"),
+        ] {
+            assert_eq!(judged(source, local), Verdict::Ours, "{source}");
+        }
+    }
+
+    #[test]
+    fn groups_are_told_from_other_hosts() {
+        for (source, to) in [
+            ("10.77.0.1", "10.77.0.255"),
+            ("10.77.0.1", "10.77.0.0"),
+            ("10.77.0.1", "255.255.255.255"),
+            ("10.77.0.1", "224.0.0.1"),
+            ("fd77::1", "ff02::1"),
+        ] {
+            assert_eq!(judged(source, to), Verdict::Group, "{to}");
+        }
+        assert_eq!(judged("10.77.0.1", "10.77.1.255"), Verdict::NotOurs);
+        assert_eq!(judged("fd77::1", "fd77::3"), Verdict::NotOurs);
+    }
+}

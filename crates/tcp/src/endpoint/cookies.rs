@@ -1,0 +1,214 @@
+//! SYN cookies (RFC 4987 §3.6, appendix A): a listener whose half-open connections are at their bound answers a SYN
+//! without keeping anything. What it would keep is in the initial sequence number, and in the timestamp where both
+//! ends use that option; the ACK that ends the handshake brings both back.
+//!
+//! | bits of the number, less F(ends) | what |
+//! |---|---|
+//! | 31..24 | the period of [`PERIOD`] in which it was sent |
+//! | 23..0 | a keyed hash over ends, the peer's number, that period and the options, plus the place of the MSS in [`MSS`] |
+//!
+//! Contract: keys are the endpoint's, one for F and one for the hash. A cookie is good in its period and in the next
+//! one, 64 s to 128 s. A number that was guessed is taken with probability 2^-28. ACKs are compared with cookies
+//! only while a listener has lately sent some, so that nobody opens a connection with an ACK at other times.
+//!
+//! Deviations from a handshake with state: the MSS is rounded down to one of [`MSS`]. Window scale, SACK and ECN are
+//! kept only where timestamps are agreed; AccECN becomes classic ECN, and the delay option is not offered. The SYN-ACK
+//! is not sent again: where the last ACK is lost, a peer that waits for us to speak first waits for ever. The
+//! handshake gives no sample of the round trip. The number follows its clock in steps of 64 s (RFC 6528 §3). A SYN that
+//! would end a TIME-WAIT gets no cookie.
+
+#[cfg(test)]
+mod tests;
+
+use alloc::sync::Arc;
+use core::hash::Hasher;
+
+use lowtide_units::{Duration, Instant};
+use lowtide_wire::{Flags, Options, Segment, SeqNum, Timestamps};
+use siphasher::sip::SipHasher24;
+
+use super::secrets::{Secrets, SipKey, hash_ends};
+use super::{Arrival, Endpoint, FourTuple};
+use crate::config::{Config, TimestampOffset};
+use crate::connection::Connection;
+use crate::state::State;
+
+/// The step of the clock in cookies (RFC 4987, appendix A).
+const PERIOD: Duration = Duration::from_secs(64);
+/// Periods in which a cookie is good.
+const PERIODS: u32 = 2;
+/// The values that an MSS is rounded down to: the least there is, those of the least MTUs, of tunnels, of Ethernet
+/// over IPv6 and IPv4, and of frames of 9000 bytes.
+const MSS: [u16; 8] = [48, 216, 536, 1220, 1360, 1440, 1460, 8940];
+const HASH: u32 = 0x00ff_ffff;
+
+// What the lowest bits of TSval say.
+const NO_SCALE: u32 = 0xf;
+const SACK: u32 = 1 << 4;
+const ECN: u32 = 1 << 5;
+const TS_BITS: u32 = 0x3f;
+
+/// What is kept of a SYN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Kept {
+    /// The place in [`MSS`].
+    mss: u32,
+    /// The lowest bits of TSval; none without timestamps.
+    options: Option<u32>,
+}
+
+impl Kept {
+    fn of(syn: &Segment, config: &Config, default_mss: u16) -> Self {
+        let stated = syn.options.mss.unwrap_or(default_mss);
+        let mss = MSS.iter().rposition(|m| *m <= stated).unwrap_or(0) as u32;
+        let stamped = config.timestamps && syn.options.timestamps.is_some();
+        let options = stamped.then(|| {
+            let scale = syn.options.window_scale.map_or(NO_SCALE, |s| u32::from(s.min(14)));
+            let sack = if syn.options.sack_permitted { SACK } else { 0 };
+            let ecn = syn.flags.contains(Flags::ECE | Flags::CWR);
+            scale | sack | if ecn { ECN } else { 0 }
+        });
+        Self { mss, options }
+    }
+
+    /// The SYN, less what was not kept. `seg` is the SYN itself or the ACK that ended the handshake, `seq` the number
+    /// of the SYN.
+    fn syn(self, seg: &Segment, seq: SeqNum) -> Segment {
+        let has = |bit| self.options.is_some_and(|o| o & bit != 0);
+        let scale = self.options.map(|o| o & NO_SCALE).filter(|s| *s != NO_SCALE);
+        let value = seg.options.timestamps.filter(|_| self.options.is_some()).map(|t| t.value);
+        Segment {
+            src_port: seg.src_port,
+            dst_port: seg.dst_port,
+            seq,
+            flags: if has(ECN) { Flags::SYN | Flags::ECE | Flags::CWR } else { Flags::SYN },
+            window: seg.window,
+            options: Options {
+                mss: MSS.get(self.mss as usize).copied(),
+                window_scale: scale.map(|s| s as u8),
+                sack_permitted: has(SACK),
+                timestamps: value.map(|value| Timestamps { value, echo: 0 }),
+                ..Options::default()
+            },
+            ..Segment::default()
+        }
+    }
+}
+
+fn period(now: Instant) -> u32 {
+    (now.as_ps() / PERIOD.as_ps()) as u32
+}
+
+/// The hash of a cookie, 24 bits: an ACK brings back the cookie of its own ends, SYN, time and options or none.
+fn hash(key: SipKey, ends: &FourTuple, seq: SeqNum, period: u32, options: Option<u32>) -> u32 {
+    let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
+    hash_ends(&mut hasher, ends);
+    hasher.write(&seq.raw().to_be_bytes());
+    hasher.write(&period.to_be_bytes());
+    hasher.write(&options.map_or(u32::MAX, |o| o & TS_BITS).to_be_bytes());
+    hasher.finish() as u32 & HASH
+}
+
+/// F of RFC 6528, under a key of its own.
+fn fixed(key: SipKey, ends: &FourTuple) -> u32 {
+    let mut hasher = SipHasher24::new_with_keys(key[0], key[1]);
+    hash_ends(&mut hasher, ends);
+    hasher.finish() as u32
+}
+
+fn bake(secrets: &Secrets, now: Instant, ends: &FourTuple, seq: SeqNum, kept: Kept) -> SeqNum {
+    let [by_ends, by_time] = secrets.cookie;
+    let period = period(now);
+    let low = hash(by_time, ends, seq, period, kept.options).wrapping_add(kept.mss) & HASH;
+    SeqNum::new(fixed(by_ends, ends).wrapping_add(period << 24).wrapping_add(low))
+}
+
+/// What `cookie` says, if that is a cookie of ours and not too old.
+fn taste(
+    secrets: &Secrets,
+    now: Instant,
+    ends: &FourTuple,
+    seq: SeqNum,
+    (cookie, options): (SeqNum, Option<u32>),
+) -> Option<Kept> {
+    let [by_ends, by_time] = secrets.cookie;
+    let value = cookie.raw().wrapping_sub(fixed(by_ends, ends));
+    let now = period(now);
+    let age = now.wrapping_sub(value >> 24) & 0xff;
+    let sent = now.checked_sub(age).filter(|_| age < PERIODS)?;
+    let mss = value.wrapping_sub(hash(by_time, ends, seq, sent, options)) & HASH;
+    ((mss as usize) < MSS.len()).then_some(Kept { mss, options })
+}
+
+impl Endpoint {
+    /// The offset of TSval in a cookie connection: that of its rule, or of a hash where that would be drawn, as it must
+    /// come out again.
+    fn cookie_ts_base(&mut self, now: Instant, ends: &FourTuple, config: &Config) -> u32 {
+        if config.timestamp_offset == TimestampOffset::Random {
+            return fixed(self.secrets.cookie[1], ends);
+        }
+        self.secrets.numbers(now, ends, config).1
+    }
+
+    /// Answers a SYN that its listener has no room for.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn answer_statelessly(
+        &mut self,
+        now: Instant,
+        ends: FourTuple,
+        seg: &Segment,
+        config: Arc<Config>,
+    ) -> Arrival {
+        let ip = ends.ip_version();
+        let kept = Kept::of(seg, &config, ip.default_mss());
+        let isn = bake(&self.secrets, now, &ends, seg.seq, kept);
+        let ts_base = self.cookie_ts_base(now, &ends, &config);
+        let syn = kept.syn(seg, seg.seq);
+        // The SYN-ACK of a connection, which is forgotten at once.
+        let mut conn = Connection::accept(config, now, &syn, isn, ts_base).over(ip);
+        let Some(mut reply) = conn.poll_transmit(now).map(|t| t.header) else {
+            return Arrival::BacklogFull;
+        };
+        if let (Some(stamps), Some(options)) = (&mut reply.options.timestamps, kept.options) {
+            let value = stamps.value & !TS_BITS | options;
+            // A stamp from the future would look like an old one later (RFC 7323 §5.3).
+            let ahead = value.wrapping_sub(stamps.value).cast_signed() > 0;
+            stamps.value = if ahead { value.wrapping_sub(TS_BITS + 1) } else { value };
+        }
+        self.listeners.sent_cookie(ends.local_port, now + PERIOD * u64::from(PERIODS));
+        self.replies.push_back((ends, reply));
+        Arrival::Cookie
+    }
+
+    /// An ACK that belongs to no connection: the one that ends the handshake of a cookie, or `None`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn complete(
+        &mut self,
+        now: Instant,
+        ends: FourTuple,
+        seg: &Segment,
+    ) -> Option<Arrival> {
+        let config = self.listeners.cookies(ends.local_port, now)?;
+        if seg.flags.intersects(Flags::SYN | Flags::RST) || !seg.flags.contains(Flags::ACK) {
+            return None;
+        }
+        let stamps = seg.options.timestamps.filter(|_| config.timestamps);
+        let options = stamps.map(|t| t.echo & TS_BITS);
+        let (isn, seq) = (seg.ack.add(u64::from(u32::MAX)), seg.seq.add(u64::from(u32::MAX)));
+        let kept = taste(&self.secrets, now, &ends, seq, (isn, options))?;
+        let ts_base = self.cookie_ts_base(now, &ends, &config);
+        let syn = kept.syn(seg, seq);
+        let mut conn = Connection::accept(config, now, &syn, isn, ts_base).over(ends.ip_version());
+        // The SYN-ACK has been sent, nobody knows when.
+        conn.poll_transmit(now)?;
+        conn.forget_syn_time();
+        let accepted = conn.handle_segment(now, seg).ok()?;
+        if matches!(conn.state(), State::SynReceived | State::Closed) {
+            return None;
+        }
+        let id = self.insert(ends, conn, None);
+        Some(Arrival::Completed(id, accepted))
+    }
+}
