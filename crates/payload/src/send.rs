@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+/// Memory that is not given back while anything is held, bytes.
+const KEPT: usize = 64 << 10;
+
 /// Bytes that may have to be sent, or sent again.
 #[derive(Clone, Debug, Default)]
 pub struct SendRing {
@@ -38,12 +41,16 @@ impl SendRing {
         [first, second].concat()
     }
 
-    /// Everything below `upto` is acknowledged.
+    /// Everything below `upto` is acknowledged. A peer that acknowledges all but one byte leaves little
+    /// memory in use: of [`KEPT`] and more at least an eighth is.
     pub fn forget(&mut self, upto: u64) {
         let n = usize::try_from(upto.saturating_sub(self.base)).unwrap_or(usize::MAX);
         let n = n.min(self.bytes.len());
         self.bytes.drain(..n);
         self.base += n as u64;
+        if self.bytes.capacity() > KEPT && self.bytes.len() < self.bytes.capacity() / 8 {
+            self.bytes.shrink_to((2 * self.bytes.len()).max(KEPT));
+        }
     }
 
     /// Gives back memory that an idle connection does not need.
@@ -86,6 +93,15 @@ mod tests {
         ring.trim();
         assert!(ring.is_empty());
         assert_eq!(ring.memory(), 0);
+    }
+
+    #[test]
+    fn one_byte_that_is_not_acknowledged_does_not_hold_the_memory_of_all() {
+        let mut ring = SendRing::default();
+        ring.push(&vec![7; 4 << 20]);
+        ring.forget((4 << 20) - 1);
+        assert_eq!(ring.copy(&((4 << 20) - 1..4 << 20)), [7]);
+        assert!(ring.memory() <= 2 * KEPT, "{}", ring.memory());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use lowtide_payload::{ReceiveRing, SendRing};
+use lowtide_payload::{ReceiveBuffer, SendRing};
 use lowtide_tcp::{CloseReason, ConnId, Connection, FourTuple, Info};
 use lowtide_units::{Instant, Probe, Unit};
 
@@ -73,7 +73,7 @@ pub(super) struct Conn {
     /// Its timer in the queue; [`Instant::FAR_FUTURE`] for none.
     pub(super) armed: Instant,
     pub(super) send: SendRing,
-    pub(super) receive: ReceiveRing,
+    pub(super) receive: ReceiveBuffer,
     pub(super) wait: Wait,
     /// How it stood when it was released.
     pub(super) last: Option<Box<ConnInfo>>,
@@ -95,7 +95,7 @@ impl Conn {
             orphaned_until: Instant::FAR_FUTURE,
             armed: Instant::FAR_FUTURE,
             send: SendRing::default(),
-            receive: ReceiveRing::default(),
+            receive: ReceiveBuffer::default(),
             wait: Wait::default(),
             last: None,
         }

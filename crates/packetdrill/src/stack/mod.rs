@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use lowtide_payload::ReceiveRing;
+use lowtide_payload::ReceiveBuffer;
 use lowtide_tcp::{Arrival, CloseReason, Config, ConnId, Endpoint, Event, FourTuple, Info, State};
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
@@ -80,7 +80,7 @@ struct Conn {
     /// An application holds it, or may still accept it.
     held: bool,
     send: SendBuffer,
-    receive: ReceiveRing,
+    receive: ReceiveBuffer,
     established: bool,
     peer_closed: bool,
     /// The application will send no more.
@@ -98,7 +98,7 @@ impl Conn {
             listener,
             held: true,
             send: SendBuffer::default(),
-            receive: ReceiveRing::default(),
+            receive: ReceiveBuffer::default(),
             established: false,
             peer_closed: false,
             write_shut: false,
