@@ -129,9 +129,12 @@ impl Stack {
                 self.boundary.read(now, id, n as u64);
                 self.touch(key);
             }
+            self.charge(key);
             return Ok(n);
         }
         conn.receive.trim();
+        self.charge(key);
+        let conn = self.conn(key)?;
         if conn.read_shut || conn.peer_closed {
             return Ok(0);
         }
@@ -153,12 +156,14 @@ impl Stack {
         }
         let id = conn.id.filter(|_| conn.established).ok_or_else(would_block)?;
         let space = usize::try_from(self.boundary.send_space(now, id)).unwrap_or(usize::MAX);
-        let n = bytes.len().min(space).min(AT_ONCE);
+        let allowed = self.may_write(key);
+        let n = bytes.len().min(space).min(AT_ONCE).min(allowed);
         if n == 0 && !bytes.is_empty() {
             return Err(would_block());
         }
         self.boundary.send(now, id, n as u64);
         self.conn(key)?.send.push(&bytes[..n]);
+        self.charge(key);
         self.touch(key);
         Ok(n)
     }
@@ -246,6 +251,7 @@ impl Stack {
         let readable = ended || conn.receive.unread() > 0;
         let (established, shut, id) = (conn.established, conn.write_shut, conn.id);
         let room = id.is_some_and(|id| self.boundary.send_space(now, id) > 0);
+        let room = room && self.may_write(key) > 0;
         Readiness { readable, writable: over || shut || (established && room), over }
     }
 

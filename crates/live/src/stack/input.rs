@@ -53,6 +53,14 @@ impl Stack {
             segment.rx.ce_coalesced = if segment.ecn == Ecn::Ce { segments } else { 0 };
         }
         let payload = bytes.get(payload).unwrap_or(&[]);
+        if self.budget.is_tight() {
+            let (local_port, remote_port) = (segment.dst_port, segment.src_port);
+            let tuple = FourTuple { local, local_port, remote, remote_port };
+            if !self.admit(now, &tuple, &segment, batch) {
+                self.counters.no_memory += 1;
+                return;
+            }
+        }
         match self.boundary.handle_segment(now, local, remote, &segment) {
             Arrival::Taken(id, accepted) => {
                 let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() else { return };

@@ -6,18 +6,20 @@
 //! two that arrive together are acknowledged as if they had come apart.
 
 mod batch;
+mod budget;
 mod calls;
 mod conn;
 mod counters;
 mod input;
 mod listener;
+mod memory;
+mod orphans;
 mod output;
 #[cfg(test)]
 mod tests;
 mod wait;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -25,12 +27,15 @@ use lowtide_tcp::{Config, Connection};
 use lowtide_units::Instant;
 
 use crate::tape::Boundary;
+use budget::{Budget, Charge};
 use conn::Conn;
 use listener::Listener;
+use orphans::Orphans;
 
 pub(crate) use batch::Batch;
 pub use conn::{ConnInfo, Readiness};
 pub use counters::StackCounters;
+pub(crate) use memory::Limits;
 pub(crate) use wait::{Wait, Watch};
 
 /// Names a connection of a stack for as long as an application or the network holds it.
@@ -47,8 +52,11 @@ pub(crate) struct Stack {
     /// The key of each connection of the endpoint.
     by_id: Vec<Option<Key>>,
     listeners: BTreeMap<u16, Listener>,
-    /// Deadlines, some of them out of date: the one that counts is in the connection.
-    timers: BinaryHeap<Reverse<(Instant, Key)>>,
+    /// The deadline of each connection that has one. One that was put off since is not moved: nothing
+    /// happens when it has come.
+    timers: BTreeSet<(Instant, Key)>,
+    budget: Budget,
+    orphans: Orphans,
     /// Room for those that are due at one time.
     due: Vec<Key>,
     /// Connections that applications have changed since the last flush.
@@ -62,14 +70,17 @@ pub(crate) struct Stack {
 
 impl Stack {
     pub(crate) fn new(boundary: Boundary, locals: Vec<IpAddr>) -> Self {
+        let limits = Limits::default();
         Self {
             boundary,
             locals,
+            budget: Budget::new(limits.memory),
+            orphans: Orphans::new(limits.orphans),
             conns: Vec::new(),
             free: Vec::new(),
             by_id: Vec::new(),
             listeners: BTreeMap::new(),
-            timers: BinaryHeap::new(),
+            timers: BTreeSet::new(),
             due: Vec::new(),
             changed: Vec::new(),
             counters: StackCounters::default(),
@@ -84,8 +95,16 @@ impl Stack {
         StackCounters {
             connections: self.boundary.connections(),
             buffer_memory: held.map(|c| (c.send.memory() + c.receive.memory()) as u64).sum(),
+            memory: self.budget.used() as u64,
+            orphans: self.orphans.len() as u64,
             ..self.counters
         }
+    }
+
+    /// Bounds what strangers may fill; to be said before there are connections.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.budget = Budget::new(limits.memory);
+        self.orphans = Orphans::new(limits.orphans);
     }
 
     /// Whether the device takes several segments in one packet.
@@ -145,6 +164,7 @@ impl Stack {
             }
             self.by_id[index] = Some(key);
         }
+        self.charge(key);
         key
     }
 
@@ -152,8 +172,10 @@ impl Stack {
     fn forget(&mut self, key: Key) {
         let place = self.conns.get_mut(key.0 as usize);
         if let Some(place) = place
-            && place.as_ref().is_some_and(|c| c.id.is_none() && !c.held)
+            && let Some(conn) = place.as_mut().filter(|c| c.id.is_none() && !c.held)
         {
+            self.budget.replace(&mut conn.charge, Charge::default());
+            self.timers.remove(&(conn.armed, key));
             *place = None;
             self.free.push(key.0);
         }
@@ -175,18 +197,17 @@ impl Stack {
 
     /// When [`Self::fire`] is due. A deadline that was put off since is still in here.
     pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse((at, _))| *at)
+        self.timers.first().map(|(at, _)| *at)
     }
 
     /// The time is `now`: every timer that is due fires, each connection's once.
     pub(crate) fn fire(&mut self, now: Instant, batch: &mut Batch) {
         let mut due = std::mem::take(&mut self.due);
-        while let Some(Reverse((at, key))) = self.timers.peek().copied()
+        while let Some((at, key)) = self.timers.first().copied()
             && at <= now
         {
-            self.timers.pop();
-            // One that was put off, or belongs to a connection that is gone, says nothing.
-            if let Some(conn) = self.get(key).filter(|c| c.armed == at) {
+            self.timers.pop_first();
+            if let Some(conn) = self.get(key) {
                 conn.armed = Instant::FAR_FUTURE;
                 due.push(key);
             }
@@ -195,6 +216,7 @@ impl Stack {
             let Some(conn) = self.get(key) else { continue };
             let (Some(id), given_up) = (conn.id, conn.orphaned_until <= now) else { continue };
             if given_up {
+                self.counters.orphans_reset += 1;
                 self.boundary.abort(now, id);
             } else if self
                 .boundary

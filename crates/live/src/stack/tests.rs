@@ -10,6 +10,10 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod hostile;
+mod limits;
+mod orphans;
+
 const ADDRESSES: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
 const DELAY: Duration = Duration::from_ms(1);
@@ -86,7 +90,7 @@ impl<'a> Pair<'a> {
     }
 
     fn connect(&mut self, config: &Config) -> (Key, Key) {
-        self.stacks[1].listen(self.now, 80, config, (4, 4)).unwrap();
+        self.stacks[1].listen(self.now, 80, config, (300, 300)).unwrap();
         let to = SocketAddr::new(ADDRESSES[1], 80);
         let client = self.stacks[0].connect(self.now, to, config).unwrap();
         loop {
@@ -114,7 +118,10 @@ impl<'a> Pair<'a> {
             }
             match self.stacks[1].read(self.now, server, &mut buffer) {
                 Ok(0) => return got,
-                Ok(n) => got.extend_from_slice(&buffer[..n]),
+                Ok(n) => {
+                    got.extend_from_slice(&buffer[..n]);
+                    continue;
+                }
                 Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock, "{e}"),
             }
             assert!(

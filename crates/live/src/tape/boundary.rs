@@ -221,6 +221,20 @@ impl Boundary {
         self.note(now, || (Call::Nagle { id, on }, Answer::None));
     }
 
+    pub(crate) fn set_receive_buffer(&mut self, now: Instant, id: ConnId, n: u64) {
+        if let Some(conn) = self.endpoint.conn(id) {
+            conn.set_receive_buffer(n);
+        }
+        self.note(now, || (Call::Buffer { id, n }, Answer::None));
+    }
+
+    pub(crate) fn discard_out_of_order(&mut self, now: Instant, id: ConnId) {
+        if let Some(conn) = self.endpoint.conn(id) {
+            conn.discard_out_of_order();
+        }
+        self.note(now, || (Call::Discard { id }, Answer::None));
+    }
+
     pub(crate) fn close(&mut self, now: Instant, id: ConnId) {
         if let Some(conn) = self.endpoint.conn(id) {
             conn.close();

@@ -1,0 +1,132 @@
+//! A peer that follows no rule, packet by packet.
+
+use lowtide_tcp::Config;
+use lowtide_wire::Options;
+
+use super::*;
+
+/// Bytes of an IPv4 and a TCP header without options: the least that a packet takes on the wire.
+pub(super) const HEADERS: usize = 40;
+
+/// One connection of a peer to port 80 of a stack.
+#[derive(Debug)]
+pub(super) struct Attacker {
+    port: u16,
+    /// The sequence number of its first byte of data, and of the stack's.
+    first: SeqNum,
+    stacks: SeqNum,
+    /// What it acknowledges, an offset of the stack's data.
+    pub(super) acked: u32,
+    /// The window that it offers.
+    pub(super) window: u16,
+    /// Bytes that it has put on the wire.
+    pub(super) wire: usize,
+}
+
+/// The segments that are in `batch` for the first address, with the offset of their data.
+pub(super) fn sent(batch: &mut Batch) -> Vec<Segment> {
+    let segment = |p: crate::device::Outgoing<'_>| packet::parse(p.bytes).unwrap().1;
+    let all = batch.packets().map(segment).collect();
+    batch.clear();
+    all
+}
+
+impl Attacker {
+    /// Opens a connection from `port`; the peer's window has a scale of 14, its MSS is 1460.
+    pub(super) fn open(stack: &mut Stack, now: Instant, port: u16, batch: &mut Batch) -> Self {
+        let mut new = Self {
+            port,
+            first: SeqNum::new(1001),
+            stacks: SeqNum::new(0),
+            acked: 0,
+            window: 65_535,
+            wire: 0,
+        };
+        let options = Options {
+            mss: Some(1460),
+            window_scale: Some(14),
+            sack_permitted: true,
+            ..Options::default()
+        };
+        let syn = Segment {
+            seq: SeqNum::new(1000),
+            flags: Flags::SYN,
+            options,
+            window: 65_535,
+            ..Segment::default()
+        };
+        new.inject(stack, now, syn, &[], batch);
+        let answer = sent(batch).pop().expect("a SYN-ACK");
+        assert!(answer.flags.contains(Flags::SYN | Flags::ACK), "{answer:?}");
+        new.stacks = answer.seq.add(1);
+        new.ack(stack, now, batch);
+        new
+    }
+
+    fn inject(
+        &mut self,
+        stack: &mut Stack,
+        now: Instant,
+        segment: Segment,
+        payload: &[u8],
+        batch: &mut Batch,
+    ) {
+        let segment = Segment {
+            src_port: self.port,
+            dst_port: 80,
+            payload_len: payload.len() as u32,
+            ..segment
+        };
+        let addresses = Addresses::between(ADDRESSES[0], ADDRESSES[1]).unwrap();
+        let mut bytes = [0; 1600];
+        let len = packet::emit(&addresses, &segment, payload, &mut bytes).unwrap();
+        self.wire += len;
+        stack.inject(now, HostStamp(now.since_start().as_ns()), &bytes[..len], batch);
+    }
+
+    fn segment(&self, offset: u32) -> Segment {
+        Segment {
+            seq: self.first.add(u64::from(offset)),
+            ack: self.stacks.add(u64::from(self.acked)),
+            flags: Flags::ACK,
+            window: self.window,
+            ..Segment::default()
+        }
+    }
+
+    /// Data at an offset of its stream.
+    pub(super) fn data(
+        &mut self,
+        stack: &mut Stack,
+        now: Instant,
+        offset: u32,
+        payload: &[u8],
+        batch: &mut Batch,
+    ) {
+        self.inject(stack, now, self.segment(offset), payload, batch);
+    }
+
+    /// An ACK without data.
+    pub(super) fn ack(&mut self, stack: &mut Stack, now: Instant, batch: &mut Batch) {
+        self.inject(stack, now, self.segment(0), &[], batch);
+    }
+
+    /// The sequence number of its first byte of data.
+    pub(super) const fn segment_start(&self) -> SeqNum {
+        self.first
+    }
+
+    /// Whether a segment of the stack is for it, and where its data ends.
+    pub(super) fn hears(&self, segment: &Segment) -> Option<u32> {
+        let end = segment.seq.diff(self.stacks) + segment.payload_len as i32;
+        (segment.dst_port == self.port).then_some(end.max(0) as u32)
+    }
+}
+
+/// A stack that listens on port 80 and may use so much memory.
+pub(super) fn server(limits: Limits, config: &Config) -> Stack {
+    let mut stack = stack(1);
+    stack.set_limits(limits);
+    stack.listen(Instant::ZERO, 80, config, (4096, 4096)).unwrap();
+    stack
+}
