@@ -51,6 +51,8 @@ fn what_cannot_be_is_refused_with_what_could() {
         (&["client", "--peer", "kernel", "-s", "cc"], "SWITCH=VALUE"),
         (&["client", "--peer", "kernel", "-C", "x"], "cubic"),
         (&["client", "--peer", "kernel", "-n", "0"], "expected bytes"),
+        (&["server", "--most", "0"], "1..=100000"),
+        (&["server", "--memory", "3"], "expected 1M to 1024G"),
         (&["proxy"], "ROUTE"),
         (&["proxy", "80=10.0.0.1:80"], "kernel:ADDRESS:PORT=ADDRESS:PORT"),
         (&["proxy", "lowtide:80=10.0.0.1:80", "--netns", "new"], "ip netns add"),
@@ -156,8 +158,13 @@ fn a_process_that_is_killed_leaves_nothing_behind() {
 
 /// Our server, in the namespace of this thread.
 fn server() -> Child {
+    server_with(&[])
+}
+
+fn server_with(args: &[&str]) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_lowtide"))
         .args(["live", "server", "--netns", "here"])
+        .args(args)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -213,6 +220,55 @@ fn a_host_that_was_killed_can_come_back_at_once() {
         transfer(&TcpStream::connect(to).unwrap(), 300_000);
         second.kill().unwrap();
         second.wait().unwrap();
+    });
+    test.join().unwrap();
+}
+
+/// Clients that say nothing: the next one is reset, and SIGTERM ends the server.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
+fn silent_clients_neither_pin_a_server_nor_take_more_than_their_places() {
+    if !is_able() {
+        return;
+    }
+    let test = std::thread::spawn(|| {
+        netns::enter_new().unwrap();
+        let to: SocketAddr = "10.77.0.2:5201".parse().unwrap();
+        let mut server = server_with(&["--most", "2"]);
+        let connect = || {
+            let stream = TcpStream::connect(to).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            stream
+        };
+        let (first, mut second) = (connect(), connect());
+        second.write_all(b"lowtide1").unwrap();
+        let error = connect().read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "beyond --most");
+        drop(first);
+        // Its place is free again: whoever comes is served once the server knows.
+        let served = (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            let mut third = connect();
+            third.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+            let kind = third.read(&mut [0]).unwrap_err().kind();
+            let waits = kind == std::io::ErrorKind::WouldBlock;
+            if waits {
+                third.set_read_timeout(None).unwrap();
+                transfer(&third, 100_000);
+            }
+            waits
+        });
+        assert!(served, "a place that is free is given away");
+        let pid = server.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        let ended = (0..1000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            server.try_wait().unwrap()
+        });
+        let ended = ended.expect("a silent client pins it");
+        assert!(ended.success(), "{ended}");
+        let error = second.read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     });
     test.join().unwrap();
 }

@@ -97,6 +97,8 @@ impl Host {
         let asked = format!("{}{}{}", args.profile, scheme.unwrap_or_default(), switches.join(""));
         let settings = Settings {
             half_open: args.half_open as usize,
+            memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
+            orphans: args.orphans as usize,
             tape: args.tape.clone(),
             ..Settings::default()
         };
