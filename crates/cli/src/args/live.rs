@@ -243,7 +243,7 @@ pub(crate) struct LiveServerArgs {
     /// End after one client
     #[arg(short = '1', long)]
     pub(crate) one_off: bool,
-    /// The most connections at a time; further ones are reset
+    /// The most connections at a time; for one more the longest silent one is reset, or the new one
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) most: u32,
     /// Seconds without a byte after which a connection is reset; its request has 10 at most

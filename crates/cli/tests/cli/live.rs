@@ -1,7 +1,7 @@
 //! `lowtide live` as a user sees it. What needs root says so and does nothing without it.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -216,7 +216,7 @@ fn a_host_that_was_killed_can_come_back_at_once() {
             halfway.write_all(&[0; 100]).err()
         });
         let kind = reset.expect("the old connection ends").kind();
-        assert_eq!(kind, std::io::ErrorKind::ConnectionReset);
+        assert_eq!(kind, ErrorKind::ConnectionReset);
         transfer(&TcpStream::connect(to).unwrap(), 300_000);
         second.kill().unwrap();
         second.wait().unwrap();
@@ -236,29 +236,40 @@ fn silent_clients_neither_pin_a_server_nor_take_more_than_their_places() {
         let to: SocketAddr = "10.77.0.2:5201".parse().unwrap();
         let mut server = server_with(&["--most", "2"]);
         let connect = || {
-            let stream = TcpStream::connect(to).unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-            stream
+            // The reset may come before the call is back.
+            let stream = TcpStream::connect(to).ok()?;
+            stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+            Some(stream)
         };
-        let (first, mut second) = (connect(), connect());
-        second.write_all(b"lowtide1").unwrap();
-        let error = connect().read(&mut [0]).unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "beyond --most");
-        drop(first);
-        // Its place is free again: whoever comes is served once the server knows.
+        let three = [connect(), connect(), connect()];
+        if let Some(mut second) = three[1].as_ref() {
+            let _ = second.write_all(b"lowtide1");
+        }
+        // One of them has to go, the last one or the one that was silent for longest.
+        let is_reset = |stream: &Option<TcpStream>| {
+            let Some(mut stream) = stream.as_ref() else { return true };
+            let kind = stream.read(&mut [0]).unwrap_err().kind();
+            assert!(kind == ErrorKind::ConnectionReset || kind == ErrorKind::WouldBlock, "{kind}");
+            kind == ErrorKind::ConnectionReset
+        };
+        let resets = (0..100).find_map(|_| {
+            let resets: Vec<bool> = three.iter().map(is_reset).collect();
+            resets.contains(&true).then_some(resets)
+        });
+        assert_eq!(resets.unwrap().iter().filter(|reset| **reset).count(), 1);
+        // Whoever comes is served as soon as the others have been silent for long enough.
         let served = (0..500).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
-            let mut third = connect();
-            third.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-            let kind = third.read(&mut [0]).unwrap_err().kind();
-            let waits = kind == std::io::ErrorKind::WouldBlock;
-            if waits {
-                third.set_read_timeout(None).unwrap();
-                transfer(&third, 100_000);
+            let next = connect();
+            let waits = !is_reset(&next);
+            if let Some(next) = next.filter(|_| waits) {
+                next.set_read_timeout(None).unwrap();
+                transfer(&next, 100_000);
             }
             waits
         });
-        assert!(served, "a place that is free is given away");
+        assert!(served, "silent clients keep others out");
+        let _silent = [connect(), connect()];
         let pid = server.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         let ended = (0..1000).find_map(|_| {
@@ -267,8 +278,6 @@ fn silent_clients_neither_pin_a_server_nor_take_more_than_their_places() {
         });
         let ended = ended.expect("a silent client pins it");
         assert!(ended.success(), "{ended}");
-        let error = second.read(&mut [0]).unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     });
     test.join().unwrap();
 }
@@ -297,7 +306,7 @@ fn a_relay_carries_connections_and_ends_when_it_is_told_to() {
         let mut client = TcpStream::connect("10.77.0.2:80").unwrap();
         client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let error = client.read(&mut [0]).unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
         let pid = relay.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         let output = relay.wait_with_output().unwrap();

@@ -6,16 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lowtide_units::Instant;
+
 use super::exchange::{Patience, Progress, serve_one};
 use super::run::StreamReport;
 use super::{Accept, Pipe};
-use crate::clock::Clock;
+use crate::clock::{Clock, std_duration};
 
 /// What clients may take of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServeLimits {
-    /// Connections at a time; the next one is accepted and reset.
+    /// Connections at a time. For the next one the connection that has been silent for the longest
+    /// time is reset, if that is [`Self::silent`] at least, or else the next one itself.
     pub most: usize,
+    /// How long a connection must have been silent to be reset for another one.
+    pub silent: Duration,
     /// How long a client may be silent.
     pub patience: Patience,
     /// How long connections may take to end when the server is to end; then they are reset.
@@ -26,13 +31,14 @@ impl ServeLimits {
     /// For clients that are ours: no limits but the time to end.
     pub const KNOWN: Self = Self {
         most: usize::MAX,
+        silent: Duration::from_secs(1),
         patience: Patience { request: Duration::from_hours(24), idle: Duration::from_hours(24) },
-        grace: Duration::from_millis(300),
+        grace: Duration::from_millis(200),
     };
 }
 
 impl Default for ServeLimits {
-    /// 512 connections, 10 s for the request, 60 s of silence, 300 ms to end.
+    /// 512 connections, 10 s for the request, 60 s of silence (1 s where there are others), 200 ms to end.
     fn default() -> Self {
         let patience = Patience { request: Duration::from_secs(10), idle: Duration::from_mins(1) };
         Self { most: 512, patience, ..Self::KNOWN }
@@ -61,14 +67,14 @@ impl<'a> ServePlan<'a> {
 }
 
 /// How often a server that waits looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(50);
 /// Stack of a thread that serves a connection, bytes: its buffers are on the heap.
 const STACK: usize = 256 << 10;
 
 /// Serves every connection that comes in, each by a thread of its own, and tells `done` how it went. A
 /// connection beyond the limit, or one for which the system has no thread, is reset. When it is to stop
 /// it ends within the grace of its limits, whatever clients do. Gives the number of connections that
-/// were reset unserved.
+/// were reset for want of a place or a thread.
 ///
 /// # Errors
 /// The listener is gone.
@@ -88,7 +94,7 @@ fn serve_on(
 ) -> io::Result<u64> {
     let clock = Clock::start();
     let open = Open::default();
-    let ServeLimits { most, patience, grace } = plan.limits;
+    let ServeLimits { most, silent, patience, grace } = plan.limits;
     std::thread::scope(|scope| {
         let (mut accepted, mut shed) = (0, 0);
         let result = loop {
@@ -102,12 +108,15 @@ fn serve_on(
                 Err(e) => break Err(e),
             };
             if open.lock().len() >= most {
-                pipe.abort();
                 shed += 1;
-                continue;
+                let Some(silent) = open.pop_silent(clock.now(), silent) else {
+                    pipe.abort();
+                    continue;
+                };
+                silent.abort();
             }
             let number = accepted + 1;
-            let progress = open.begin(number, &pipe);
+            let progress = open.begin(clock.now(), number, &pipe);
             let (served, open) = (Arc::clone(&pipe), &open);
             let work = move || {
                 let report = one(&served, number, clock, &progress, patience);
@@ -133,8 +142,17 @@ fn serve_on(
     })
 }
 
+/// A connection that is being served.
+struct Served {
+    pipe: Arc<dyn Pipe>,
+    progress: Arc<Progress>,
+    /// The bytes of its data when it was looked at last, and since when they have been so many.
+    bytes: u64,
+    since: Instant,
+}
+
 /// Connections by their numbers.
-type Pipes = BTreeMap<usize, (Arc<dyn Pipe>, Arc<Progress>)>;
+type Pipes = BTreeMap<usize, Served>;
 
 /// The connections that are being served.
 #[derive(Default)]
@@ -148,10 +166,28 @@ impl Open {
         self.pipes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, number: usize, pipe: &Arc<dyn Pipe>) -> Arc<Progress> {
+    fn begin(&self, now: Instant, number: usize, pipe: &Arc<dyn Pipe>) -> Arc<Progress> {
         let progress = Arc::new(Progress::default());
-        self.lock().insert(number, (Arc::clone(pipe), Arc::clone(&progress)));
+        let pipe = Arc::clone(pipe);
+        let served = Served { pipe, progress: Arc::clone(&progress), bytes: 0, since: now };
+        self.lock().insert(number, served);
         progress
+    }
+
+    /// Takes the connection out that has been silent for the longest time, if for `least`.
+    fn pop_silent(&self, now: Instant, least: Duration) -> Option<Arc<dyn Pipe>> {
+        let mut pipes = self.lock();
+        for served in pipes.values_mut() {
+            let bytes = served.progress.bytes.load(Ordering::Relaxed);
+            if served.bytes != bytes {
+                (served.bytes, served.since) = (bytes, now);
+            }
+        }
+        let (&number, served) = pipes.iter().min_by_key(|(_, served)| served.since)?;
+        let silence = std_duration(now.saturating_since(served.since));
+        let silent = if silence >= least { pipes.remove(&number) } else { None };
+        drop(pipes);
+        silent.map(|served| served.pipe)
     }
 
     fn end(&self, number: usize) {
@@ -175,14 +211,14 @@ impl Open {
                 return;
             }
         }
-        for (_, progress) in self.lock().values() {
-            progress.stop.store(true, Ordering::Relaxed);
+        for served in self.lock().values() {
+            served.progress.stop.store(true, Ordering::Relaxed);
         }
         if wait(grace) {
             return;
         }
         let left: Vec<Arc<dyn Pipe>> =
-            self.lock().values().map(|(pipe, _)| Arc::clone(pipe)).collect();
+            self.lock().values().map(|served| Arc::clone(&served.pipe)).collect();
         for pipe in left {
             pipe.abort();
         }
@@ -314,12 +350,23 @@ mod tests {
         most: usize,
         stack: usize,
     ) -> (Vec<StreamReport>, u64) {
+        served_as(false, grace, clients, most, stack)
+    }
+
+    fn served_as(
+        evict: bool,
+        grace: Duration,
+        clients: &[Arc<Client>],
+        most: usize,
+        stack: usize,
+    ) -> (Vec<StreamReport>, u64) {
         let (tell, ended) = channel();
         let clients: VecDeque<_> = clients.iter().map(Arc::clone).collect();
         let work = move || {
             let stop = AtomicBool::new(false);
             let door = Door { clients: Mutex::new(clients), stop: &stop };
-            let limits = ServeLimits { most, grace, ..ServeLimits::default() };
+            let silent = if evict { Duration::ZERO } else { Duration::from_hours(1) };
+            let limits = ServeLimits { most, grace, silent, ..ServeLimits::default() };
             let plan = ServePlan { connections: None, stop: &stop, began: &|_| {}, limits };
             let reports = Mutex::new(Vec::new());
             let shed = serve_on(&door, plan, &|r| reports.lock().unwrap().push(r), stack).unwrap();
@@ -364,6 +411,16 @@ mod tests {
         assert_eq!((reports.len(), shed), (2, 0));
         assert!(reports.iter().all(|r| r.error.is_none() && r.bytes == 1), "{reports:?}");
         assert!(!clients.iter().any(|c| c.is_reset()));
+    }
+
+    #[test]
+    fn the_connection_that_was_silent_longest_gives_way() {
+        let clients: Vec<_> = (0..6).map(|_| silent()).collect();
+        let (mut reports, shed) = served_as(true, Duration::from_millis(10), &clients, 2, STACK);
+        reports.sort_by_key(|r| r.number);
+        // Each is served and reset, those before the last two by those that came later.
+        assert_eq!((reports.len(), shed), (6, 4));
+        assert!(clients.iter().all(|c| c.is_reset()));
     }
 
     #[test]

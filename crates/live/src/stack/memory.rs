@@ -22,6 +22,14 @@ pub(crate) struct Limits {
     pub(crate) orphans: usize,
 }
 
+impl Limits {
+    /// Entries in TIME-WAIT, which are no connections any more: one for each 4 KiB of memory.
+    pub(crate) const fn time_waits(&self) -> usize {
+        let n = self.memory >> 12;
+        if n < 1024 { 1024 } else { n }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { memory: 64 << 20, orphans: 1024 }

@@ -105,6 +105,7 @@ impl Stack {
     pub(crate) fn set_limits(&mut self, limits: Limits) {
         self.budget = Budget::new(limits.memory);
         self.orphans = Orphans::new(limits.orphans);
+        self.boundary.set_time_wait_limit(Instant::ZERO, limits.time_waits());
     }
 
     /// Whether the device takes several segments in one packet.

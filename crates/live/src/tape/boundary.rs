@@ -91,6 +91,17 @@ impl Boundary {
         result
     }
 
+    pub(crate) fn set_time_wait_limit(&mut self, now: Instant, n: usize) {
+        self.endpoint.set_time_wait_limit(n);
+        self.note(now, || (Call::TimeWaits { n }, Answer::None));
+    }
+
+    /// Entries in TIME-WAIT; not on tape.
+    #[cfg(test)]
+    pub(crate) fn time_waits(&mut self, now: Instant) -> usize {
+        self.endpoint.time_waits(now)
+    }
+
     pub(crate) fn unlisten(&mut self, now: Instant, port: u16) {
         self.endpoint.unlisten(port);
         self.note(now, || (Call::Unlisten { port }, Answer::None));

@@ -27,6 +27,7 @@ pub(super) enum Call {
     Space { id: ConnId },
     Read { id: ConnId, n: u64 },
     Nagle { id: ConnId, on: bool },
+    TimeWaits { n: usize },
     Buffer { id: ConnId, n: u64 },
     Discard { id: ConnId },
     Close { id: ConnId },
@@ -65,6 +66,7 @@ impl fmt::Display for Call {
             Self::Space { id } => write!(f, "space {}", id.0),
             Self::Read { id, n } => write!(f, "read {} {n}", id.0),
             Self::Nagle { id, on } => write!(f, "nagle {} {on}", id.0),
+            Self::TimeWaits { n } => write!(f, "time-waits {n}"),
             Self::Buffer { id, n } => write!(f, "buffer {} {n}", id.0),
             Self::Discard { id } => write!(f, "discard {}", id.0),
             Self::Close { id } => write!(f, "close {}", id.0),
@@ -97,6 +99,7 @@ impl Call {
         }
         let mut words = rest.split_ascii_whitespace();
         let call = match name {
+            "time-waits" => Self::TimeWaits { n: words.next()?.parse().ok()? },
             "unlisten" => Self::Unlisten { port: words.next()?.parse().ok()? },
             "segment" => Self::Segment {
                 local: words.next()?.parse().ok()?,

@@ -34,7 +34,7 @@ use setup::Host;
 /// How long connections may take to end when all is done.
 const LINGER: Duration = Duration::from_secs(2);
 /// How long after a signal: the command ends within a second, whatever peers do.
-const LINGER_STOPPED: Duration = Duration::from_millis(200);
+const LINGER_STOPPED: Duration = Duration::from_millis(100);
 
 pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), Failure> {
     match what {
@@ -108,7 +108,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     })
     .map_err(failed("our server"))?;
     if shed > 0 {
-        out.note(&format!("{shed} connections beyond --most {} were reset", args.most));
+        out.note(&format!("{shed} connections were reset: --most {} had their places", args.most));
     }
     drop(listener);
     drop(between);

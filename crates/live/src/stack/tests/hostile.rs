@@ -111,6 +111,12 @@ impl Attacker {
         self.inject(stack, now, self.segment(0), &[], batch);
     }
 
+    /// An ACK with FIN, without data before it.
+    pub(super) fn fin(&mut self, stack: &mut Stack, now: Instant, batch: &mut Batch) {
+        let segment = Segment { flags: Flags::ACK | Flags::FIN, ..self.segment(0) };
+        self.inject(stack, now, segment, &[], batch);
+    }
+
     /// The sequence number of its first byte of data.
     pub(super) const fn segment_start(&self) -> SeqNum {
         self.first

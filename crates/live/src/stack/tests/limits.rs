@@ -259,6 +259,28 @@ fn a_window_that_was_offered_is_not_taken_back() {
 }
 
 #[test]
+fn time_wait_takes_what_is_stated() {
+    let limits = Limits { memory: 8 << 20, ..Limits::default() };
+    let (mut stack, mut batch) = (server(limits, &linux()), Batch::default());
+    let (held, _, _) = growth(&mut stack, |stack| {
+        for port in 1..=3000 {
+            let mut peer = Attacker::open(stack, Instant::ZERO, port, &mut batch);
+            let key = stack.accept(80).unwrap();
+            stack.drop_stream(Instant::ZERO, key);
+            stack.flush(Instant::ZERO, &mut batch);
+            batch.clear();
+            // It acknowledges our FIN, and closes its half.
+            peer.acked = 1;
+            peer.fin(stack, Instant::ZERO, &mut batch);
+            batch.clear();
+        }
+    });
+    assert_eq!((stack.counters().connections, stack.counters().orphans), (0, 0));
+    assert_eq!(stack.boundary.time_waits(Instant::ZERO), 2048);
+    assert!(held <= 2048 * 512, "{} bytes for each", held / 2048);
+}
+
+#[test]
 fn each_connection_has_one_timer_at_most() {
     let mut config = linux();
     config.keep_alive = true;
