@@ -366,7 +366,7 @@ mod tests {
             let stop = AtomicBool::new(false);
             let door = Door { clients: Mutex::new(clients), stop: &stop };
             let silent = if evict { Duration::ZERO } else { Duration::from_hours(1) };
-            let limits = ServeLimits { most, grace, silent, ..ServeLimits::default() };
+            let limits = ServeLimits { most, silent, grace, ..ServeLimits::default() };
             let plan = ServePlan { connections: None, stop: &stop, began: &|_| {}, limits };
             let reports = Mutex::new(Vec::new());
             let shed = serve_on(&door, plan, &|r| reports.lock().unwrap().push(r), stack).unwrap();
