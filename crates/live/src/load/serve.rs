@@ -68,6 +68,10 @@ impl<'a> ServePlan<'a> {
 
 /// How often a server that waits looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
+/// Where the system has no thread one is asked for again so often and after so long: that of a connection
+/// that was reset for it ends meanwhile.
+const RETRIES: u32 = 10;
+const RETRY: Duration = Duration::from_millis(5);
 /// Stack of a thread that serves a connection, bytes: its buffers are on the heap.
 const STACK: usize = 256 << 10;
 
@@ -117,18 +121,29 @@ fn serve_on(
             }
             let number = accepted + 1;
             let progress = open.begin(clock.now(), number, &pipe);
-            let (served, open) = (Arc::clone(&pipe), &open);
-            let work = move || {
-                let report = one(&served, number, clock, &progress, patience);
-                if report.error.is_some() {
-                    served.abort();
-                }
-                drop(served);
-                open.end(number);
-                done(report);
+            let start = || {
+                let (served, progress, open) = (Arc::clone(&pipe), Arc::clone(&progress), &open);
+                let work = move || {
+                    let report = one(&served, number, clock, &progress, patience);
+                    if report.error.is_some() {
+                        served.abort();
+                    }
+                    drop(served);
+                    open.end(number);
+                    done(report);
+                };
+                std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).is_ok()
             };
-            let builder = std::thread::Builder::new().stack_size(stack);
-            if builder.spawn_scoped(scope, work).is_err() {
+            let mut started = start();
+            if !started && let Some(silent) = open.pop_silent(clock.now(), silent) {
+                silent.abort();
+                shed += 1;
+                started = (0..RETRIES).any(|_| {
+                    std::thread::sleep(RETRY);
+                    start()
+                });
+            }
+            if !started {
                 open.end(number);
                 pipe.abort();
                 shed += 1;

@@ -108,7 +108,10 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     })
     .map_err(failed("our server"))?;
     if shed > 0 {
-        out.note(&format!("{shed} connections were reset: --most {} had their places", args.most));
+        let most = args.most;
+        out.note(&format!(
+            "{shed} connections were reset for want of a place (--most {most}) or thread"
+        ));
     }
     drop(listener);
     drop(between);
