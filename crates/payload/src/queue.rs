@@ -12,7 +12,10 @@ const MOVED: usize = 16 << 10;
 /// memory and no append copies what is there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
-    chunks: VecDeque<Vec<u8>>,
+    /// Chunks to which nothing is appended any more, oldest first.
+    full: VecDeque<Vec<u8>>,
+    /// The chunk behind them; with it alone a queue needs no other memory.
+    last: Vec<u8>,
     /// Bytes of the first chunk that were taken already.
     head: usize,
     len: usize,
@@ -21,6 +24,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
@@ -31,25 +35,48 @@ impl Queue {
 
     /// Bytes of memory that it takes.
     pub(crate) fn memory(&self) -> usize {
-        self.capacity + self.chunks.capacity() * size_of::<Vec<u8>>()
+        self.capacity + self.full.capacity() * size_of::<Vec<u8>>()
     }
 
-    pub(crate) fn append(&mut self, mut bytes: &[u8]) {
-        if let Some(last) = self.chunks.back_mut() {
-            let room = (last.capacity() - last.len()).min(bytes.len());
-            let (fits, rest) = bytes.split_at(room);
-            last.extend_from_slice(fits);
-            self.len += room;
-            bytes = rest;
+    #[inline]
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        if bytes.len() <= self.last.capacity() - self.last.len() {
+            self.last.extend_from_slice(bytes);
+            self.len += bytes.len();
+        } else {
+            self.append_more(bytes);
         }
-        while !bytes.is_empty() {
-            let mut chunk = Vec::with_capacity(self.len.clamp(LEAST, LARGEST));
-            let (fits, rest) = bytes.split_at(bytes.len().min(chunk.capacity()));
-            chunk.extend_from_slice(fits);
+    }
+
+    #[inline(never)]
+    fn append_more(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let room = self.last.capacity() - self.last.len();
+            if room == 0 {
+                self.add_chunk();
+                continue;
+            }
+            let (fits, beyond) = rest.split_at(room.min(rest.len()));
+            self.last.extend_from_slice(fits);
             self.len += fits.len();
-            self.capacity += chunk.capacity();
-            self.chunks.push_back(chunk);
-            bytes = rest;
+            rest = beyond;
+        }
+    }
+
+    fn add_chunk(&mut self) {
+        let chunk = Vec::with_capacity(self.len.clamp(LEAST, LARGEST));
+        self.capacity += chunk.capacity();
+        self.close_last(chunk);
+    }
+
+    /// `next` takes the place of the last chunk.
+    fn close_last(&mut self, next: Vec<u8>) {
+        let last = std::mem::replace(&mut self.last, next);
+        if last.is_empty() {
+            self.capacity -= last.capacity();
+        } else {
+            self.full.push_back(last);
         }
     }
 
@@ -59,22 +86,24 @@ impl Queue {
             self.append(chunk.get(skip..).unwrap_or(&[]));
             return;
         }
-        if let Some(last) = self.chunks.back_mut() {
-            // Nothing will be appended to it any more.
-            self.capacity -= last.capacity();
-            last.shrink_to_fit();
-            self.capacity += last.capacity();
-        }
+        // Nothing will be appended to the last one any more.
+        self.capacity -= self.last.capacity();
+        self.last.shrink_to_fit();
+        self.capacity += self.last.capacity();
         chunk.shrink_to(chunk.len().max(LARGEST));
         self.len += chunk.len();
         self.capacity += chunk.capacity();
-        self.chunks.push_back(chunk);
+        self.close_last(chunk);
+    }
+
+    fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        self.full.iter().map(Vec::as_slice).chain([self.last.as_slice()])
     }
 
     /// Replaces what is held from `at` on by `bytes`, as far as anything is held there.
     pub(crate) fn overwrite(&mut self, at: usize, mut bytes: &[u8]) {
         let mut at = at + self.head;
-        for chunk in &mut self.chunks {
+        for chunk in self.full.iter_mut().chain([&mut self.last]) {
             if at >= chunk.len() {
                 at -= chunk.len();
                 continue;
@@ -95,7 +124,7 @@ impl Queue {
     pub(crate) fn peek(&self, out: &mut [u8], most: usize) -> usize {
         let wanted = out.len().min(most).min(self.len);
         let (mut done, mut skip) = (0, self.head);
-        for chunk in &self.chunks {
+        for chunk in self.chunks() {
             let held = chunk.get(skip..).unwrap_or(&[]);
             let n = held.len().min(wanted - done);
             out[done..done + n].copy_from_slice(&held[..n]);
@@ -111,8 +140,7 @@ impl Queue {
     pub(crate) fn consume(&mut self, n: usize) {
         let mut left = n.min(self.len);
         self.len -= left;
-        let mut chunks = self.chunks.len();
-        while let Some(first) = self.chunks.front_mut() {
+        while let Some(first) = self.full.front() {
             let held = first.len() - self.head;
             if left < held {
                 self.head += left;
@@ -120,20 +148,20 @@ impl Queue {
             }
             left -= held;
             self.head = 0;
-            if self.len == 0 && chunks == 1 {
-                // The next bytes go here: a reader that keeps up allocates nothing.
-                first.clear();
-                return;
-            }
             self.capacity -= first.capacity();
-            self.chunks.pop_front();
-            chunks -= 1;
+            self.full.pop_front();
+        }
+        self.head += left;
+        if self.len == 0 {
+            // The next bytes go here: a reader that keeps up allocates nothing.
+            self.last.clear();
+            self.head = 0;
         }
     }
 
     /// Gives all memory back, if nothing is held.
     pub(crate) fn trim(&mut self) {
-        if self.is_empty() {
+        if self.is_empty() && self.memory() > 0 {
             *self = Self::default();
         }
     }
@@ -148,12 +176,12 @@ mod tests {
         let mut queue = Queue::default();
         queue.append(b"a");
         assert!(queue.memory() <= LEAST + 200, "{}", queue.memory());
-        let spine = |queue: &Queue| queue.chunks.capacity() * size_of::<Vec<u8>>();
+        let spine = |queue: &Queue| queue.full.capacity() * size_of::<Vec<u8>>();
         let mut most = 0;
         for _ in 0..4_000 {
             queue.append(&[7; 1448]);
             assert!(queue.memory() - spine(&queue) <= 2 * queue.len() + LEAST);
-            most = most.max(queue.chunks.len());
+            most = most.max(queue.chunks().count());
         }
         assert!(most <= 4_000 * 1448 / LARGEST + 10, "{most} chunks");
         while queue.len() > 1 {
@@ -174,7 +202,7 @@ mod tests {
             assert_eq!(queue.peek(&mut out, 5000), 1448);
             assert_eq!(out, [round as u8; 1448]);
             queue.consume(1448);
-            assert_eq!((queue.chunks.len(), queue.capacity), (1, LEAST));
+            assert_eq!((queue.full.capacity(), queue.capacity), (0, LEAST));
         }
     }
 
@@ -185,7 +213,7 @@ mod tests {
         let large = vec![1; MOVED];
         let place = large.as_ptr();
         queue.append_chunk(large, 0);
-        assert_eq!(queue.chunks[1].as_ptr(), place);
+        assert_eq!(queue.last.as_ptr(), place);
         queue.append_chunk(vec![2; 10], 4);
         queue.append_chunk(vec![3; MOVED], 1);
         assert_eq!(queue.len(), 3 + MOVED + 6 + MOVED - 1);
@@ -193,7 +221,7 @@ mod tests {
         assert_eq!(queue.peek(&mut out, usize::MAX), out.len());
         let expected = [&b"xyz"[..], &[1; MOVED], &[2; 6], &[3; MOVED - 1]].concat();
         assert!(out == expected);
-        let capacity: usize = queue.chunks.iter().map(Vec::capacity).sum();
+        let capacity = queue.full.iter().map(Vec::capacity).sum::<usize>() + queue.last.capacity();
         assert_eq!(queue.capacity, capacity);
     }
 }
