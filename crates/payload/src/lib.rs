@@ -4,9 +4,11 @@
 //! the connection does, by its buffers. A range that is not held gives nothing, never a panic.
 
 mod out_of_order;
+mod pool;
 mod queue;
 mod receive;
 mod send;
 
+pub use pool::ChunkPool;
 pub use receive::ReceiveBuffer;
 pub use send::SendRing;

@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 
-/// The least and the largest capacity of a chunk, bytes.
+use crate::pool::{CHUNK, ChunkPool};
+
+/// The least capacity of a chunk, bytes; the largest is [`CHUNK`].
 const LEAST: usize = 2 << 10;
-const LARGEST: usize = 64 << 10;
-/// A chunk of at least so many bytes is taken over as it is; a smaller one is copied.
-const MOVED: usize = 16 << 10;
+/// A queue of at least so many bytes takes a chunk of the pool where there is one. Out of order a chunk
+/// of at least so many is taken over as it is; a smaller one is copied.
+const LARGE: usize = 16 << 10;
 
 /// A queue of bytes. Its chunks grow with what it holds, so that one byte takes [`LEAST`] bytes of
 /// memory and no append copies what is there.
@@ -39,22 +41,22 @@ impl Queue {
     }
 
     #[inline]
-    pub(crate) fn append(&mut self, bytes: &[u8]) {
+    pub(crate) fn append(&mut self, bytes: &[u8], pool: &mut ChunkPool) {
         if bytes.len() <= self.last.capacity() - self.last.len() {
             self.last.extend_from_slice(bytes);
             self.len += bytes.len();
         } else {
-            self.append_more(bytes);
+            self.append_more(bytes, pool);
         }
     }
 
     #[inline(never)]
-    fn append_more(&mut self, bytes: &[u8]) {
+    fn append_more(&mut self, bytes: &[u8], pool: &mut ChunkPool) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let room = self.last.capacity() - self.last.len();
             if room == 0 {
-                self.add_chunk();
+                self.add_chunk(pool);
                 continue;
             }
             let (fits, beyond) = rest.split_at(room.min(rest.len()));
@@ -64,8 +66,9 @@ impl Queue {
         }
     }
 
-    fn add_chunk(&mut self) {
-        let chunk = Vec::with_capacity(self.len.clamp(LEAST, LARGEST));
+    fn add_chunk(&mut self, pool: &mut ChunkPool) {
+        let used = if self.len >= LARGE { pool.get() } else { None };
+        let chunk = used.unwrap_or_else(|| Vec::with_capacity(self.len.clamp(LEAST, CHUNK)));
         self.capacity += chunk.capacity();
         self.close_last(chunk);
     }
@@ -81,16 +84,16 @@ impl Queue {
     }
 
     /// Appends `chunk` from its byte `skip` on; without a copy where it is large.
-    pub(crate) fn append_chunk(&mut self, mut chunk: Vec<u8>, skip: usize) {
-        if skip > 0 || chunk.len() < MOVED {
-            self.append(chunk.get(skip..).unwrap_or(&[]));
+    pub(crate) fn append_chunk(&mut self, mut chunk: Vec<u8>, skip: usize, pool: &mut ChunkPool) {
+        if skip > 0 || chunk.len() < LARGE {
+            self.append(chunk.get(skip..).unwrap_or(&[]), pool);
             return;
         }
         // Nothing will be appended to the last one any more.
         self.capacity -= self.last.capacity();
         self.last.shrink_to_fit();
         self.capacity += self.last.capacity();
-        chunk.shrink_to(chunk.len().max(LARGEST));
+        chunk.shrink_to(chunk.len().max(CHUNK));
         self.len += chunk.len();
         self.capacity += chunk.capacity();
         self.close_last(chunk);
@@ -137,7 +140,7 @@ impl Queue {
     }
 
     /// The first `n` bytes are gone.
-    pub(crate) fn consume(&mut self, n: usize) {
+    pub(crate) fn consume(&mut self, n: usize, pool: &mut ChunkPool) {
         let mut left = n.min(self.len);
         self.len -= left;
         while let Some(first) = self.full.front() {
@@ -149,7 +152,9 @@ impl Queue {
             left -= held;
             self.head = 0;
             self.capacity -= first.capacity();
-            self.full.pop_front();
+            if let Some(chunk) = self.full.pop_front() {
+                pool.put(chunk);
+            }
         }
         self.head += left;
         if self.len == 0 {
@@ -160,9 +165,9 @@ impl Queue {
     }
 
     /// Gives all memory back, if nothing is held.
-    pub(crate) fn trim(&mut self) {
+    pub(crate) fn trim(&mut self, pool: &mut ChunkPool) {
         if self.is_empty() && self.memory() > 0 {
-            *self = Self::default();
+            pool.put(std::mem::take(self).last);
         }
     }
 }
@@ -173,53 +178,54 @@ mod tests {
 
     #[test]
     fn memory_follows_what_is_held() {
-        let mut queue = Queue::default();
-        queue.append(b"a");
+        let (mut queue, pool) = (Queue::default(), &mut ChunkPool::default());
+        queue.append(b"a", pool);
         assert!(queue.memory() <= LEAST + 200, "{}", queue.memory());
         let spine = |queue: &Queue| queue.full.capacity() * size_of::<Vec<u8>>();
         let mut most = 0;
         for _ in 0..4_000 {
-            queue.append(&[7; 1448]);
+            queue.append(&[7; 1448], pool);
             assert!(queue.memory() - spine(&queue) <= 2 * queue.len() + LEAST);
             most = most.max(queue.chunks().count());
         }
-        assert!(most <= 4_000 * 1448 / LARGEST + 10, "{most} chunks");
+        assert!(most <= 4_000 * 1448 / CHUNK + 10, "{most} chunks");
         while queue.len() > 1 {
-            queue.consume((queue.len() - 1).min(1000));
-            assert!(queue.memory() - spine(&queue) <= queue.len() + 2 * LARGEST);
+            queue.consume((queue.len() - 1).min(1000), pool);
+            assert!(queue.memory() - spine(&queue) <= queue.len() + 2 * CHUNK);
         }
-        queue.consume(1);
-        queue.trim();
+        queue.consume(1, pool);
+        queue.trim(pool);
         assert_eq!((queue.len(), queue.memory()), (0, 0));
+        assert_eq!(pool.memory(), 16 * CHUNK, "no more than that is kept");
     }
 
     #[test]
     fn a_reader_that_keeps_up_needs_one_chunk() {
-        let mut queue = Queue::default();
+        let (mut queue, pool) = (Queue::default(), &mut ChunkPool::default());
         let mut out = [0; 1448];
         for round in 0..1_000_usize {
-            queue.append(&[round as u8; 1448]);
+            queue.append(&[round as u8; 1448], pool);
             assert_eq!(queue.peek(&mut out, 5000), 1448);
             assert_eq!(out, [round as u8; 1448]);
-            queue.consume(1448);
+            queue.consume(1448, pool);
             assert_eq!((queue.full.capacity(), queue.capacity), (0, LEAST));
         }
     }
 
     #[test]
     fn a_large_chunk_is_taken_over_and_a_small_one_copied() {
-        let mut queue = Queue::default();
-        queue.append(b"xyz");
-        let large = vec![1; MOVED];
+        let (mut queue, pool) = (Queue::default(), &mut ChunkPool::default());
+        queue.append(b"xyz", pool);
+        let large = vec![1; LARGE];
         let place = large.as_ptr();
-        queue.append_chunk(large, 0);
+        queue.append_chunk(large, 0, pool);
         assert_eq!(queue.last.as_ptr(), place);
-        queue.append_chunk(vec![2; 10], 4);
-        queue.append_chunk(vec![3; MOVED], 1);
-        assert_eq!(queue.len(), 3 + MOVED + 6 + MOVED - 1);
+        queue.append_chunk(vec![2; 10], 4, pool);
+        queue.append_chunk(vec![3; LARGE], 1, pool);
+        assert_eq!(queue.len(), 3 + LARGE + 6 + LARGE - 1);
         let mut out = vec![0; queue.len()];
         assert_eq!(queue.peek(&mut out, usize::MAX), out.len());
-        let expected = [&b"xyz"[..], &[1; MOVED], &[2; 6], &[3; MOVED - 1]].concat();
+        let expected = [&b"xyz"[..], &[1; LARGE], &[2; 6], &[3; LARGE - 1]].concat();
         assert!(out == expected);
         let capacity = queue.full.iter().map(Vec::capacity).sum::<usize>() + queue.last.capacity();
         assert_eq!(queue.capacity, capacity);

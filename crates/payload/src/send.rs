@@ -41,13 +41,17 @@ impl SendRing {
         [first, second].concat()
     }
 
-    /// Everything below `upto` is acknowledged. A peer that acknowledges all but one byte leaves little
-    /// memory in use: of [`KEPT`] and more at least an eighth is.
+    /// Everything below `upto` is acknowledged.
     pub fn forget(&mut self, upto: u64) {
         let n = usize::try_from(upto.saturating_sub(self.base)).unwrap_or(usize::MAX);
         let n = n.min(self.bytes.len());
         self.bytes.drain(..n);
         self.base += n as u64;
+    }
+
+    /// Gives back memory where less than an eighth is in use: a peer may have acknowledged all but one
+    /// byte. For when memory is short; [`KEPT`] bytes stay.
+    pub fn shrink(&mut self) {
         if self.bytes.capacity() > KEPT && self.bytes.len() < self.bytes.capacity() / 8 {
             self.bytes.shrink_to((2 * self.bytes.len()).max(KEPT));
         }
@@ -100,6 +104,7 @@ mod tests {
         let mut ring = SendRing::default();
         ring.push(&vec![7; 4 << 20]);
         ring.forget((4 << 20) - 1);
+        ring.shrink();
         assert_eq!(ring.copy(&((4 << 20) - 1..4 << 20)), [7]);
         assert!(ring.memory() <= 2 * KEPT, "{}", ring.memory());
     }

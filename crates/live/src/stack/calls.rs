@@ -121,9 +121,11 @@ impl Stack {
 
     /// Reads what is there into `out`; zero at the end of data. What came before an error is read first.
     pub(crate) fn read(&mut self, now: Instant, key: Key, out: &mut [u8]) -> io::Result<usize> {
-        let conn = self.conn(key)?;
+        self.check()?;
+        let Self { conns, pool, .. } = self;
+        let conn = conns.get_mut(key.0 as usize).and_then(Option::as_mut).ok_or_else(gone)?;
         let most = out.len().min(AT_ONCE);
-        let n = conn.receive.read(&mut out[..most]);
+        let n = conn.receive.read(&mut out[..most], pool);
         if n > 0 || most == 0 {
             if let Some(id) = conn.id {
                 self.boundary.read(now, id, n as u64);
@@ -132,7 +134,7 @@ impl Stack {
             self.charge(key);
             return Ok(n);
         }
-        conn.receive.trim();
+        conn.receive.trim(pool);
         self.charge(key);
         let conn = self.conn(key)?;
         if conn.read_shut || conn.peer_closed {

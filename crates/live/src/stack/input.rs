@@ -64,12 +64,14 @@ impl Stack {
         match self.boundary.handle_segment(now, local, remote, &segment) {
             Arrival::Taken(id, accepted) => {
                 let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() else { return };
-                let Some(conn) = self.get(key) else { return };
+                let Self { conns, pool, .. } = self;
+                let conn = conns.get_mut(key.0 as usize).and_then(Option::as_mut);
+                let Some(conn) = conn else { return };
                 if !accepted.stream.is_empty() {
                     let unwanted = conn.read_shut || !conn.held;
                     if !unwanted {
                         let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
-                        conn.receive.keep(&accepted.stream, fresh);
+                        conn.receive.keep(&accepted.stream, fresh, pool);
                     } else if !conn.held {
                         // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
                         self.boundary.abort(now, id);

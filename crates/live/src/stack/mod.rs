@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use lowtide_payload::ChunkPool;
 use lowtide_tcp::{Config, Connection};
 use lowtide_units::Instant;
 
@@ -57,6 +58,8 @@ pub(crate) struct Stack {
     timers: BTreeSet<(Instant, Key)>,
     budget: Budget,
     orphans: Orphans,
+    /// Memory of payload that was read, for what comes next.
+    pool: ChunkPool,
     /// Room for those that are due at one time.
     due: Vec<Key>,
     /// Connections that applications have changed since the last flush.
@@ -76,6 +79,7 @@ impl Stack {
             locals,
             budget: Budget::new(limits.memory),
             orphans: Orphans::new(limits.orphans),
+            pool: ChunkPool::default(),
             conns: Vec::new(),
             free: Vec::new(),
             by_id: Vec::new(),

@@ -57,7 +57,7 @@ impl Stack {
     }
 
     fn exchange(&mut self, now: Instant, key: Key, batch: &mut Batch) {
-        let Self { boundary, conns, counters, several, orphans, .. } = self;
+        let Self { boundary, conns, counters, several, orphans, budget, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
         let Some(id) = conn.id else { return };
         let stamp = HostStamp(now.since_start().as_ns());
@@ -112,6 +112,8 @@ impl Stack {
         conn.send.forget(acked);
         if conn.send.is_empty() && conn.send.memory() > KEPT {
             conn.send.trim();
+        } else if budget.is_tight() {
+            conn.send.shrink();
         }
         conn.established |= newly_established;
         if news {

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use lowtide_payload::ReceiveBuffer;
+use lowtide_payload::{ChunkPool, ReceiveBuffer};
 use lowtide_tcp::{Arrival, CloseReason, Config, ConnId, Endpoint, Event, FourTuple, Info, State};
 use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
@@ -159,6 +159,7 @@ pub struct Stack {
     settings: Settings,
     sockets: BTreeMap<i32, Socket>,
     conns: Vec<Conn>,
+    pool: ChunkPool,
     out: VecDeque<Packet>,
     digest: Digest,
     fault: Option<String>,
@@ -175,6 +176,7 @@ impl Stack {
             settings,
             sockets: BTreeMap::new(),
             conns: Vec::new(),
+            pool: ChunkPool::default(),
             out: VecDeque::new(),
             digest: Digest::default(),
             fault: None,
@@ -260,7 +262,7 @@ impl Stack {
                     let skip = accepted.skip as usize;
                     let bytes = bytes.get(payload).and_then(|p| p.get(skip..)).unwrap_or(&[]);
                     let fresh = !accepted.stream.is_empty();
-                    self.conns[key].receive.keep(&accepted.stream, bytes);
+                    self.conns[key].receive.keep(&accepted.stream, bytes, &mut self.pool);
                     // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
                     if fresh
                         && !self.conns[key].held
