@@ -29,11 +29,13 @@ pub(super) struct Budget {
     holders: usize,
     established: usize,
     tight: bool,
+    /// How often it became so.
+    tightened: u64,
 }
 
 impl Budget {
     pub(super) const fn new(limit: usize) -> Self {
-        Self { limit, used: 0, beyond: 0, holders: 0, established: 0, tight: false }
+        Self { limit, used: 0, beyond: 0, holders: 0, established: 0, tight: false, tightened: 0 }
     }
 
     /// A connection is charged `new` in place of `old`.
@@ -49,7 +51,14 @@ impl Budget {
             self.established - usize::from(old.established) + usize::from(new.established);
         *old = new;
         // It ends an eighth lower than it begins, so that it does not come and go with each segment.
-        self.tight = self.used > if self.tight { self.limit / 8 * 3 } else { self.limit / 2 };
+        let before = self.tight;
+        self.tight = self.used > if before { self.limit / 8 * 3 } else { self.limit / 2 };
+        self.tightened += u64::from(self.tight && !before);
+    }
+
+    /// How often memory has become tight.
+    pub(super) const fn tightened(&self) -> u64 {
+        self.tightened
     }
 
     /// Bytes in use.
@@ -127,6 +136,7 @@ mod tests {
         budget.replace(&mut a, Charge::default());
         budget.replace(&mut b, Charge::default());
         assert_eq!((budget.used(), budget.established, budget.holders), (0, 0, 0));
+        assert_eq!(budget.tightened(), 1);
     }
 
     #[test]

@@ -25,8 +25,12 @@ pub(crate) struct Limits {
 impl Limits {
     /// Entries in TIME-WAIT, which are no connections any more: one for each 4 KiB of memory.
     pub(crate) const fn time_waits(&self) -> usize {
-        let n = self.memory >> 12;
-        if n < 1024 { 1024 } else { n }
+        // 262,144 at most, as in Linux (`net.ipv4.tcp_max_tw_buckets`).
+        match self.memory >> 12 {
+            0..1024 => 1024,
+            n @ 1024..0x4_0000 => n,
+            _ => 0x4_0000,
+        }
     }
 }
 

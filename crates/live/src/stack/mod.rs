@@ -100,6 +100,7 @@ impl Stack {
             connections: self.boundary.connections(),
             buffer_memory: held.map(|c| (c.send.memory() + c.receive.memory()) as u64).sum(),
             memory: self.budget.used() as u64,
+            memory_tight: self.budget.tightened(),
             orphans: self.orphans.len() as u64,
             ..self.counters
         }

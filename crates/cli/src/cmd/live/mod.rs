@@ -115,7 +115,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     }
     drop(listener);
     drop(between);
-    end(live)?;
+    note_memory(&end(live)?, out);
     complaint.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
@@ -202,6 +202,13 @@ fn end(live: Live) -> Result<LiveStats, Failure> {
     live.shutdown(linger).map_err(failed("the tape"))
 }
 
+/// Connections that were held to a share of the memory may have been slower for it.
+fn note_memory(stats: &LiveStats, out: Output) {
+    if stats.packets.memory_tight > 0 {
+        out.note("more than half of --memory was in use: connections were held to their shares");
+    }
+}
+
 fn finish(
     host: &Host,
     (live, between): (Live, Option<Bottleneck>),
@@ -219,6 +226,7 @@ fn finish(
         None => None,
     };
     let stats = end(live)?;
+    note_memory(&stats, out);
     show::report(host, load, (report, served), &stats, between, out)?;
     if STOP.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted("what was sent until then is above".into()));
