@@ -70,10 +70,10 @@ impl Output {
         self.text(&table.trim_fmt())
     }
 
-    /// A remark on stderr.
+    /// A remark on stderr; nothing fails because nobody reads it.
     pub(crate) fn note(self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            let _ = writeln!(std::io::stderr(), "{text}");
         }
     }
 }

@@ -1,46 +1,60 @@
-//! What arrived and the application has not read, with holes where nothing arrived yet.
+//! Bytes that arrived and the application has not read, with gaps where nothing arrived yet.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Bytes from where the application reads next up to the highest that came.
+use crate::out_of_order::OutOfOrder;
+use crate::pool::ChunkPool;
+use crate::queue::Queue;
+
+/// Bytes from where the application reads next. Only what arrived takes memory, wherever it belongs.
 #[derive(Clone, Debug, Default)]
-pub struct ReceiveRing {
+pub struct ReceiveBuffer {
     /// Stream offset of the first byte held: what the application reads next.
     base: u64,
-    bytes: VecDeque<u8>,
+    /// Everything up to the first gap.
+    in_order: Queue,
+    beyond: OutOfOrder,
     /// One past the last byte that may be read.
     readable: u64,
 }
 
-impl ReceiveRing {
-    /// `bytes` are those of `range`, which the connection bounds by the window that it offered; what they have
-    /// beyond it is not kept.
-    pub fn keep(&mut self, range: &Range<u64>, bytes: &[u8]) {
+impl ReceiveBuffer {
+    /// `bytes` are those of `range`, which the connection bounds by the window that it offered; bytes
+    /// beyond the range are not kept.
+    ///
+    /// Work: a copy for bytes that are in order. Otherwise the logarithm of the number of chunks; a
+    /// chunk that is covered, or that a filled gap lets through, is visited once.
+    pub fn keep(&mut self, range: &Range<u64>, bytes: &[u8], pool: &mut ChunkPool) {
         let len = range.end.saturating_sub(range.start) as usize;
         let bytes = bytes.get(..len).unwrap_or(bytes);
-        let held_end = self.base + self.bytes.len() as u64;
-        if range.start == held_end {
-            self.bytes.extend(bytes);
+        if range.start == self.in_order_end() && self.beyond.is_empty() {
+            self.in_order.append(bytes, pool);
+        } else {
+            self.place(range.start, bytes, pool);
+        }
+    }
+
+    fn in_order_end(&self) -> u64 {
+        self.base + self.in_order.len() as u64
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn place(&mut self, start: u64, bytes: &[u8], pool: &mut ChunkPool) {
+        let end = self.in_order_end();
+        if start > end {
+            self.beyond.insert(start, bytes);
             return;
         }
-        let skip = self.base.saturating_sub(range.start) as usize;
-        let bytes = bytes.get(skip..).unwrap_or(&[]);
-        let start = range.start.max(self.base).saturating_sub(self.base) as usize;
-        let end = start + bytes.len();
-        if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
-        }
-        let (front, back) = self.bytes.as_mut_slices();
-        let split = front.len();
-        let in_front = split.saturating_sub(start).min(bytes.len());
-        let (first, second) = bytes.split_at(in_front);
-        if let Some(place) = front.get_mut(start..start + first.len()) {
-            place.copy_from_slice(first);
-        }
-        let start = start.max(split) - split;
-        if let Some(place) = back.get_mut(start..start + second.len()) {
-            place.copy_from_slice(second);
+        let read = usize::try_from(self.base.saturating_sub(start)).unwrap_or(usize::MAX);
+        let bytes = bytes.get(read..).unwrap_or(&[]);
+        let start = start.max(self.base);
+        let again = usize::try_from(end - start).unwrap_or(usize::MAX).min(bytes.len());
+        let (again, new) = bytes.split_at(again);
+        self.in_order.overwrite((start - self.base) as usize, again);
+        self.in_order.append(new, pool);
+        while let Some((chunk, skip)) = self.beyond.take_at(self.in_order_end()) {
+            self.in_order.append_chunk(chunk, skip, pool);
         }
     }
 
@@ -51,37 +65,41 @@ impl ReceiveRing {
 
     /// Bytes that can be read now.
     pub fn unread(&self) -> u64 {
-        self.readable.saturating_sub(self.base).min(self.bytes.len() as u64)
+        self.readable.saturating_sub(self.base).min(self.in_order.len() as u64)
     }
 
     /// Copies what can be read into `out` and says how much it was; it stays in place.
     pub fn peek(&self, out: &mut [u8]) -> usize {
-        let n = out.len().min(self.unread() as usize);
-        let (front, back) = self.bytes.as_slices();
-        let first = n.min(front.len());
-        out[..first].copy_from_slice(&front[..first]);
-        out[first..n].copy_from_slice(&back[..n - first]);
-        n
+        let most = usize::try_from(self.unread()).unwrap_or(usize::MAX);
+        self.in_order.peek(out, most)
     }
 
-    /// The same, and what was copied is gone.
-    pub fn read(&mut self, out: &mut [u8]) -> usize {
+    /// [`Self::peek`], after which the bytes are gone.
+    pub fn read(&mut self, out: &mut [u8], pool: &mut ChunkPool) -> usize {
         let n = self.peek(out);
-        self.bytes.drain(..n);
+        self.in_order.consume(n, pool);
         self.base += n as u64;
         n
     }
 
-    /// Gives back memory that an idle connection does not need.
-    pub fn trim(&mut self) {
-        if self.bytes.is_empty() {
-            self.bytes = VecDeque::new();
-        }
+    /// Forgets what came beyond a gap; the connection must do so as well, so that it comes again.
+    pub fn discard_out_of_order(&mut self) {
+        self.beyond.clear();
     }
 
-    /// Bytes of memory that are taken.
+    /// Gives back memory that an idle connection does not need.
+    pub fn trim(&mut self, pool: &mut ChunkPool) {
+        self.in_order.trim(pool);
+    }
+
+    /// Bytes of memory that are taken, what the allocator adds to small chunks included.
     pub fn memory(&self) -> usize {
-        self.bytes.capacity()
+        self.in_order.memory() + self.beyond.memory()
+    }
+
+    /// Those of bytes beyond a gap.
+    pub fn out_of_order_memory(&self) -> usize {
+        self.beyond.memory()
     }
 }
 
@@ -89,34 +107,34 @@ impl ReceiveRing {
 mod tests {
     use super::*;
 
-    fn take(ring: &mut ReceiveRing, max: usize) -> Vec<u8> {
+    fn take(ring: &mut ReceiveBuffer, max: usize) -> Vec<u8> {
         let mut out = vec![0; max];
-        let n = ring.read(&mut out);
+        let n = ring.read(&mut out, &mut ChunkPool::default());
         out.truncate(n);
         out
     }
 
     #[test]
     fn bytes_out_of_order_are_read_in_order() {
-        let mut ring = ReceiveRing::default();
-        ring.keep(&(3..5), b"de");
-        ring.keep(&(0..3), b"abc");
+        let mut ring = ReceiveBuffer::default();
+        ring.keep(&(3..5), b"de", &mut ChunkPool::default());
+        ring.keep(&(0..3), b"abc", &mut ChunkPool::default());
         assert_eq!(ring.unread(), 0, "nothing is readable before the connection says so");
         ring.set_readable(5);
         let mut seen = [0; 2];
         assert_eq!((ring.peek(&mut seen), &seen), (2, b"ab"));
         assert_eq!(take(&mut ring, 4), b"abcd");
-        ring.keep(&(5..6), b"fXX");
+        ring.keep(&(5..6), b"fXX", &mut ChunkPool::default());
         ring.set_readable(9);
         assert_eq!(take(&mut ring, 9), b"ef", "no byte beyond the range");
-        ring.trim();
+        ring.trim(&mut ChunkPool::default());
         assert_eq!((ring.unread(), ring.memory()), (0, 0));
     }
 
     #[test]
     fn holes_are_filled_wherever_the_ring_has_wrapped() {
         let byte = |at: u64| (at % 251) as u8;
-        let mut ring = ReceiveRing::default();
+        let mut ring = ReceiveBuffer::default();
         let mut at = 0_u64;
         for round in 0..300_u64 {
             let (first, second) = (5 + round % 11, 3 + round % 7);
@@ -124,8 +142,8 @@ mod tests {
             let end = middle + second;
             let bytes = |range: Range<u64>| range.map(byte).collect::<Vec<u8>>();
             // The second half comes first, then the whole again.
-            ring.keep(&(middle..end), &bytes(middle..end));
-            ring.keep(&(at..end), &bytes(at..end));
+            ring.keep(&(middle..end), &bytes(middle..end), &mut ChunkPool::default());
+            ring.keep(&(at..end), &bytes(at..end), &mut ChunkPool::default());
             ring.set_readable(end);
             let left = ring.unread() / 3;
             let want = (ring.unread() - left) as usize;
@@ -137,12 +155,43 @@ mod tests {
 
     #[test]
     fn what_was_read_already_is_not_kept_again() {
-        let mut ring = ReceiveRing::default();
-        ring.keep(&(0..4), b"abcd");
+        let mut ring = ReceiveBuffer::default();
+        ring.keep(&(0..4), b"abcd", &mut ChunkPool::default());
         ring.set_readable(4);
         assert_eq!(take(&mut ring, 2), b"ab");
-        ring.keep(&(0..6), b"abXdef");
+        ring.keep(&(0..6), b"abXdef", &mut ChunkPool::default());
         ring.set_readable(6);
         assert_eq!(take(&mut ring, 9), b"Xdef");
+    }
+
+    #[test]
+    fn a_byte_at_the_far_end_of_the_window_takes_no_more_than_itself() {
+        let mut buffer = ReceiveBuffer::default();
+        buffer.keep(&((16 << 20) - 1..16 << 20), b"x", &mut ChunkPool::default());
+        assert!(buffer.memory() <= 600, "{} bytes of memory for one", buffer.memory());
+        buffer.discard_out_of_order();
+        assert_eq!((buffer.memory(), buffer.unread()), (0, 0));
+        // Everything else comes: the byte that was discarded is not there.
+        buffer.keep(&(0..3), b"abc", &mut ChunkPool::default());
+        buffer.set_readable(3);
+        assert_eq!(take(&mut buffer, 9), b"abc");
+    }
+
+    #[test]
+    fn a_filled_gap_lets_everything_behind_it_through() {
+        let mut buffer = ReceiveBuffer::default();
+        let bytes: Vec<u8> = (0..300_000_u32).map(|i| (i % 251) as u8).collect();
+        let segments: Vec<&[u8]> = bytes.chunks(1448).collect();
+        let at = |n: usize| (1448 * n) as u64;
+        for (n, segment) in segments.iter().enumerate().filter(|(n, _)| !n.is_multiple_of(100)) {
+            buffer.keep(&(at(n)..at(n) + segment.len() as u64), segment, &mut ChunkPool::default());
+        }
+        assert!(buffer.memory() <= 2 * bytes.len() + 4096, "{}", buffer.memory());
+        for n in (0..segments.len()).step_by(100) {
+            buffer.keep(&(at(n)..at(n) + 1448), segments[n], &mut ChunkPool::default());
+        }
+        assert_eq!(buffer.out_of_order_memory(), 0);
+        buffer.set_readable(bytes.len() as u64);
+        assert!(take(&mut buffer, bytes.len() + 1) == bytes);
     }
 }

@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+/// Memory that is not given back while anything is held, bytes.
+const KEPT: usize = 64 << 10;
+
 /// Bytes that may have to be sent, or sent again.
 #[derive(Clone, Debug, Default)]
 pub struct SendRing {
@@ -46,6 +49,14 @@ impl SendRing {
         self.base += n as u64;
     }
 
+    /// Gives back memory where less than an eighth is in use: a peer may have acknowledged all but one
+    /// byte. For when memory is short; [`KEPT`] bytes stay.
+    pub fn shrink(&mut self) {
+        if self.bytes.capacity() > KEPT && self.bytes.len() < self.bytes.capacity() / 8 {
+            self.bytes.shrink_to((2 * self.bytes.len()).max(KEPT));
+        }
+    }
+
     /// Gives back memory that an idle connection does not need.
     pub fn trim(&mut self) {
         if self.bytes.is_empty() {
@@ -86,6 +97,16 @@ mod tests {
         ring.trim();
         assert!(ring.is_empty());
         assert_eq!(ring.memory(), 0);
+    }
+
+    #[test]
+    fn one_byte_that_is_not_acknowledged_does_not_hold_the_memory_of_all() {
+        let mut ring = SendRing::default();
+        ring.push(&vec![7; 4 << 20]);
+        ring.forget((4 << 20) - 1);
+        ring.shrink();
+        assert_eq!(ring.copy(&((4 << 20) - 1..4 << 20)), [7]);
+        assert!(ring.memory() <= 2 * KEPT, "{}", ring.memory());
     }
 
     #[test]

@@ -171,6 +171,12 @@ impl Endpoint {
         }
     }
 
+    /// At most `n` connections are kept in TIME-WAIT, in place of 262,144; to be said before there are
+    /// any. For one more the one whose wait would end first is forgotten.
+    pub const fn set_time_wait_limit(&mut self, n: usize) {
+        self.time_waits.set_limit(n);
+    }
+
     /// Accepts connections to `port`, at most `backlog` at a time that are not established.
     pub fn listen(
         &mut self,

@@ -42,6 +42,7 @@ mod ip;
 mod liveness;
 mod loss_probe;
 mod losses;
+mod memory;
 mod output;
 mod pacing;
 mod params;
@@ -74,6 +75,7 @@ pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError}
 pub use event::{CloseReason, Event, SegmentError};
 pub use info::{Counters, Info};
 pub use ip::IpVersion;
+pub use memory::DataPlace;
 pub use params::{Param, Params};
 pub use path::PathReport;
 pub use receiver::Accepted;

@@ -8,6 +8,9 @@ use alloc::vec::Vec;
 /// Most separate ranges kept; further ones are dropped as if they had not arrived.
 pub(crate) const MAX_RANGES: usize = 1024;
 
+/// Ranges that are found in one look over all of them: more than a SACK option has room for.
+const AT_ONCE: usize = 6;
+
 #[derive(Clone, Copy, Debug)]
 struct Held {
     start: u64,
@@ -35,6 +38,9 @@ pub(crate) struct Placed {
 pub(crate) struct Reassembly {
     held: Vec<Held>,
     clock: u64,
+    /// Ranges that were looked at to find the latest.
+    #[cfg(test)]
+    looked: core::cell::Cell<usize>,
 }
 
 impl Reassembly {
@@ -95,18 +101,40 @@ impl Reassembly {
 
     /// The range that holds `offset`, when there is one.
     pub(crate) fn covering(&self, offset: u64) -> Option<(u64, u64)> {
-        self.held.iter().find(|h| h.start <= offset && offset < h.end).map(|h| (h.start, h.end))
+        let first = self.held.partition_point(|h| h.end <= offset);
+        self.held.get(first).filter(|h| h.start <= offset).map(|h| (h.start, h.end))
     }
 
-    /// Up to `room` ranges beyond the edge, the one touched last first.
+    /// Up to `room` ranges beyond the edge, the one touched last first. Every range is looked at once
+    /// for each [`AT_ONCE`] of them.
     pub(crate) fn blocks(&self, room: usize, mut take: impl FnMut(u64, u64)) {
-        let mut below = u64::MAX;
-        for _ in 0..room {
-            let next = self.held.iter().filter(|h| h.touched < below).max_by_key(|h| h.touched);
-            let Some(next) = next else { break };
-            take(next.start, next.end);
-            below = next.touched;
+        let (mut below, mut left) = (u64::MAX, room);
+        while left > 0 {
+            // The latest so far, the latest first; a place that is not in use was touched at zero.
+            let mut latest = [Held { start: 0, end: 0, touched: 0 }; AT_ONCE];
+            let most = left.min(AT_ONCE);
+            for held in self.held.iter().filter(|h| h.touched < below) {
+                #[cfg(test)]
+                self.looked.set(self.looked.get() + 1);
+                let place = latest.partition_point(|l| l.touched > held.touched);
+                if let Some(last) = latest.last_mut().filter(|_| place < AT_ONCE) {
+                    *last = *held;
+                    latest[place..].rotate_right(1);
+                }
+            }
+            let found = latest.iter().take(most).take_while(|h| h.touched > 0);
+            let mut n = 0;
+            for held in found {
+                take(held.start, held.end);
+                (below, n) = (held.touched, n + 1);
+            }
+            left = if n < most { 0 } else { left - n };
         }
+    }
+
+    /// Forgets every range.
+    pub(crate) fn clear(&mut self) {
+        self.held = Vec::new();
     }
 
     /// The highest offset held, plus one.
@@ -150,6 +178,20 @@ mod tests {
         );
         assert_eq!(edge, 20_000);
         assert!(!r.has_gap());
+    }
+
+    #[test]
+    fn work_and_memory_of_a_hostile_comb_are_bounded() {
+        let (mut edge, mut r) = (0, Reassembly::default());
+        for i in 0..20_000_u64 {
+            r.insert(&mut edge, 1 + 2 * (i * 7919 % 20_000), 2 + 2 * (i * 7919 % 20_000));
+            let before = r.looked.get();
+            r.blocks(4, |_, _| ());
+            assert!(r.looked.get() - before <= MAX_RANGES, "each range once per ACK");
+            assert!(r.heap() <= 2 * MAX_RANGES * size_of::<Held>(), "{} bytes", r.heap());
+        }
+        r.clear();
+        assert_eq!((r.heap(), r.has_gap(), r.top()), (0, false, None));
     }
 
     proptest! {

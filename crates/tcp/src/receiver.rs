@@ -466,6 +466,19 @@ impl Receiver {
         (window, echo)
     }
 
+    /// The receive buffer is of that size from now on.
+    #[cold]
+    pub(crate) fn set_buffer(&mut self, bytes: u64) {
+        self.buffer = bytes.max(1);
+        self.still = None;
+    }
+
+    /// Data beyond the first gap did not arrive.
+    #[cold]
+    pub(crate) fn discard_out_of_order(&mut self) {
+        self.reassembly.clear();
+    }
+
     /// Bytes held outside of this struct.
     pub(crate) fn heap(&self) -> usize {
         self.policy.as_deref().map_or(0, size_of_val) + self.reassembly.heap()

@@ -132,7 +132,9 @@ fn work(
             let (ours, device) = Device::pair().map_err(failed)?;
             let id = u64::from(plan.number);
             let seed = Some(Seed::derive(seed, "host", id, "live endpoint").rng().next_u64());
-            let settings = Settings { seed, ..Settings::default() };
+            // Both ends of every connection are ours: no limit may change a result.
+            let (memory, orphans) = (usize::MAX, usize::MAX);
+            let settings = Settings { seed, memory, orphans, ..Settings::default() };
             let live = Live::on(ours, vec![plan.address.into()], settings).map_err(failed)?;
             let sockets = OurSockets::listen(live, PORT, config)
                 .map_err(|error| socket(plan, "listen", error))?;

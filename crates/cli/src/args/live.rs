@@ -87,6 +87,14 @@ pub(crate) struct LiveBenchArgs {
     pub(crate) kernel_cc: String,
 }
 
+/// Memory of a host: a few connections at least.
+fn memory(text: &str) -> Result<u64, String> {
+    size(text).and_then(|n| match n {
+        0x0010_0000..=0x0100_0000_0000 => Ok(n),
+        _ => Err("expected 1M to 1024G".to_owned()),
+    })
+}
+
 /// Whose TCP is at the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum PeerArg {
@@ -178,6 +186,12 @@ pub(crate) struct LiveOwnArgs {
     /// `-s syn-cookies=off`
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) half_open: u32,
+    /// The most memory for all connections together; above half of it each is held to its share
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = memory)]
+    pub(crate) memory: u64,
+    /// The most connections that are closed here and cannot end for their peer's sake; beyond them the oldest is reset
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) orphans: u32,
     /// Go on as this user once devices are open; without it root goes on without capabilities
     #[arg(long, value_name = "NAME|UID[:GROUP]")]
     pub(crate) user: Option<String>,
@@ -233,6 +247,12 @@ pub(crate) struct LiveServerArgs {
     /// End after one client
     #[arg(short = '1', long)]
     pub(crate) one_off: bool,
+    /// The most connections at a time; for one more the longest silent one is reset, or the new one
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) most: u32,
+    /// Seconds without a byte after which a connection is reset; its request has 10 at most
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    pub(crate) idle: Duration,
     /// What the kernel's client does, with `--peer kernel`
     #[command(flatten)]
     pub(crate) load: LiveLoadArgs,

@@ -1,7 +1,7 @@
 //! `lowtide live` as a user sees it.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -38,6 +38,8 @@ pub(crate) fn what_cannot_be_is_refused_with_what_could() {
         (&["client", "--peer", "kernel", "-s", "cc"], "SWITCH=VALUE"),
         (&["client", "--peer", "kernel", "-C", "x"], "cubic"),
         (&["client", "--peer", "kernel", "-n", "0"], "expected bytes"),
+        (&["server", "--most", "0"], "1..=100000"),
+        (&["server", "--memory", "3"], "expected 1M to 1024G"),
         (&["proxy"], "ROUTE"),
         (&["proxy", "80=10.0.0.1:80"], "kernel:ADDRESS:PORT=ADDRESS:PORT"),
         (&["proxy", "lowtide:80=10.0.0.1:80", "--netns", "new"], "ip netns add"),
@@ -135,8 +137,13 @@ pub(crate) fn a_process_that_is_killed_leaves_nothing_behind() {
 
 /// Our server, in the namespace of this thread.
 fn server() -> Child {
+    server_with(&[])
+}
+
+fn server_with(args: &[&str]) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_lowtide"))
         .args(["live", "server", "--netns", "here"])
+        .args(args)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -184,10 +191,68 @@ pub(crate) fn a_host_that_was_killed_can_come_back_at_once() {
             halfway.write_all(&[0; 100]).err()
         });
         let kind = reset.expect("the old connection ends").kind();
-        assert_eq!(kind, std::io::ErrorKind::ConnectionReset);
+        assert_eq!(kind, ErrorKind::ConnectionReset);
         transfer(&TcpStream::connect(to).unwrap(), 300_000);
         second.kill().unwrap();
         second.wait().unwrap();
+    });
+    test.join().unwrap();
+}
+
+/// Clients that say nothing: the next one is reset, and SIGTERM ends the server.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
+fn silent_clients_neither_pin_a_server_nor_take_more_than_their_places() {
+    if !is_able() {
+        return;
+    }
+    let test = std::thread::spawn(|| {
+        netns::enter_new().unwrap();
+        let to: SocketAddr = "10.77.0.2:5201".parse().unwrap();
+        let mut server = server_with(&["--most", "2"]);
+        let connect = || {
+            // The reset may come before the call is back.
+            let stream = TcpStream::connect(to).ok()?;
+            stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+            Some(stream)
+        };
+        let three = [connect(), connect(), connect()];
+        if let Some(mut second) = three[1].as_ref() {
+            let _ = second.write_all(b"lowtide1");
+        }
+        // One of them has to go, the last one or the one that was silent for longest.
+        let is_reset = |stream: &Option<TcpStream>| {
+            let Some(mut stream) = stream.as_ref() else { return true };
+            let kind = stream.read(&mut [0]).unwrap_err().kind();
+            assert!(kind == ErrorKind::ConnectionReset || kind == ErrorKind::WouldBlock, "{kind}");
+            kind == ErrorKind::ConnectionReset
+        };
+        let resets = (0..100).find_map(|_| {
+            let resets: Vec<bool> = three.iter().map(is_reset).collect();
+            resets.contains(&true).then_some(resets)
+        });
+        assert_eq!(resets.unwrap().iter().filter(|reset| **reset).count(), 1);
+        // Whoever comes is served as soon as the others have been silent for long enough.
+        let served = (0..500).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            let next = connect();
+            let waits = !is_reset(&next);
+            if let Some(next) = next.filter(|_| waits) {
+                next.set_read_timeout(None).unwrap();
+                transfer(&next, 100_000);
+            }
+            waits
+        });
+        assert!(served, "silent clients keep others out");
+        let _silent = [connect(), connect()];
+        let pid = server.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        let ended = (0..1000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            server.try_wait().unwrap()
+        });
+        let ended = ended.expect("a silent client pins it");
+        assert!(ended.success(), "{ended}");
     });
     test.join().unwrap();
 }
@@ -212,7 +277,7 @@ pub(crate) fn a_relay_carries_connections_and_ends_when_it_is_told_to() {
         let mut client = TcpStream::connect("10.77.0.2:80").unwrap();
         client.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let error = client.read(&mut [0]).unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
         let pid = relay.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         let output = relay.wait_with_output().unwrap();

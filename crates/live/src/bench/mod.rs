@@ -117,8 +117,8 @@ impl Bout<'_> {
         let report = std::thread::scope(|scope| {
             scope.spawn(|| {
                 pin(self.processors[1]);
-                let plan = ServePlan { connections: Some(1), stop: &stop, began: &|_| {} };
-                let result = serve(&*listener, plan, &|_| {});
+                let plan = ServePlan::of_known(1, &stop);
+                let result = serve(&*listener, plan, &|_| {}).map(|_| ());
                 *served.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = result;
             });
             let open = || -> io::Result<Arc<dyn Pipe>> {

@@ -20,8 +20,7 @@ pub fn transfer(
     let served = Mutex::new(Vec::new());
     let report = std::thread::scope(|scope| {
         let server = std::thread::Builder::new().spawn_scoped(scope, || {
-            let plan =
-                ServePlan { connections: Some(load.flows.len()), stop: &over, began: &|_| {} };
+            let plan = ServePlan::of_known(load.flows.len(), &over);
             serve(listener, plan, &|report| {
                 served.lock().unwrap_or_else(PoisonError::into_inner).push(report);
             })

@@ -1,30 +1,39 @@
 //! Bytes that tell where they belong, and a checksum over a stream of them.
 
+use std::sync::OnceLock;
+
 /// Length of the block that repeats: a prime, so that no segment size divides it.
 const PERIOD: usize = 1_048_573;
 
-/// An endless stream of bytes that follows from a seed.
-#[derive(Clone, Debug)]
-pub struct Pattern(Vec<u8>);
+/// An endless stream of bytes that follows from a seed. All streams of a process share one block of
+/// bytes, in which each begins elsewhere: clients, who choose the seeds, cost no memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern {
+    block: &'static [u8],
+    begin: u64,
+}
+
+fn block() -> &'static [u8] {
+    static BLOCK: OnceLock<Vec<u8>> = OnceLock::new();
+    BLOCK.get_or_init(|| {
+        let words = (1..=PERIOD.div_ceil(8) as u64).map(|n| mix(n.wrapping_mul(FACTOR)));
+        let mut block: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        block.truncate(PERIOD);
+        block
+    })
+}
 
 impl Pattern {
     /// The stream of `seed`.
     pub fn new(seed: u64) -> Self {
-        let mut block = Vec::with_capacity(PERIOD + 8);
-        let mut n = seed;
-        while block.len() < PERIOD {
-            n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            block.extend_from_slice(&mix(n).to_le_bytes());
-        }
-        block.truncate(PERIOD);
-        Self(block)
+        Self { block: block(), begin: mix(seed.wrapping_add(FACTOR)) % PERIOD as u64 }
     }
 
     /// At most `most` bytes of the stream from `offset` on: as many as lie in one piece, at least one.
     pub fn at(&self, offset: u64, most: usize) -> &[u8] {
-        let start = (offset % PERIOD as u64) as usize;
+        let start = ((self.begin + offset % PERIOD as u64) % PERIOD as u64) as usize;
         let end = (start + most.max(1)).min(PERIOD);
-        self.0.get(start..end).unwrap_or(&[])
+        self.block.get(start..end).unwrap_or(&[])
     }
 }
 
@@ -114,6 +123,7 @@ mod tests {
     fn the_checksum_sees_pieces_of_any_size_alike_and_every_change() {
         let pattern = Pattern::new(7);
         let bytes = pattern.at(0, 1000);
+        assert_eq!(bytes.len(), 1000);
         let whole = |bytes: &[u8]| {
             let mut digest = Digest::default();
             digest.update(bytes);
@@ -138,7 +148,8 @@ mod tests {
     fn the_stream_of_a_seed_is_one_whatever_the_pieces() {
         let pattern = Pattern::new(3);
         assert_eq!(pattern.at(5, 10), &pattern.at(0, 15)[5..]);
-        assert_eq!(pattern.at(PERIOD as u64 - 1, 10).len(), 1);
+        let last = PERIOD as u64 - 1 - pattern.begin;
+        assert_eq!(pattern.at(last, 10).len(), 1);
         assert_eq!(pattern.at(PERIOD as u64, 9), pattern.at(0, 9));
         assert_ne!(pattern.at(0, 64), Pattern::new(4).at(0, 64));
         assert_ne!(pattern.at(1448, 1448), pattern.at(0, 1448));

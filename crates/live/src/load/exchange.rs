@@ -2,11 +2,12 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use lowtide_units::Instant;
 
 use super::{Amount, Digest, Pattern, Pipe, Request, Verdict, Way};
-use crate::clock::Clock;
+use crate::clock::{Clock, std_duration};
 
 /// How far a connection is, for whoever watches.
 #[derive(Debug, Default)]
@@ -57,13 +58,27 @@ pub fn ask(pipe: &dyn Pipe, request: &Request, progress: &Progress) -> io::Resul
     }
 }
 
+/// How long a server waits for its client.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
+    /// For the whole of the request.
+    pub request: Duration,
+    /// For anything at all after that.
+    pub idle: Duration,
+}
+
 /// The server's side: does what the client asks for.
 ///
 /// # Errors
-/// The connection failed, or this is no client.
-pub fn serve_one(pipe: &dyn Pipe, progress: &Progress) -> io::Result<(Request, Outcome)> {
+/// The connection failed, the client was silent for too long, or this is no client.
+pub fn serve_one(
+    pipe: &dyn Pipe,
+    progress: &Progress,
+    patience: Patience,
+) -> io::Result<(Request, Outcome)> {
     let mut bytes = [0; Request::LEN];
-    let whole = fill(pipe, &mut bytes)?;
+    let whole = fill_within(pipe, &mut bytes, patience.request)?;
+    pipe.set_timeout(Some(patience.idle))?;
     let request = Request::from_bytes(&bytes).filter(|_| whole).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::InvalidData,
@@ -84,9 +99,29 @@ pub fn serve_one(pipe: &dyn Pipe, progress: &Progress) -> io::Result<(Request, O
     };
     pipe.finish()?;
     // The client's end of data; it has nothing more to say.
-    let mut rest = [0; 64];
-    while pipe.read(&mut rest)? > 0 {}
+    if pipe.read(&mut [0])? > 0 {
+        let message = "the client sent more than it had announced";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
     Ok((request, outcome))
+}
+
+/// [`fill`] within `limit`, however the bytes trickle in.
+fn fill_within(pipe: &dyn Pipe, out: &mut [u8], limit: Duration) -> io::Result<bool> {
+    let clock = Clock::start();
+    let mut at = 0;
+    while at < out.len() {
+        let left = limit.saturating_sub(std_duration(clock.now().since_start()));
+        if left.is_zero() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "no request came in time"));
+        }
+        pipe.set_timeout(Some(left))?;
+        match pipe.read(&mut out[at..])? {
+            0 => return Ok(false),
+            n => at += n,
+        }
+    }
+    Ok(true)
 }
 
 /// Fills `out`; false when the data ends before.

@@ -14,8 +14,8 @@ mod serve;
 
 pub use both::transfer;
 pub use data::{Digest, Pattern};
-pub use exchange::{Outcome, Progress, ask, serve_one};
+pub use exchange::{Outcome, Patience, Progress, ask, serve_one};
 pub use message::{Amount, Request, Verdict, Way};
 pub use pipe::{Accept, Pipe};
 pub use run::{Flow, Interval, Load, LoadReport, Open, Sample, StreamReport, run};
-pub use serve::{ServePlan, serve};
+pub use serve::{ServeLimits, ServePlan, serve};

@@ -5,6 +5,9 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use nix::errno::Errno;
+use socket2::SockRef;
+
 use crate::socket::{Listener, Stream};
 use crate::stack::ConnInfo;
 
@@ -25,6 +28,13 @@ pub trait Pipe: Send + Sync {
     /// # Errors
     /// As sockets do.
     fn finish(&self) -> io::Result<()>;
+    /// Gives it up: RST. Calls that wait end.
+    fn abort(&self);
+    /// How long a call waits while nothing happens; `None` for ever.
+    ///
+    /// # Errors
+    /// As sockets do.
+    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
     /// What its transport shows; nothing of the kernel's.
     fn info(&self) -> Option<ConnInfo>;
     /// Our address.
@@ -51,6 +61,13 @@ impl Pipe for Stream {
     fn finish(&self) -> io::Result<()> {
         self.shutdown(Shutdown::Write)
     }
+    fn abort(&self) {
+        Self::abort(self);
+    }
+    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        Self::set_timeout(self, timeout);
+        Ok(())
+    }
     fn info(&self) -> Option<ConnInfo> {
         Self::info(self)
     }
@@ -73,6 +90,15 @@ impl Pipe for TcpStream {
     }
     fn finish(&self) -> io::Result<()> {
         self.shutdown(Shutdown::Write)
+    }
+    fn abort(&self) {
+        // Closed with nothing to wait for, a socket resets its connection; until then waiting calls end.
+        let _ = SockRef::from(self).set_linger(Some(Duration::ZERO));
+        let _ = self.shutdown(Shutdown::Both);
+    }
+    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.set_read_timeout(timeout)?;
+        self.set_write_timeout(timeout)
     }
     fn info(&self) -> Option<ConnInfo> {
         None
@@ -104,6 +130,13 @@ impl Accept for Listener {
     }
 }
 
+/// An error of accept(2) after which the listener goes on: the connection is gone, or the system has no
+/// descriptor or memory for it at present.
+fn passes(error: &io::Error) -> bool {
+    let short = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM, Errno::ECONNABORTED];
+    error.raw_os_error().is_some_and(|e| short.contains(&Errno::from_raw(e)))
+}
+
 impl Accept for TcpListener {
     fn next(&self, timeout: Duration) -> io::Result<Option<Arc<dyn Pipe>>> {
         self.set_nonblocking(true)?;
@@ -112,7 +145,7 @@ impl Accept for TcpListener {
                 stream.set_nonblocking(false)?;
                 Ok(Some(Arc::new(stream)))
             }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock || passes(&e) => {
                 std::thread::sleep(timeout.min(Duration::from_millis(2)));
                 Ok(None)
             }

@@ -244,6 +244,9 @@ fn one(
 /// How long after it began to look again, whatever the interval.
 const LOOK: Duration = Duration::from_ms(20);
 
+/// How long servers may take to confirm what they got when all is stopped; then connections are reset.
+const GRACE: Duration = Duration::from_secs(10);
+
 fn watch(
     load: &Load,
     clock: Clock,
@@ -252,7 +255,7 @@ fn watch(
     stop: &AtomicBool,
     mut each: impl FnMut(Interval),
 ) {
-    let mut before = vec![0; pipes.len()];
+    let (mut before, mut stopped) = (vec![0; pipes.len()], None);
     let mut from = Instant::ZERO;
     loop {
         let over = running.load(Ordering::Acquire) == 0;
@@ -278,8 +281,12 @@ fn watch(
             return;
         }
         if stop.load(Ordering::Relaxed) {
+            let late = clock.now().saturating_since(*stopped.get_or_insert(clock.now())) > GRACE;
             for watched in pipes {
                 watched.progress.stop.store(true, Ordering::Relaxed);
+                if let Some(pipe) = watched.pipe.get().filter(|_| late) {
+                    pipe.abort();
+                }
             }
         }
         let left = load.interval.saturating_sub(clock.now().saturating_since(from));

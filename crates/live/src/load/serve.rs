@@ -1,16 +1,51 @@
 //! Many connections at the server's side.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::exchange::{Progress, serve_one};
+use lowtide_units::Instant;
+
+use super::exchange::{Patience, Progress, serve_one};
 use super::run::StreamReport;
 use super::{Accept, Pipe};
-use crate::clock::Clock;
+use crate::clock::{Clock, std_duration};
 
-/// When a server ends.
+/// What clients may take of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ServeLimits {
+    /// Connections at a time. For the next one the connection that has been silent for the longest
+    /// time is reset, if that is [`Self::silent`] at least, or else the next one itself.
+    pub most: usize,
+    /// How long a connection must have been silent to be reset for another one.
+    pub silent: Duration,
+    /// How long a client may be silent.
+    pub patience: Patience,
+    /// How long connections may take to end when the server is to end; then they are reset.
+    pub grace: Duration,
+}
+
+impl ServeLimits {
+    /// For clients that are ours: no limits but the time to end.
+    pub const KNOWN: Self = Self {
+        most: usize::MAX,
+        silent: Duration::from_millis(250),
+        patience: Patience { request: Duration::from_hours(24), idle: Duration::from_hours(24) },
+        grace: Duration::from_millis(100),
+    };
+}
+
+impl Default for ServeLimits {
+    /// 512 connections, 10 s for the request, 60 s of silence (250 ms where others wait), 100 ms to end.
+    fn default() -> Self {
+        let patience = Patience { request: Duration::from_secs(10), idle: Duration::from_mins(1) };
+        Self { most: 512, patience, ..Self::KNOWN }
+    }
+}
+
+/// When a server ends, and what clients may take of it.
 #[derive(Clone, Copy)]
 pub struct ServePlan<'a> {
     /// After so many connections; `None` for never.
@@ -19,12 +54,31 @@ pub struct ServePlan<'a> {
     pub stop: &'a AtomicBool,
     /// Is told of each connection when it begins.
     pub began: &'a (dyn Fn(&Arc<dyn Pipe>) + Sync),
+    /// What clients may take.
+    pub limits: ServeLimits,
+}
+
+impl<'a> ServePlan<'a> {
+    /// For so many connections of our own client.
+    pub fn of_known(connections: usize, stop: &'a AtomicBool) -> Self {
+        let limits = ServeLimits::KNOWN;
+        Self { connections: Some(connections), stop, began: &|_| {}, limits }
+    }
 }
 
 /// How often a server that waits looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(50);
+/// Where the system has no thread one is asked for again so often and after so long: that of a connection
+/// that was reset for it ends meanwhile.
+const RETRIES: u32 = 10;
+const RETRY: Duration = Duration::from_millis(5);
+/// Stack of a thread that serves a connection, bytes: its buffers are on the heap.
+const STACK: usize = 256 << 10;
 
-/// Serves every connection that comes in, each by a thread of its own, and tells `done` how it went.
+/// Serves every connection that comes in, each by a thread of its own, and tells `done` how it went. A
+/// connection beyond the limit, or one for which the system has no thread, is reset. When it is to stop
+/// it ends within the grace of its limits, whatever clients do. Gives the number of connections that
+/// were reset for want of a place or a thread.
 ///
 /// # Errors
 /// The listener is gone.
@@ -32,11 +86,22 @@ pub fn serve(
     listener: &dyn Accept,
     plan: ServePlan<'_>,
     done: &(dyn Fn(StreamReport) + Sync),
-) -> io::Result<()> {
+) -> io::Result<u64> {
+    serve_on(listener, plan, done, STACK)
+}
+
+fn serve_on(
+    listener: &dyn Accept,
+    plan: ServePlan<'_>,
+    done: &(dyn Fn(StreamReport) + Sync),
+    stack: usize,
+) -> io::Result<u64> {
     let clock = Clock::start();
+    let open = Open::default();
+    let ServeLimits { most, silent, patience, grace } = plan.limits;
     std::thread::scope(|scope| {
-        let mut accepted = 0;
-        let all: Result<(), io::Error> = loop {
+        let (mut accepted, mut shed) = (0, 0);
+        let result = loop {
             if plan.stop.load(Ordering::Relaxed) || plan.connections.is_some_and(|n| accepted >= n)
             {
                 break Ok(());
@@ -46,23 +111,145 @@ pub fn serve(
                 Ok(None) => continue,
                 Err(e) => break Err(e),
             };
-            accepted += 1;
-            (plan.began)(&pipe);
-            let number = accepted;
-            let serve = move || done(one(&pipe, number, clock));
-            if let Err(e) = std::thread::Builder::new().spawn_scoped(scope, serve) {
-                break Err(e);
+            if open.lock().len() >= most {
+                shed += 1;
+                let Some(silent) = open.pop_silent(clock.now(), silent) else {
+                    pipe.abort();
+                    continue;
+                };
+                silent.abort();
             }
+            let number = accepted + 1;
+            let progress = open.begin(clock.now(), number, &pipe);
+            let start = || {
+                let (served, progress, open) = (Arc::clone(&pipe), Arc::clone(&progress), &open);
+                let work = move || {
+                    let report = one(&served, number, clock, &progress, patience);
+                    if report.error.is_some() {
+                        served.abort();
+                    }
+                    drop(served);
+                    open.end(number);
+                    done(report);
+                };
+                std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).is_ok()
+            };
+            let mut started = start();
+            if !started && let Some(silent) = open.pop_silent(clock.now(), silent) {
+                silent.abort();
+                shed += 1;
+                started = (0..RETRIES).any(|_| {
+                    std::thread::sleep(RETRY);
+                    start()
+                });
+            }
+            if !started {
+                open.end(number);
+                pipe.abort();
+                shed += 1;
+                continue;
+            }
+            accepted = number;
+            (plan.began)(&pipe);
         };
-        all
+        open.finish(plan.stop, result.is_err(), grace);
+        result.map(|()| shed)
     })
 }
 
-fn one(pipe: &Arc<dyn Pipe>, number: usize, clock: Clock) -> StreamReport {
+/// A connection that is being served.
+struct Served {
+    pipe: Arc<dyn Pipe>,
+    progress: Arc<Progress>,
+    /// The bytes of its data when it was looked at last, and since when they have been so many.
+    bytes: u64,
+    since: Instant,
+}
+
+/// Connections by their numbers.
+type Pipes = BTreeMap<usize, Served>;
+
+/// The connections that are being served.
+#[derive(Default)]
+struct Open {
+    pipes: Mutex<Pipes>,
+    fewer: Condvar,
+}
+
+impl Open {
+    fn lock(&self) -> MutexGuard<'_, Pipes> {
+        self.pipes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, now: Instant, number: usize, pipe: &Arc<dyn Pipe>) -> Arc<Progress> {
+        let progress = Arc::new(Progress::default());
+        let pipe = Arc::clone(pipe);
+        let served = Served { pipe, progress: Arc::clone(&progress), bytes: 0, since: now };
+        self.lock().insert(number, served);
+        progress
+    }
+
+    /// Takes the connection out that has been silent for the longest time, if for `least`.
+    fn pop_silent(&self, now: Instant, least: Duration) -> Option<Arc<dyn Pipe>> {
+        let mut pipes = self.lock();
+        for served in pipes.values_mut() {
+            let bytes = served.progress.bytes.load(Ordering::Relaxed);
+            if served.bytes != bytes {
+                (served.bytes, served.since) = (bytes, now);
+            }
+        }
+        let (&number, served) = pipes.iter().min_by_key(|(_, served)| served.since)?;
+        let silence = std_duration(now.saturating_since(served.since));
+        let silent = if silence >= least { pipes.remove(&number) } else { None };
+        drop(pipes);
+        silent.map(|served| served.pipe)
+    }
+
+    fn end(&self, number: usize) {
+        let gone = self.lock().remove(&number);
+        // Its stream may be the last one, which takes locks of its own.
+        drop(gone);
+        self.fewer.notify_all();
+    }
+
+    /// Waits until every connection has ended. Once it is to stop they are asked to, and reset after
+    /// `grace`.
+    fn finish(&self, stop: &AtomicBool, stopped: bool, grace: Duration) {
+        let wait = |timeout: Duration| {
+            let pipes = self.lock();
+            let some = |pipes: &mut Pipes| !pipes.is_empty();
+            let waited = self.fewer.wait_timeout_while(pipes, timeout, some);
+            waited.unwrap_or_else(PoisonError::into_inner).0.is_empty()
+        };
+        while !stopped && !stop.load(Ordering::Relaxed) {
+            if wait(LOOK) {
+                return;
+            }
+        }
+        for served in self.lock().values() {
+            served.progress.stop.store(true, Ordering::Relaxed);
+        }
+        if wait(grace) {
+            return;
+        }
+        let left: Vec<Arc<dyn Pipe>> =
+            self.lock().values().map(|served| Arc::clone(&served.pipe)).collect();
+        for pipe in left {
+            pipe.abort();
+        }
+    }
+}
+
+fn one(
+    pipe: &Arc<dyn Pipe>,
+    number: usize,
+    clock: Clock,
+    progress: &Progress,
+    patience: Patience,
+) -> StreamReport {
     let start = clock.now();
-    let progress = Progress::default();
     let peer = pipe.peer().ok();
-    let result = serve_one(&**pipe, &progress);
+    let result = serve_one(&**pipe, progress, patience);
     let mut report = StreamReport {
         number,
         peer,
@@ -82,4 +269,194 @@ fn one(pipe: &Arc<dyn Pipe>, number: usize, clock: Clock) -> StreamReport {
         Err(error) => report.error = Some(error.to_string()),
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::net::SocketAddr;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::load::{Amount, Request, Way};
+    use crate::stack::ConnInfo;
+
+    /// A client in memory: what it says, and then nothing until it is reset.
+    #[derive(Default)]
+    struct Client {
+        says: Mutex<VecDeque<u8>>,
+        /// It closes its half once it has said that.
+        closes: bool,
+        reset: Mutex<bool>,
+        changed: Condvar,
+        timeouts: Mutex<Vec<Option<Duration>>>,
+    }
+
+    impl Client {
+        fn is_reset(&self) -> bool {
+            *self.reset.lock().unwrap()
+        }
+    }
+
+    impl Pipe for Client {
+        fn read(&self, out: &mut [u8]) -> io::Result<usize> {
+            let mut says = self.says.lock().unwrap();
+            if let Some(first) = says.pop_front() {
+                out[0] = first;
+                return Ok(1);
+            }
+            if self.closes {
+                return Ok(0);
+            }
+            drop(says);
+            let reset = self.reset.lock().unwrap();
+            let _reset = self.changed.wait_while(reset, |reset| !*reset).unwrap();
+            Err(io::ErrorKind::ConnectionAborted.into())
+        }
+        fn write_all(&self, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+        fn finish(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn abort(&self) {
+            *self.reset.lock().unwrap() = true;
+            self.changed.notify_all();
+        }
+        fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+            self.timeouts.lock().unwrap().push(timeout);
+            Ok(())
+        }
+        fn info(&self) -> Option<ConnInfo> {
+            None
+        }
+        fn local(&self) -> io::Result<SocketAddr> {
+            Err(io::ErrorKind::NotConnected.into())
+        }
+        fn peer(&self) -> io::Result<SocketAddr> {
+            self.local()
+        }
+    }
+
+    /// Clients that come one after the other; then it is time to end.
+    struct Door<'a> {
+        clients: Mutex<VecDeque<Arc<Client>>>,
+        stop: &'a AtomicBool,
+    }
+
+    impl Accept for Door<'_> {
+        fn next(&self, _: Duration) -> io::Result<Option<Arc<dyn Pipe>>> {
+            let next = self.clients.lock().unwrap().pop_front();
+            if next.is_none() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            Ok(next.map(|c| c as Arc<dyn Pipe>))
+        }
+    }
+
+    /// Serves `clients`: what is said of them, and how many were shed. It must end.
+    fn served(clients: &[Arc<Client>], most: usize, stack: usize) -> (Vec<StreamReport>, u64) {
+        served_within(Duration::from_millis(10), clients, most, stack)
+    }
+
+    fn served_within(
+        grace: Duration,
+        clients: &[Arc<Client>],
+        most: usize,
+        stack: usize,
+    ) -> (Vec<StreamReport>, u64) {
+        served_as(false, grace, clients, most, stack)
+    }
+
+    fn served_as(
+        evict: bool,
+        grace: Duration,
+        clients: &[Arc<Client>],
+        most: usize,
+        stack: usize,
+    ) -> (Vec<StreamReport>, u64) {
+        let (tell, ended) = channel();
+        let clients: VecDeque<_> = clients.iter().map(Arc::clone).collect();
+        let work = move || {
+            let stop = AtomicBool::new(false);
+            let door = Door { clients: Mutex::new(clients), stop: &stop };
+            let silent = if evict { Duration::ZERO } else { Duration::from_hours(1) };
+            let limits = ServeLimits { most, silent, grace, ..ServeLimits::default() };
+            let plan = ServePlan { connections: None, stop: &stop, began: &|_| {}, limits };
+            let reports = Mutex::new(Vec::new());
+            let shed = serve_on(&door, plan, &|r| reports.lock().unwrap().push(r), stack).unwrap();
+            tell.send((reports.into_inner().unwrap(), shed)).unwrap();
+        };
+        let thread = std::thread::Builder::new().spawn(work).unwrap();
+        let result = ended.recv_timeout(Duration::from_mins(1)).expect("it hangs");
+        thread.join().unwrap();
+        result
+    }
+
+    fn silent() -> Arc<Client> {
+        Arc::default()
+    }
+
+    #[test]
+    fn clients_that_say_nothing_do_not_keep_a_server_from_ending() {
+        let clients: Vec<_> = (0..5).map(|_| silent()).collect();
+        let (reports, shed) = served(&clients, 5, STACK);
+        assert_eq!((reports.len(), shed), (5, 0));
+        assert!(clients.iter().all(|c| c.is_reset()));
+        assert!(reports.iter().all(|r| r.error.is_some()));
+        let first = clients[0].timeouts.lock().unwrap()[0].unwrap();
+        assert!(first <= ServeLimits::default().patience.request, "{first:?}");
+    }
+
+    #[test]
+    fn connections_beyond_the_limit_are_reset_and_the_others_served() {
+        let request =
+            Request { way: Way::Up, amount: Amount::Bytes(1), seed: 0, piece: 1 }.to_bytes();
+        let good = || {
+            let says = Mutex::new([&request[..], b"x"].concat().into());
+            Arc::new(Client { says, closes: true, ..Client::default() })
+        };
+        let clients: Vec<_> = (0..12).map(|_| silent()).collect();
+        let (reports, shed) = served(&clients, 2, STACK);
+        assert_eq!((reports.len(), shed), (2, 10));
+        assert!(clients.iter().all(|c| c.is_reset()));
+
+        let clients = vec![good(), good()];
+        let (reports, shed) = served_within(Duration::from_mins(1), &clients, 2, STACK);
+        assert_eq!((reports.len(), shed), (2, 0));
+        assert!(reports.iter().all(|r| r.error.is_none() && r.bytes == 1), "{reports:?}");
+        assert!(!clients.iter().any(|c| c.is_reset()));
+    }
+
+    #[test]
+    fn the_connection_that_was_silent_longest_gives_way() {
+        let clients: Vec<_> = (0..6).map(|_| silent()).collect();
+        let (mut reports, shed) = served_as(true, Duration::from_millis(10), &clients, 2, STACK);
+        reports.sort_by_key(|r| r.number);
+        // Each is served and reset, those before the last two by those that came later.
+        assert_eq!((reports.len(), shed), (6, 4));
+        assert!(clients.iter().all(|c| c.is_reset()));
+    }
+
+    #[test]
+    fn a_connection_without_a_thread_is_reset_and_the_server_goes_on() {
+        let clients: Vec<_> = (0..3).map(|_| silent()).collect();
+        // No system has a stack of that size.
+        let (reports, shed) = served(&clients, 5, usize::MAX / 4);
+        assert_eq!((reports.len(), shed), (0, 3));
+        assert!(clients.iter().all(|c| c.is_reset()));
+    }
+
+    #[test]
+    fn a_client_that_goes_on_after_its_data_is_reset() {
+        let request =
+            Request { way: Way::Down, amount: Amount::Bytes(1), seed: 0, piece: 1 }.to_bytes();
+        let says = Mutex::new([&request[..], b"and so on"].concat().into());
+        let client = Arc::new(Client { says, ..Client::default() });
+        let clients = [Arc::clone(&client)];
+        let (reports, _) = served_within(Duration::from_mins(1), &clients, 5, STACK);
+        assert!(client.is_reset());
+        let error = reports[0].error.as_ref().unwrap();
+        assert!(error.contains("more than it had announced"), "{error}");
+    }
 }

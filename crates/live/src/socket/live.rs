@@ -16,7 +16,7 @@ use crate::clock::Clock;
 use crate::device::{Device, DevicePlan};
 use crate::driver::{self, Shared};
 use crate::error::LiveError;
-use crate::stack::{Stack, StackCounters};
+use crate::stack::{Limits, Stack, StackCounters};
 use crate::tape::Boundary;
 
 /// What a host is made with beside its device.
@@ -27,6 +27,12 @@ pub struct Settings {
     pub half_open: usize,
     /// The most established ones that wait to be accepted; further ones are reset.
     pub not_accepted: usize,
+    /// The most memory that all connections may use together, bytes: their state, payload that waits to be
+    /// acknowledged or read, data beyond gaps. Above half of it each connection is held to its share.
+    pub memory: usize,
+    /// The most connections that no application holds and that have not ended; beyond them the oldest is
+    /// reset.
+    pub orphans: usize,
     /// Initial sequence numbers, ports and timestamps follow from it; drawn from the system without it.
     pub seed: Option<u64>,
     /// The networks that this host is in, each as an address and how many of its bits count: their broadcast addresses
@@ -40,11 +46,15 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// As Linux: 4096 (`net.ipv4.tcp_max_syn_backlog`, `net.core.somaxconn`).
+    /// As Linux: 4096 (`net.ipv4.tcp_max_syn_backlog`, `net.core.somaxconn`); 64 MiB of memory and 1024
+    /// orphans.
     fn default() -> Self {
+        let Limits { memory, orphans } = Limits::default();
         Self {
             half_open: 4096,
             not_accepted: 4096,
+            memory,
+            orphans,
             seed: None,
             networks: Vec::new(),
             unprivileged: false,
@@ -178,6 +188,7 @@ impl Live {
             }
         };
         let mut stack = Stack::new(Boundary::new(seed, tape), locals);
+        stack.set_limits(Limits { memory: settings.memory, orphans: settings.orphans });
         stack.set_several(device.takes_several());
         for (address, prefix) in &settings.networks {
             stack.add_network(*address, *prefix);

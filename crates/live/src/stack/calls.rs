@@ -126,17 +126,22 @@ impl Stack {
 
     /// Reads what is there into `out`; zero at the end of data. What came before an error is read first.
     pub(crate) fn read(&mut self, now: Instant, key: Key, out: &mut [u8]) -> io::Result<usize> {
-        let conn = self.conn(key)?;
+        self.check()?;
+        let Self { conns, pool, .. } = self;
+        let conn = conns.get_mut(key.0 as usize).and_then(Option::as_mut).ok_or_else(gone)?;
         let most = out.len().min(AT_ONCE);
-        let n = conn.receive.read(&mut out[..most]);
+        let n = conn.receive.read(&mut out[..most], pool);
         if n > 0 || most == 0 {
             if let Some(id) = conn.id {
                 self.boundary.read(now, id, n as u64);
                 self.touch(key);
             }
+            self.charge(key);
             return Ok(n);
         }
-        conn.receive.trim();
+        conn.receive.trim(pool);
+        self.charge(key);
+        let conn = self.conn(key)?;
         if conn.read_shut || conn.peer_closed {
             return Ok(0);
         }
@@ -158,12 +163,14 @@ impl Stack {
         }
         let id = conn.id.filter(|_| conn.established).ok_or_else(would_block)?;
         let space = usize::try_from(self.boundary.send_space(now, id)).unwrap_or(usize::MAX);
-        let n = bytes.len().min(space).min(AT_ONCE);
+        let allowed = self.may_write(key);
+        let n = bytes.len().min(space).min(AT_ONCE).min(allowed);
         if n == 0 && !bytes.is_empty() {
             return Err(would_block());
         }
         self.boundary.send(now, id, n as u64);
         self.conn(key)?.send.push(&bytes[..n]);
+        self.charge(key);
         self.touch(key);
         Ok(n)
     }
@@ -251,6 +258,7 @@ impl Stack {
         let readable = ended || conn.receive.unread() > 0;
         let (established, shut, id) = (conn.established, conn.write_shut, conn.id);
         let room = id.is_some_and(|id| self.boundary.send_space(now, id) > 0);
+        let room = room && self.may_write(key) > 0;
         Readiness { readable, writable: over || shut || (established && room), over }
     }
 

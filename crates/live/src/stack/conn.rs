@@ -3,11 +3,13 @@
 use std::io;
 use std::net::SocketAddr;
 
-use lowtide_payload::{ReceiveRing, SendRing};
+use lowtide_payload::{ReceiveBuffer, SendRing};
 use lowtide_tcp::{CloseReason, ConnId, Connection, FourTuple, Info};
 use lowtide_units::{Instant, Probe, Unit};
 
 use super::Wait;
+use super::budget::Charge;
+use super::orphans::Orphan;
 
 /// One look at a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,12 +70,20 @@ pub(super) struct Conn {
     pub(super) write_shut: bool,
     pub(super) read_shut: bool,
     pub(super) over: Option<CloseReason>,
-    /// When it is given up, once nobody holds it and its peer has only to close; [`Instant::FAR_FUTURE`] before.
+    /// Since nobody holds it.
+    pub(super) orphan: Option<Orphan>,
+    /// When it is given up as an orphan; [`Instant::FAR_FUTURE`] before it is one.
     pub(super) orphaned_until: Instant,
     /// Its timer in the queue; [`Instant::FAR_FUTURE`] for none.
     pub(super) armed: Instant,
     pub(super) send: SendRing,
-    pub(super) receive: ReceiveRing,
+    pub(super) receive: ReceiveBuffer,
+    /// What it is charged of the memory of the endpoint.
+    pub(super) charge: Charge,
+    /// Its receive buffer is held to so many bytes, for want of memory.
+    pub(super) bounded: Option<u64>,
+    /// Its application waits to write, for want of memory.
+    pub(super) starved: bool,
     pub(super) wait: Wait,
     /// How it stood when it was released.
     pub(super) last: Option<Box<ConnInfo>>,
@@ -92,10 +102,14 @@ impl Conn {
             write_shut: false,
             read_shut: false,
             over: None,
+            orphan: None,
             orphaned_until: Instant::FAR_FUTURE,
             armed: Instant::FAR_FUTURE,
             send: SendRing::default(),
-            receive: ReceiveRing::default(),
+            receive: ReceiveBuffer::default(),
+            charge: Charge::default(),
+            bounded: None,
+            starved: false,
             wait: Wait::default(),
             last: None,
         }

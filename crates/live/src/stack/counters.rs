@@ -43,4 +43,17 @@ pub struct StackCounters {
     pub connections: u64,
     /// Memory that payload takes at present, bytes.
     pub buffer_memory: u64,
+    /// Memory that all connections take at present, their state included, bytes.
+    pub memory: u64,
+    /// How often more than half of the memory came into use, so that connections were held to shares.
+    pub memory_tight: u64,
+    /// Segments with data, and SYNs, that were dropped for want of memory.
+    pub no_memory: u64,
+    /// Bytes of memory for data beyond gaps that was discarded for want of memory; it comes again.
+    pub discarded: u64,
+    /// Connections that no application holds, at present.
+    pub orphans: u64,
+    /// Connections that no application held and that were reset: their time was over, there were too
+    /// many, or memory was short.
+    pub orphans_reset: u64,
 }

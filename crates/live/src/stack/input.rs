@@ -65,11 +65,15 @@ impl Stack {
             segment.rx.ce_coalesced = if segment.ecn == Ecn::Ce { segments } else { 0 };
         }
         let payload = bytes.get(payload).unwrap_or(&[]);
+        let (local_port, remote_port) = (segment.dst_port, segment.src_port);
+        let tuple = FourTuple { local, local_port, remote, remote_port };
+        if self.budget.is_tight() && !self.admit(now, &tuple, &segment, batch) {
+            self.counters.no_memory += 1;
+            return;
+        }
         let arrival = self.boundary.handle_segment(now, local, remote, &segment);
         let opened = match arrival {
             Arrival::Opened(id) | Arrival::Completed(id, _) => {
-                let (local_port, remote_port) = (segment.dst_port, segment.src_port);
-                let tuple = FourTuple { local, local_port, remote, remote_port };
                 Some(self.insert(Conn::new(tuple, id, Some(local_port))))
             }
             _ => None,
@@ -78,12 +82,14 @@ impl Stack {
             Arrival::Taken(id, accepted) | Arrival::Completed(id, accepted) => {
                 self.counters.cookies_accepted += u64::from(opened.is_some());
                 let Some(key) = self.by_id.get(id.0 as usize).copied().flatten() else { return };
-                let Some(conn) = self.get(key) else { return };
+                let Self { conns, pool, .. } = self;
+                let conn = conns.get_mut(key.0 as usize).and_then(Option::as_mut);
+                let Some(conn) = conn else { return };
                 if !accepted.stream.is_empty() {
                     let unwanted = conn.read_shut || !conn.held;
                     if !unwanted {
                         let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
-                        conn.receive.keep(&accepted.stream, fresh);
+                        conn.receive.keep(&accepted.stream, fresh, pool);
                     } else if !conn.held {
                         // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
                         self.boundary.abort(now, id);

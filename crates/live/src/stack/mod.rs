@@ -7,11 +7,14 @@
 
 mod addresses;
 mod batch;
+mod budget;
 mod calls;
 mod conn;
 mod counters;
 mod input;
 mod listener;
+mod memory;
+mod orphans;
 mod output;
 #[cfg(test)]
 mod tests;
@@ -22,18 +25,22 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use lowtide_payload::ChunkPool;
 use lowtide_tcp::{AckThrottle, Config, Connection};
 use lowtide_units::Instant;
 
 use crate::tape::Boundary;
 use addresses::Filter;
+use budget::{Budget, Charge};
 use conn::Conn;
 use listener::Listener;
+use orphans::Orphans;
 use timers::Timers;
 
 pub(crate) use batch::Batch;
 pub use conn::{ConnInfo, Readiness};
 pub use counters::StackCounters;
+pub(crate) use memory::Limits;
 pub(crate) use wait::{Wait, Watch};
 
 /// Names a connection of a stack for as long as an application or the network holds it.
@@ -52,6 +59,10 @@ pub(crate) struct Stack {
     listeners: BTreeMap<u16, Listener>,
     /// At most one deadline of each connection.
     timers: Timers,
+    budget: Budget,
+    orphans: Orphans,
+    /// Memory of payload that was read, for what comes next.
+    pool: ChunkPool,
     /// Room for those that are due at one time.
     due: Vec<Key>,
     /// Connections that applications have changed since the last flush.
@@ -65,9 +76,13 @@ pub(crate) struct Stack {
 
 impl Stack {
     pub(crate) fn new(boundary: Boundary, locals: Vec<IpAddr>) -> Self {
+        let limits = Limits::default();
         Self {
             boundary,
             addresses: Filter::new(locals),
+            budget: Budget::new(limits.memory),
+            orphans: Orphans::new(limits.orphans),
+            pool: ChunkPool::default(),
             conns: Vec::new(),
             free: Vec::new(),
             by_id: Vec::new(),
@@ -87,6 +102,9 @@ impl Stack {
         StackCounters {
             connections: self.boundary.connections(),
             buffer_memory: held.map(|c| (c.send.memory() + c.receive.memory()) as u64).sum(),
+            memory: self.budget.used() as u64,
+            memory_tight: self.budget.tightened(),
+            orphans: self.orphans.len() as u64,
             ..self.counters
         }
     }
@@ -94,6 +112,13 @@ impl Stack {
     /// One of our networks, of which `address` has `prefix` bits: its broadcast addresses are no hosts.
     pub(crate) fn add_network(&mut self, address: IpAddr, prefix: u8) {
         self.addresses.add_network(address, prefix);
+    }
+
+    /// Bounds what strangers may fill; to be said before there are connections.
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.budget = Budget::new(limits.memory);
+        self.orphans = Orphans::new(limits.orphans);
+        self.boundary.set_time_wait_limit(Instant::ZERO, limits.time_waits());
     }
 
     /// Whether the device takes several segments in one packet.
@@ -153,6 +178,7 @@ impl Stack {
             }
             self.by_id[index] = Some(key);
         }
+        self.charge(key);
         key
     }
 
@@ -160,10 +186,11 @@ impl Stack {
     fn forget(&mut self, key: Key) {
         let place = self.conns.get_mut(key.0 as usize);
         if let Some(place) = place
-            && place.as_ref().is_some_and(|c| c.id.is_none() && !c.held)
+            && let Some(conn) = place.as_mut().filter(|c| c.id.is_none() && !c.held)
         {
-            let armed = place.take().map_or(Instant::FAR_FUTURE, |c| c.armed);
-            self.timers.disarm(key, armed);
+            self.budget.replace(&mut conn.charge, Charge::default());
+            self.timers.disarm(key, conn.armed);
+            *place = None;
             self.free.push(key.0);
         }
     }
@@ -200,6 +227,7 @@ impl Stack {
             let Some(conn) = self.get(key) else { continue };
             let (Some(id), given_up) = (conn.id, conn.orphaned_until <= now) else { continue };
             if given_up {
+                self.counters.orphans_reset += 1;
                 self.boundary.abort(now, id);
             } else if self
                 .boundary

@@ -3,14 +3,11 @@
 use std::ops::Range;
 
 use lowtide_tcp::{CloseReason, Event, State, Transmit};
-use lowtide_units::{Duration, HostStamp, Instant};
+use lowtide_units::{HostStamp, Instant};
 use lowtide_wire::{Addresses, Flags, Segment};
 
+use super::orphans::Orphan;
 use super::{Batch, ConnInfo, Key, Stack};
-
-/// How long the peer of a connection that nobody holds may take to close its half (Linux:
-/// `net.ipv4.tcp_fin_timeout`). RFC 9293 has no such limit; without it a peer could hold connections for ever.
-const ORPHANED: Duration = Duration::from_secs(60);
 
 /// Memory that a connection keeps for what it will send next while nothing is on its way, bytes. More is given back: of
 /// many connections most are idle.
@@ -50,7 +47,17 @@ fn parts(transmit: &Transmit) -> impl Iterator<Item = Part> {
 impl Stack {
     /// Takes everything that a connection has to send and to say.
     pub(super) fn pump(&mut self, now: Instant, key: Key, batch: &mut Batch) {
-        let Self { boundary, conns, counters, several, .. } = self;
+        self.fit_window(now, key);
+        self.exchange(now, key, batch);
+        self.charge(key);
+        if self.get(key).is_some_and(|c| c.starved) {
+            self.wake_writer(key);
+        }
+        while self.orphans.are_too_many() && self.reset_oldest_orphan(now, batch) {}
+    }
+
+    fn exchange(&mut self, now: Instant, key: Key, batch: &mut Batch) {
+        let Self { boundary, conns, counters, several, orphans, budget, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
         let Some(id) = conn.id else { return };
         let stamp = HostStamp(now.since_start().as_ns());
@@ -105,13 +112,21 @@ impl Stack {
         conn.send.forget(acked);
         if conn.send.is_empty() && conn.send.memory() > KEPT {
             conn.send.trim();
+        } else if budget.is_tight() {
+            conn.send.shrink();
         }
         conn.established |= newly_established;
         if news {
             conn.wait.wake();
         }
-        if state == State::FinWait2 && !conn.held && conn.orphaned_until == Instant::FAR_FUTURE {
-            conn.orphaned_until = now + ORPHANED;
+        if !conn.held {
+            if conn.orphan.is_none() && conn.orphaned_until == Instant::FAR_FUTURE {
+                let orphan = Orphan::new(now, acked);
+                orphans.insert(&orphan, key);
+                conn.orphan = Some(orphan);
+            }
+            let until = conn.orphan.as_mut().map(|o| o.until(now, state, acked));
+            conn.orphaned_until = until.unwrap_or(conn.orphaned_until);
         }
         let orphaned = (conn.orphaned_until < Instant::FAR_FUTURE).then_some(conn.orphaned_until);
         let timer = timer.into_iter().chain(orphaned).min();
@@ -134,9 +149,12 @@ impl Stack {
 
     /// The network is done with it.
     fn release(&mut self, now: Instant, key: Key) {
-        let Self { boundary, conns, by_id, .. } = self;
+        let Self { boundary, conns, by_id, orphans, .. } = self;
         let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
         let Some(id) = conn.id.take() else { return };
+        if let Some(orphan) = conn.orphan.take() {
+            orphans.remove(&orphan, key);
+        }
         conn.last = boundary.look(id, |c| Box::new(ConnInfo::of(c)));
         conn.over.get_or_insert(CloseReason::Normal);
         conn.send.trim();

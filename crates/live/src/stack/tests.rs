@@ -1,6 +1,5 @@
 //! The stack in virtual time, with real bytes: two of them over a bad link, and strangers.
 
-mod hostile;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,7 +11,11 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod hostile;
+mod limits;
+mod orphans;
 mod storms;
+mod strangers;
 
 const ADDRESSES: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
@@ -96,7 +99,7 @@ impl<'a> Pair<'a> {
     }
 
     fn connect(&mut self, config: &Config) -> (Key, Key) {
-        self.stacks[1].listen(self.now, 80, config, (4, 4)).unwrap();
+        self.stacks[1].listen(self.now, 80, config, (300, 300)).unwrap();
         let to = SocketAddr::new(ADDRESSES[1], 80);
         let client = self.stacks[0].connect(self.now, to, config).unwrap();
         loop {
@@ -125,7 +128,10 @@ impl<'a> Pair<'a> {
             }
             match self.stacks[1].read(self.now, server, &mut buffer) {
                 Ok(0) => return got,
-                Ok(n) => got.extend_from_slice(&buffer[..n]),
+                Ok(n) => {
+                    got.extend_from_slice(&buffer[..n]);
+                    continue;
+                }
                 Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock, "{e}"),
             }
             let progress = before != (written, got.len(), shut);

@@ -91,6 +91,17 @@ impl Boundary {
         result
     }
 
+    pub(crate) fn set_time_wait_limit(&mut self, now: Instant, n: usize) {
+        self.endpoint.set_time_wait_limit(n);
+        self.note(now, || (Call::TimeWaits { n }, Answer::None));
+    }
+
+    /// Entries in TIME-WAIT; not on tape.
+    #[cfg(test)]
+    pub(crate) fn time_waits(&mut self, now: Instant) -> usize {
+        self.endpoint.time_waits(now)
+    }
+
     pub(crate) fn unlisten(&mut self, now: Instant, port: u16) {
         self.endpoint.unlisten(port);
         self.note(now, || (Call::Unlisten { port }, Answer::None));
@@ -219,6 +230,20 @@ impl Boundary {
             conn.set_nagle(on);
         }
         self.note(now, || (Call::Nagle { id, on }, Answer::None));
+    }
+
+    pub(crate) fn set_receive_buffer(&mut self, now: Instant, id: ConnId, n: u64) {
+        if let Some(conn) = self.endpoint.conn(id) {
+            conn.set_receive_buffer(n);
+        }
+        self.note(now, || (Call::Buffer { id, n }, Answer::None));
+    }
+
+    pub(crate) fn discard_out_of_order(&mut self, now: Instant, id: ConnId) {
+        if let Some(conn) = self.endpoint.conn(id) {
+            conn.discard_out_of_order();
+        }
+        self.note(now, || (Call::Discard { id }, Answer::None));
     }
 
     pub(crate) fn close(&mut self, now: Instant, id: ConnId) {

@@ -27,6 +27,9 @@ pub(super) enum Call {
     Space { id: ConnId },
     Read { id: ConnId, n: u64 },
     Nagle { id: ConnId, on: bool },
+    TimeWaits { n: usize },
+    Buffer { id: ConnId, n: u64 },
+    Discard { id: ConnId },
     Close { id: ConnId },
     Abort { id: ConnId },
     Release { id: ConnId },
@@ -63,6 +66,9 @@ impl fmt::Display for Call {
             Self::Space { id } => write!(f, "space {}", id.0),
             Self::Read { id, n } => write!(f, "read {} {n}", id.0),
             Self::Nagle { id, on } => write!(f, "nagle {} {on}", id.0),
+            Self::TimeWaits { n } => write!(f, "time-waits {n}"),
+            Self::Buffer { id, n } => write!(f, "buffer {} {n}", id.0),
+            Self::Discard { id } => write!(f, "discard {}", id.0),
             Self::Close { id } => write!(f, "close {}", id.0),
             Self::Abort { id } => write!(f, "abort {}", id.0),
             Self::Release { id } => write!(f, "release {}", id.0),
@@ -93,6 +99,7 @@ impl Call {
         }
         let mut words = rest.split_ascii_whitespace();
         let call = match name {
+            "time-waits" => Self::TimeWaits { n: words.next()?.parse().ok()? },
             "unlisten" => Self::Unlisten { port: words.next()?.parse().ok()? },
             "segment" => Self::Segment {
                 local: words.next()?.parse().ok()?,
@@ -129,6 +136,8 @@ impl Call {
             "space" => Self::Space { id },
             "read" => Self::Read { id, n: number()? },
             "nagle" => Self::Nagle { id, on: words.next()?.parse().ok()? },
+            "buffer" => Self::Buffer { id, n: number()? },
+            "discard" => Self::Discard { id },
             "close" => Self::Close { id },
             "abort" => Self::Abort { id },
             "release" => Self::Release { id },

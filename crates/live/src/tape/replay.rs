@@ -160,6 +160,9 @@ fn perform(boundary: &mut Boundary, now: Instant, call: Call) {
         }
         Call::Read { id, n } => boundary.read(now, id, n),
         Call::Nagle { id, on } => boundary.set_nagle(now, id, on),
+        Call::TimeWaits { n } => boundary.set_time_wait_limit(now, n),
+        Call::Buffer { id, n } => boundary.set_receive_buffer(now, id, n),
+        Call::Discard { id } => boundary.discard_out_of_order(now, id),
         Call::Close { id } => boundary.close(now, id),
         Call::Abort { id } => boundary.abort(now, id),
         Call::Release { id } => boundary.release(now, id),

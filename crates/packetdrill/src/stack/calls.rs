@@ -224,7 +224,7 @@ impl Stack {
         if peek {
             conn.receive.peek(&mut bytes);
         } else {
-            conn.receive.read(&mut bytes);
+            conn.receive.read(&mut bytes, &mut self.pool);
         }
         if !bytes.is_empty() || max == 0 {
             if !peek && let Some(tcp) = conn.id.and_then(|id| self.endpoint.conn(id)) {

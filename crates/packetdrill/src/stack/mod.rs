@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use lowtide_payload::ReceiveRing;
+use lowtide_payload::{ChunkPool, ReceiveBuffer};
 use lowtide_tcp::{
     Accepted, Arrival, CloseReason, Config, ConnId, Endpoint, Event, FourTuple, Info, State,
 };
@@ -82,7 +82,7 @@ struct Conn {
     /// An application holds it, or may still accept it.
     held: bool,
     send: SendBuffer,
-    receive: ReceiveRing,
+    receive: ReceiveBuffer,
     established: bool,
     peer_closed: bool,
     /// The application will send no more.
@@ -100,7 +100,7 @@ impl Conn {
             listener,
             held: true,
             send: SendBuffer::default(),
-            receive: ReceiveRing::default(),
+            receive: ReceiveBuffer::default(),
             established: false,
             peer_closed: false,
             write_shut: false,
@@ -161,6 +161,7 @@ pub struct Stack {
     settings: Settings,
     sockets: BTreeMap<i32, Socket>,
     conns: Vec<Conn>,
+    pool: ChunkPool,
     out: VecDeque<Packet>,
     digest: Digest,
     fault: Option<String>,
@@ -177,6 +178,7 @@ impl Stack {
             settings,
             sockets: BTreeMap::new(),
             conns: Vec::new(),
+            pool: ChunkPool::default(),
             out: VecDeque::new(),
             digest: Digest::default(),
             fault: None,
@@ -298,7 +300,7 @@ impl Stack {
     fn take(&mut self, id: ConnId, accepted: &Accepted, payload: &[u8]) {
         let Some(key) = self.key(id) else { return };
         let fresh = payload.get(accepted.skip as usize..).unwrap_or(&[]);
-        self.conns[key].receive.keep(&accepted.stream, fresh);
+        self.conns[key].receive.keep(&accepted.stream, fresh, &mut self.pool);
         // RFC 1122 §4.2.2.13: data that nobody will read is answered with RST.
         if !accepted.stream.is_empty()
             && !self.conns[key].held

@@ -1,7 +1,7 @@
 //! Connections in TIME-WAIT, kept small: enough to acknowledge a repeated FIN, to refuse old
 //! duplicates, and to let a new SYN in (RFC 9293 §3.6.1, RFC 1122 §4.2.2.13, RFC 6191).
 //!
-//! Contract: at most [`LIMIT`] entries. Where one more does not fit, the one whose wait would end
+//! Contract: at most [`LIMIT`] entries, unless the driver wants fewer. Where one more does not fit, the one whose wait would end
 //! first is forgotten; Linux forgets the new one. Every operation costs the logarithm of the table,
 //! and each entry is looked at once more, when its wait ends.
 
@@ -86,6 +86,10 @@ impl TimeWaits {
             #[cfg(test)]
             steps: 0,
         }
+    }
+
+    pub(super) const fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
     }
 
     pub(super) fn enter(&mut self, now: Instant, tuple: FourTuple, entry: Entry) {

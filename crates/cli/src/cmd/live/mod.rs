@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use lowtide_bottleneck::Bottleneck;
 use lowtide_live::load::{
-    Accept, Interval, Load, LoadReport, Pipe, ServePlan, StreamReport, run, serve,
+    Accept, Interval, Load, LoadReport, Patience, Pipe, ServeLimits, ServePlan, StreamReport, run,
+    serve,
 };
 use lowtide_live::privileges::Later;
 use lowtide_live::{Live, LiveStats, replay};
@@ -33,6 +34,8 @@ use setup::Host;
 
 /// How long connections may take to end when all is done.
 const LINGER: Duration = Duration::from_secs(2);
+/// How long after a signal: the command ends within a second, whatever peers do.
+const LINGER_STOPPED: Duration = Duration::from_millis(50);
 
 pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), Failure> {
     match what {
@@ -98,19 +101,35 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     }
     let ours: Vec<String> = host.plan.sides.iter().map(|s| s.ours.to_string()).collect();
     out.note(&format!("listening on {}, port {port}; Ctrl-C ends", ours.join(" and ")));
-    let plan = ServePlan { connections: args.one_off.then_some(1), stop: &STOP, began: &|_| {} };
+    let connections = args.one_off.then_some(1);
+    let plan = ServePlan { connections, stop: &STOP, began: &|_| {}, limits: limits(args) };
     let complaint = Mutex::new(None);
-    serve(&listener, plan, &|report| {
+    let shed = serve(&listener, plan, &|report| {
         if let Err(failure) = show::served(&report, out) {
             *complaint.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
             STOP.store(true, Ordering::Relaxed);
         }
     })
     .map_err(failed("our server"))?;
+    if shed > 0 {
+        let most = args.most;
+        out.note(&format!(
+            "{shed} connections were reset for want of a place (--most {most}) or thread"
+        ));
+    }
     drop(listener);
     drop(between);
-    show::dropped(&end(live)?, out);
+    let stats = end(live)?;
+    show::dropped(&stats, out);
+    note_memory(&stats, out);
     complaint.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+fn limits(args: &LiveServerArgs) -> ServeLimits {
+    let default = ServeLimits::default();
+    let idle = Duration::from_micros(args.idle.as_us());
+    let request = default.patience.request.min(idle);
+    ServeLimits { most: args.most as usize, patience: Patience { request, idle }, ..default }
 }
 
 /// The client's work, its server somewhere else.
@@ -155,7 +174,7 @@ fn with_server(
     let done = |report: StreamReport| {
         served.reports.lock().unwrap_or_else(PoisonError::into_inner).push(report);
     };
-    let plan = ServePlan { connections: Some(load.flows.len()), stop: &over, began: &began };
+    let plan = ServePlan { began: &began, ..ServePlan::of_known(load.flows.len(), &over) };
     let work = || serve(listener, plan, &done);
     std::thread::scope(|scope| {
         let server = std::thread::Builder::new().spawn_scoped(scope, work);
@@ -166,7 +185,7 @@ fn with_server(
         });
         over.store(true, Ordering::Relaxed);
         match server.join() {
-            Ok(result) => result.map_err(failed("the server"))?,
+            Ok(result) => drop(result.map_err(failed("the server"))?),
             Err(_) => return Err(Failure::Run("the thread of the server panicked".into())),
         }
         Ok(report)
@@ -185,7 +204,15 @@ fn wait_for_quiet(live: &Live) {
 
 /// Ends the host in good order.
 fn end(live: Live) -> Result<LiveStats, Failure> {
-    live.shutdown(LINGER).map_err(failed("the tape"))
+    let linger = if STOP.load(Ordering::Relaxed) { LINGER_STOPPED } else { LINGER };
+    live.shutdown(linger).map_err(failed("the tape"))
+}
+
+/// Connections that were held to a share of the memory may have been slower for it.
+fn note_memory(stats: &LiveStats, out: Output) {
+    if stats.packets.memory_tight > 0 {
+        out.note("more than half of --memory was in use: connections were held to their shares");
+    }
 }
 
 fn finish(
@@ -205,6 +232,7 @@ fn finish(
         None => None,
     };
     let stats = end(live)?;
+    note_memory(&stats, out);
     show::report(host, load, (report, served), &stats, between, out)?;
     if STOP.load(Ordering::Relaxed) {
         return Err(Failure::Interrupted("what was sent until then is above".into()));

@@ -102,6 +102,8 @@ impl Host {
         let settings = Settings {
             half_open: args.half_open as usize,
             unprivileged: true,
+            memory: usize::try_from(args.memory).unwrap_or(usize::MAX),
+            orphans: args.orphans as usize,
             tape: args.tape.clone(),
             ..Settings::default()
         };

@@ -1,0 +1,159 @@
+//! One budget of memory for all connections of an endpoint, as `net.ipv4.tcp_mem` is in Linux.
+//!
+//! Contract: every byte that a connection makes this host keep is charged: its state, payload that
+//! waits to be acknowledged or read, data beyond a gap. Below half of the limit nothing happens. Above
+//! it ([`Budget::is_tight`]) each connection may use its fair share, so that all together reach the
+//! limit and no more. At the limit orphans and data beyond gaps go first, and nothing new comes in.
+
+/// What happens to be in memory for one connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Charge {
+    /// Bytes.
+    pub(super) total: usize,
+    /// Bytes among them for data beyond a gap.
+    pub(super) beyond: usize,
+    /// It takes part in sharing.
+    pub(super) established: bool,
+}
+
+/// The least share of a connection, bytes: a few segments, so that it goes on.
+pub(super) const FLOOR: usize = 16 << 10;
+
+/// The memory of an endpoint.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limit: usize,
+    used: usize,
+    beyond: usize,
+    /// Connections with data beyond a gap.
+    holders: usize,
+    established: usize,
+    tight: bool,
+    /// How often it became so.
+    tightened: u64,
+}
+
+impl Budget {
+    pub(super) const fn new(limit: usize) -> Self {
+        Self { limit, used: 0, beyond: 0, holders: 0, established: 0, tight: false, tightened: 0 }
+    }
+
+    /// A connection is charged `new` in place of `old`.
+    #[inline]
+    pub(super) fn replace(&mut self, old: &mut Charge, new: Charge) {
+        if *old == new {
+            return;
+        }
+        self.used = self.used - old.total + new.total;
+        self.beyond = self.beyond - old.beyond + new.beyond;
+        self.holders = self.holders - usize::from(old.beyond > 0) + usize::from(new.beyond > 0);
+        self.established =
+            self.established - usize::from(old.established) + usize::from(new.established);
+        *old = new;
+        // It ends an eighth lower than it begins, so that it does not come and go with each segment.
+        let before = self.tight;
+        self.tight = self.used > if before { self.limit / 8 * 3 } else { self.limit / 2 };
+        self.tightened += u64::from(self.tight && !before);
+    }
+
+    /// How often memory has become tight.
+    pub(super) const fn tightened(&self) -> u64 {
+        self.tightened
+    }
+
+    /// Bytes in use.
+    pub(super) const fn used(&self) -> usize {
+        self.used
+    }
+
+    /// More than half is in use: connections are held to their shares.
+    pub(super) const fn is_tight(&self) -> bool {
+        self.tight
+    }
+
+    /// `more` bytes would go beyond the limit.
+    pub(super) const fn lacks(&self, more: usize) -> bool {
+        self.used.saturating_add(more) > self.limit
+    }
+
+    /// What one connection may use while memory is tight, bytes: half the limit by the number of
+    /// established connections, rounded down to a power of two.
+    pub(super) fn share(&self) -> usize {
+        let share = self.limit / 2 / self.established.max(1);
+        (1 << share.max(1).ilog2()).max(FLOOR)
+    }
+
+    /// Data beyond gaps takes so much that to discard it is worth a look at every connection: the
+    /// least that a connection must hold to be among those that lose it. They hold more than half of it
+    /// all, a sixteenth of the limit at least.
+    pub(super) const fn hoard(&self) -> Option<usize> {
+        match self.holders {
+            0 => None,
+            _ if self.beyond < self.limit / 8 => None,
+            n => Some(self.beyond / n / 2),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn charge(total: usize, beyond: usize) -> Charge {
+        Charge { total, beyond, established: true }
+    }
+
+    #[test]
+    fn shares_and_what_was_held_before_fit_into_the_limit() {
+        let limit = 64 << 20;
+        for n in [1, 7, 100, 512, 2048_usize] {
+            let mut budget = Budget::new(limit);
+            let mut charges = vec![Charge::default(); n];
+            // Half of it is in use before anybody is held back; then each takes its share beside that.
+            budget.replace(&mut charges[0], charge(limit / 2, 0));
+            assert!(!budget.is_tight());
+            for held in &mut charges[1..] {
+                budget.replace(held, charge(1, 0));
+            }
+            assert_eq!(budget.is_tight(), n > 1);
+            let share = budget.share();
+            assert!(share * (n - 1) <= limit / 2 || share == FLOOR, "{share} for {n}");
+        }
+    }
+
+    #[test]
+    fn tightness_ends_lower_than_it_begins_and_counts_come_back_to_nothing() {
+        let mut budget = Budget::new(800);
+        let (mut a, mut b) = (Charge::default(), Charge::default());
+        budget.replace(&mut a, charge(400, 0));
+        assert!(!budget.is_tight());
+        budget.replace(&mut b, charge(1, 0));
+        assert!(budget.is_tight());
+        budget.replace(&mut a, charge(310, 0));
+        assert!(budget.is_tight() && budget.lacks(490) && !budget.lacks(489));
+        budget.replace(&mut a, charge(299, 0));
+        assert!(!budget.is_tight());
+        budget.replace(&mut a, Charge::default());
+        budget.replace(&mut b, Charge::default());
+        assert_eq!((budget.used(), budget.established, budget.holders), (0, 0, 0));
+        assert_eq!(budget.tightened(), 1);
+    }
+
+    #[test]
+    fn those_who_hoard_hold_more_than_half_of_it_all() {
+        for sizes in [vec![100; 10], vec![1, 1, 1, 300], vec![50, 60, 70, 80, 200], vec![7]] {
+            let mut budget = Budget::new(800);
+            let mut charges = vec![Charge::default(); sizes.len()];
+            for (held, n) in charges.iter_mut().zip(&sizes) {
+                budget.replace(held, charge(*n, *n));
+            }
+            let total: usize = sizes.iter().sum();
+            let Some(least) = budget.hoard() else {
+                assert!(total < 100, "{sizes:?}");
+                continue;
+            };
+            let gone: usize = sizes.iter().filter(|n| **n >= least).sum();
+            assert!(gone * 2 > total, "{sizes:?}: {least}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Holds connections to the budget of memory: what is charged, what may come in, what goes first.
+
+use lowtide_tcp::{Connection, DataPlace, FourTuple};
+use lowtide_units::Instant;
+use lowtide_wire::{Flags, Segment};
+
+use super::budget::{Charge, FLOOR};
+use super::{Batch, Conn, Key, Stack};
+
+/// Charged for a connection beside its own state: its timer, what its application waits on, its places
+/// in tables, which grow by doubling.
+const TABLES: usize = 512 + 2 * size_of::<Conn>() + size_of::<Connection>();
+/// Charged beside the bytes of a segment that is to be kept.
+const SEGMENT: usize = 2 << 10;
+
+/// How much memory of each kind strangers may fill.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    /// Bytes for all connections.
+    pub(crate) memory: usize,
+    /// Connections that no application holds.
+    pub(crate) orphans: usize,
+}
+
+impl Limits {
+    /// Entries in TIME-WAIT, which are no connections any more: one for each 4 KiB of memory.
+    pub(crate) const fn time_waits(&self) -> usize {
+        // 262,144 at most, as in Linux (`net.ipv4.tcp_max_tw_buckets`).
+        match self.memory >> 12 {
+            0..1024 => 1024,
+            n @ 1024..0x4_0000 => n,
+            _ => 0x4_0000,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory: 64 << 20, orphans: 1024 }
+    }
+}
+
+impl Stack {
+    /// Charges a connection what it uses now.
+    pub(super) fn charge(&mut self, key: Key) {
+        let Self { boundary, conns, budget, .. } = self;
+        let Some(conn) = conns.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
+        let own = conn.id.and_then(|id| boundary.look(id, Connection::memory)).unwrap_or(0);
+        let buffers = conn.send.memory() + conn.receive.memory();
+        let charge = Charge {
+            total: TABLES + own + buffers,
+            beyond: conn.receive.out_of_order_memory(),
+            established: conn.established,
+        };
+        budget.replace(&mut conn.charge, charge);
+    }
+
+    /// Holds the window of a connection to its share while memory is tight, and lets go of it after.
+    #[inline]
+    pub(super) fn fit_window(&mut self, now: Instant, key: Key) {
+        let tight = self.budget.is_tight();
+        if let Some(conn) = self.get(key).filter(|c| tight || c.bounded.is_some()) {
+            let (id, bounded) = (conn.id, conn.bounded);
+            // Payload in order takes at most twice its bytes.
+            let bound = tight.then(|| self.budget.share() as u64 / 2);
+            if let Some(id) = id.filter(|_| bounded != bound) {
+                let buffer = self.boundary.look(id, |c| c.config().receive_buffer.as_u64());
+                let buffer = buffer.unwrap_or(0).min(bound.unwrap_or(u64::MAX));
+                self.boundary.set_receive_buffer(now, id, buffer);
+                if let Some(conn) = self.get(key) {
+                    conn.bounded = bound;
+                }
+            }
+        }
+    }
+
+    /// How many bytes more an application may write on a connection, as far as memory goes.
+    pub(super) fn send_allowance(&self, conn: &Conn) -> usize {
+        if !self.budget.is_tight() {
+            return usize::MAX;
+        }
+        let share = if self.budget.lacks(SEGMENT) { FLOOR } else { self.budget.share() };
+        // Its buffer grows by doubling.
+        (share / 2).saturating_sub(conn.send.len())
+    }
+
+    /// [`Self::send_allowance`]; where there is none its application is woken once there is some.
+    pub(super) fn may_write(&mut self, key: Key) -> usize {
+        let conn = self.conns.get(key.0 as usize).and_then(Option::as_ref);
+        let allowed = conn.map_or(0, |c| self.send_allowance(c));
+        if allowed == 0
+            && let Some(conn) = self.get(key)
+        {
+            conn.starved = true;
+        }
+        allowed
+    }
+
+    /// Its application waits for memory to write: there may be some again.
+    #[cold]
+    pub(super) fn wake_writer(&mut self, key: Key) {
+        let allowed = self.conns.get(key.0 as usize).and_then(Option::as_ref);
+        if allowed.is_some_and(|c| self.send_allowance(c) > 0)
+            && let Some(conn) = self.get(key)
+        {
+            conn.starved = false;
+            conn.wait.wake();
+        }
+    }
+
+    /// Whether an arriving segment may take what memory it needs. It counts as lost on its way where
+    /// not, ACK and all: the peer sends it again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn admit(
+        &mut self,
+        now: Instant,
+        tuple: &FourTuple,
+        segment: &Segment,
+        batch: &mut Batch,
+    ) -> bool {
+        let opens = segment.flags.contains(Flags::SYN);
+        if segment.payload_len == 0 && !opens || segment.flags.contains(Flags::RST) {
+            return true;
+        }
+        let need = segment.payload_len as usize + SEGMENT;
+        if self.budget.lacks(need) {
+            self.make_room(now, need, batch);
+        }
+        let id = self.boundary.find(tuple);
+        let key = id.and_then(|id| self.by_id.get(id.0 as usize).copied().flatten());
+        let (Some(id), Some(key)) = (id, key) else {
+            return !opens || !self.budget.lacks(need);
+        };
+        let Some(place) = self.boundary.look(id, |c| c.place_of(segment)) else { return true };
+        let share = self.budget.share();
+        match (place, self.budget.lacks(need)) {
+            (DataPlace::Old, _) | (DataPlace::Next, false) => true,
+            (DataPlace::Next, true) => {
+                self.discard_out_of_order(now, key);
+                // One segment at a time goes on even so: data that is read makes room.
+                let empty = self.get(key).is_some_and(|c| c.receive.unread() == 0);
+                empty || !self.budget.lacks(need)
+            }
+            (DataPlace::Beyond, true) => false,
+            (DataPlace::Beyond, false) => {
+                self.get(key).is_some_and(|c| c.receive.memory() + need <= share)
+            }
+        }
+    }
+
+    /// Makes room for `need` bytes, as far as that harms nobody who behaves: orphans go first, the
+    /// oldest first, then data beyond gaps of the connections that have most of it.
+    fn make_room(&mut self, now: Instant, need: usize, batch: &mut Batch) {
+        // What is reset is gone once its RST is in the batch.
+        while self.budget.lacks(need) && !batch.is_full() && self.reset_oldest_orphan(now, batch) {}
+        // A look at every connection, for a sixteenth of the limit at least.
+        if self.budget.lacks(need)
+            && let Some(least) = self.budget.hoard()
+        {
+            for index in 0..self.conns.len() {
+                let key = Key(index as u32);
+                if self.get(key).is_some_and(|c| c.charge.beyond >= least) {
+                    self.discard_out_of_order(now, key);
+                }
+            }
+        }
+    }
+
+    fn discard_out_of_order(&mut self, now: Instant, key: Key) {
+        let Some(conn) = self.get(key) else { return };
+        let held = conn.receive.out_of_order_memory();
+        if held == 0 {
+            return;
+        }
+        conn.receive.discard_out_of_order();
+        if let Some(id) = conn.id {
+            self.boundary.discard_out_of_order(now, id);
+        }
+        self.counters.discarded += held as u64;
+        self.charge(key);
+    }
+
+    /// RST for the orphan that is one for the longest time; false when there is none.
+    pub(super) fn reset_oldest_orphan(&mut self, now: Instant, batch: &mut Batch) -> bool {
+        let Some(key) = self.orphans.pop_oldest() else { return false };
+        self.counters.orphans_reset += 1;
+        if let Some(conn) = self.get(key) {
+            conn.orphan = None;
+            if let Some(id) = conn.id {
+                self.boundary.abort(now, id);
+                self.pump(now, key, batch);
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,327 @@
+//! Packets that nobody honest sends. Work and memory are counted, not timed.
+
+use lowtide_wire::Ecn;
+use lowtide_wire::checksum::Checksum;
+use lowtide_wire::ipv4::{self, Ipv4Header};
+
+use super::*;
+
+fn address(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+/// A host with a listener at port 80 and the networks 10.77.0.0/24 and fd77::/64.
+fn host() -> Stack {
+    let locals = vec![address("10.77.0.2"), address("fd77::2")];
+    let mut stack = Stack::new(Boundary::new(7, None), locals);
+    stack.add_network(address("10.77.0.2"), 24);
+    stack.add_network(address("fd77::2"), 64);
+    stack.listen(Instant::ZERO, 80, &linux(), (16, 16)).unwrap();
+    stack
+}
+
+fn segment(port: u16, flags: Flags) -> Segment {
+    Segment { src_port: port, dst_port: 80, flags, window: 1000, ..Segment::default() }
+}
+
+fn packet(from: IpAddr, to: IpAddr, segment: &Segment) -> Vec<u8> {
+    let mut bytes = vec![0; 200];
+    let addresses = Addresses::between(from, to).unwrap();
+    let len = packet::emit(&addresses, segment, &[], &mut bytes).unwrap();
+    bytes.truncate(len);
+    bytes
+}
+
+/// How many packets `stack` answers.
+fn answers(stack: &mut Stack, bytes: &[u8]) -> usize {
+    let mut batch = Batch::default();
+    stack.inject(Instant::ZERO, HostStamp(0), bytes, &mut batch);
+    batch.packets().count()
+}
+
+/// RFC 9293 MUST-63, RFC 1122 §3.2.1.3. LAND: the port is the listener's own too.
+#[test]
+fn sources_that_no_other_host_has_get_no_answer_of_any_kind() {
+    let mut stack = host();
+    let mut dropped = 0;
+    for (from, to) in [
+        ("10.77.0.2", "10.77.0.2"),
+        ("0.0.0.0", "10.77.0.2"),
+        ("127.0.0.1", "10.77.0.2"),
+        ("224.0.0.5", "10.77.0.2"),
+        ("10.77.0.255", "10.77.0.2"),
+        ("10.77.0.0", "10.77.0.2"),
+        ("250.1.2.3", "10.77.0.2"),
+        ("255.255.255.255", "10.77.0.2"),
+        ("fd77::2", "fd77::2"),
+        ("::", "fd77::2"),
+        ("::1", "fd77::2"),
+        ("ff02::1", "fd77::2"),
+        ("::ffff:10.77.0.1", "fd77::2"),
+    ] {
+        // What would open a connection, get a RST, and be challenged.
+        for (port, flags) in [(80, Flags::SYN), (5, Flags::SYN), (5, Flags::ACK), (80, Flags::FIN)]
+        {
+            let bytes = packet(address(from), address(to), &segment(port, flags));
+            assert_eq!(answers(&mut stack, &bytes), 0, "{from} {flags:?}");
+            dropped += 1;
+        }
+    }
+    let c = stack.counters();
+    assert_eq!((c.martians, c.connections, c.stray, c.sent), (dropped, 0, 0, 0));
+    // An honest source of either family gets its SYN-ACK.
+    for (from, to) in [("10.77.0.1", "10.77.0.2"), ("fd77::1", "fd77::2")] {
+        let bytes = packet(address(from), address(to), &segment(5, Flags::SYN));
+        assert_eq!(answers(&mut stack, &bytes), 1, "{from}");
+    }
+}
+
+/// RFC 9293 MUST-57, and RFC 1122 §4.2.3.10 for everything else. One of them is an address that was given to us.
+#[test]
+fn segments_for_groups_of_hosts_are_ignored() {
+    let mut stack = host();
+    let locals = ["10.77.0.2", "10.77.0.255", "fd77::2", "ff02::1"].map(address);
+    stack.addresses = Filter::new(locals.to_vec());
+    stack.add_network(address("10.77.0.2"), 24);
+    let mut dropped = 0;
+    for (from, to) in [
+        ("10.77.0.1", "10.77.0.255"),
+        ("10.77.0.1", "10.77.0.0"),
+        ("10.77.0.1", "255.255.255.255"),
+        ("10.77.0.1", "224.0.0.1"),
+        ("fd77::1", "ff02::1"),
+        ("fd77::1", "ff05::2"),
+    ] {
+        for flags in [Flags::SYN, Flags::ACK] {
+            let bytes = packet(address(from), address(to), &segment(5, flags));
+            assert_eq!(answers(&mut stack, &bytes), 0, "{to} {flags:?}");
+            dropped += 1;
+        }
+    }
+    let c = stack.counters();
+    assert_eq!((c.groups, c.connections, c.sent), (dropped, 0, 0));
+}
+
+/// RFC 9293 MUST-46.
+#[test]
+fn nobody_connects_to_an_address_that_is_no_host() {
+    let mut stack = host();
+    for to in
+        ["10.77.0.255", "224.0.0.1", "0.0.0.0", "127.0.0.1", "255.255.255.255", "::", "ff02::1"]
+    {
+        let error = stack.connect(Instant::ZERO, SocketAddr::new(address(to), 80), &linux());
+        assert_eq!(error.unwrap_err().kind(), io::ErrorKind::InvalidInput, "{to}");
+    }
+    assert_eq!(stack.counters().connections, 0);
+}
+
+/// The packet with an extension header of IPv6 behind its fixed header.
+fn extended(bytes: &[u8], number: u8, body: [u8; 6]) -> Vec<u8> {
+    let (fixed, rest) = bytes.split_at(40);
+    let mut out = fixed.to_vec();
+    out.extend([bytes[6], 0]);
+    out.extend(body);
+    out.extend(rest);
+    out[6] = number;
+    let len = (out.len() - 40) as u16;
+    out[4..6].copy_from_slice(&len.to_be_bytes());
+    out
+}
+
+#[test]
+fn a_syn_behind_extension_headers_is_answered_and_a_fragment_is_counted() {
+    let (from, to) = (address("fd77::1"), address("fd77::2"));
+    let syn = |port| packet(from, to, &segment(port, Flags::SYN));
+    let padding = [1, 4, 0, 0, 0, 0];
+    let mut stack = host();
+    for (port, number) in [(1, 0), (2, 60), (3, 43), (4, 44)] {
+        let body = if number == 43 || number == 44 { [0; 6] } else { padding };
+        assert_eq!(answers(&mut stack, &extended(&syn(port), number, body)), 1, "{number}");
+    }
+    // The first of several fragments, then AH and ESP.
+    assert_eq!(answers(&mut stack, &extended(&syn(5), 44, [0, 1, 0, 0, 0, 9])), 0);
+    assert_eq!(answers(&mut stack, &extended(&syn(6), 51, padding)), 0);
+    assert_eq!(answers(&mut stack, &extended(&syn(7), 50, padding)), 0);
+    let c = stack.counters();
+    assert_eq!((c.fragments, c.not_ours, c.malformed, c.connections), (1, 2, 0, 4));
+}
+
+/// What a stack keeps, in entries and bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Kept {
+    connections: u64,
+    entries: usize,
+    timers: usize,
+    bytes: usize,
+}
+
+fn kept(stack: &mut Stack) -> Kept {
+    let ids: Vec<_> = stack.conns.iter().flatten().filter_map(|c| c.id).collect();
+    let transport = ids.iter().filter_map(|id| stack.boundary.look(*id, Connection::memory));
+    let transport: usize = transport.sum();
+    let c = stack.counters();
+    let entries = stack.conns.len();
+    Kept {
+        connections: c.connections,
+        entries,
+        timers: stack.timers.len(),
+        bytes: transport + c.buffer_memory as usize + entries * size_of::<Option<Conn>>(),
+    }
+}
+
+/// One packet, and what came back of it: packets and bytes.
+fn provoke(stack: &mut Stack, now: Instant, bytes: &[u8], batch: &mut Batch) -> (usize, usize) {
+    stack.inject(now, HostStamp(now.since_start().as_ns()), bytes, batch);
+    let out = batch.packets().fold((0, 0), |(n, len), p| (n + 1, len + p.bytes.len()));
+    batch.clear();
+    out
+}
+
+/// 200,000 SYNs from addresses that never answer, 100,000 in a second: a bound on what is kept, one answer a SYN that is
+/// no longer than 60 bytes, and an honest client that connects and transfers meanwhile.
+#[test]
+fn a_syn_flood_shuts_nobody_out_and_is_bounded() {
+    const SYNS: u32 = 200_000;
+    const HALF_OPEN: usize = 128;
+    let mut pair = Pair::new(Box::new(|bytes: &[u8]| vec![(Duration::ZERO, bytes.to_vec())]));
+    pair.stacks[1].listen(pair.now, 80, &linux(), (HALF_OPEN, 4)).unwrap();
+    let mut batch = Batch::default();
+    let mut flood = |pair: &mut Pair<'_>, syns: std::ops::Range<u32>| {
+        for n in syns {
+            let from = IpAddr::V4(Ipv4Addr::from_bits(0x0b00_0000 + n));
+            let syn =
+                Segment { seq: SeqNum::new(n), ..segment((n % 60_000 + 1) as u16, Flags::SYN) };
+            let bytes = packet(from, ADDRESSES[1], &syn);
+            let (packets, len) = provoke(&mut pair.stacks[1], pair.now, &bytes, &mut batch);
+            assert!(packets <= 1 && len <= 60, "{packets} packets of {len} bytes for one SYN");
+        }
+    };
+    flood(&mut pair, 0..SYNS / 2);
+    let full = kept(&mut pair.stacks[1]);
+    // Per half-open connection, whatever came: 4 KiB.
+    assert_eq!((full.connections, full.entries), (HALF_OPEN as u64, HALF_OPEN));
+    assert!(full.timers <= HALF_OPEN && full.bytes <= HALF_OPEN * 4096, "{full:?}");
+
+    let to = SocketAddr::new(ADDRESSES[1], 80);
+    let began = pair.now;
+    let client = pair.stacks[0].connect(pair.now, to, &linux()).unwrap();
+    let mut rest = SYNS / 2..SYNS;
+    let server = loop {
+        let until = (rest.start + 10_000).min(SYNS);
+        flood(&mut pair, rest.start..until);
+        rest.start = until;
+        assert!(pair.step());
+        if let Ok(server) = pair.stacks[1].accept(80) {
+            break server;
+        }
+    };
+    // Two ways of 1 ms each, and a half: nothing waited for a timer.
+    assert_eq!(pair.now.saturating_since(began), DELAY * 3);
+    let bytes: Vec<u8> = (0..300_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+    assert!(pair.carry(client, server, &bytes) == bytes);
+    flood(&mut pair, rest);
+
+    let c = pair.stacks[1].counters();
+    assert_eq!((c.backlog_full, c.cookies_accepted), (0, 1));
+    assert_eq!(c.cookies_sent, u64::from(SYNS) - HALF_OPEN as u64 + 1);
+    let after = kept(&mut pair.stacks[1]);
+    assert!(after.entries <= HALF_OPEN + 1 && after.timers <= HALF_OPEN + 1, "{after:?}");
+    // What was never answered is given up, and there is room again.
+    pair.stacks[1].drop_stream(pair.now, server);
+    pair.stacks[0].drop_stream(pair.now, client);
+    while pair.step() {}
+    assert_eq!(pair.stacks[1].counters().connections, 0);
+    assert_eq!(pair.stacks[1].timers.len(), 0);
+}
+
+/// The packet of a number.
+type Make = dyn Fn(u32) -> Vec<u8>;
+
+/// The other floods of this file keep nothing at all, and are answered with at most one RST each.
+#[test]
+fn two_hundred_thousand_packets_of_each_other_kind_leave_nothing() {
+    let (ours, ours6) = (address("10.77.0.2"), address("fd77::2"));
+    let far = |n: u32| IpAddr::V4(Ipv4Addr::from_bits(0x0b00_0000 + n));
+    let kinds: [(&str, usize, Box<Make>); 6] = [
+        ("LAND", 0, Box::new(move |_| packet(ours, ours, &segment(80, Flags::SYN)))),
+        (
+            "martians",
+            0,
+            Box::new(move |n| {
+                let from = IpAddr::V4(Ipv4Addr::from_bits(0xe000_0000 | n));
+                packet(from, ours, &segment(n as u16, Flags::SYN))
+            }),
+        ),
+        (
+            "broadcast",
+            0,
+            Box::new(move |n| {
+                packet(far(n), address("10.77.0.255"), &segment(n as u16, Flags::SYN))
+            }),
+        ),
+        (
+            "fragments",
+            0,
+            Box::new(move |n| {
+                let syn = segment(n as u16, Flags::SYN);
+                extended(&packet(address("fd77::1"), ours6, &syn), 44, [0, 1, 0, 0, 0, n as u8])
+            }),
+        ),
+        (
+            "ACKs",
+            1,
+            Box::new(move |n| {
+                let ack = Segment {
+                    ack: SeqNum::new(n.wrapping_mul(0x9e37_79b9)),
+                    ..segment(n as u16, Flags::ACK)
+                };
+                packet(far(n), ours, &ack)
+            }),
+        ),
+        ("RSTs", 0, Box::new(move |n| packet(far(n), ours, &segment(n as u16, Flags::RST)))),
+    ];
+    for (name, most, make) in kinds {
+        let mut stack = host();
+        let mut batch = Batch::default();
+        let before = kept(&mut stack);
+        for n in 0..200_000 {
+            let (packets, len) = provoke(&mut stack, Instant::ZERO, &make(n), &mut batch);
+            assert!(packets <= most && len <= 40 * most, "{name}: {packets} of {len} bytes");
+        }
+        assert_eq!(kept(&mut stack), before, "{name}");
+        assert_eq!(stack.counters().received, 200_000);
+    }
+}
+
+/// "Port unreachable", from `from`, about the packet `quoted`.
+fn unreachable(from: &str, quoted: &[u8]) -> Vec<u8> {
+    let mut message = vec![3, 3, 0, 0, 0, 0, 0, 0];
+    message.extend(&quoted[..28]);
+    let sum = Checksum::new().with(&message).finish();
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    let (IpAddr::V4(src), IpAddr::V4(dst)) = (address(from), address("10.77.0.2")) else {
+        panic!("IPv4")
+    };
+    let header = Ipv4Header { protocol: 1, ..Ipv4Header::tcp(src, dst, Ecn::NotEct) };
+    let mut bytes = ipv4::emit(&header, message.len()).unwrap().to_vec();
+    bytes.extend(message);
+    bytes
+}
+
+#[test]
+fn an_icmp_error_from_an_address_that_is_no_host_is_not_believed() {
+    let mut stack = host();
+    let mut batch = Batch::default();
+    let to = SocketAddr::new(address("10.77.0.1"), 80);
+    let key = stack.connect(Instant::ZERO, to, &linux()).unwrap();
+    stack.flush(Instant::ZERO, &mut batch);
+    let syn = batch.packets().next().unwrap().bytes.to_vec();
+    for from in ["224.0.0.1", "10.77.0.255", "127.0.0.1", "0.0.0.0"] {
+        assert_eq!(answers(&mut stack, &unreachable(from, &syn)), 0);
+    }
+    let c = stack.counters();
+    assert_eq!((c.martians, c.icmp, c.connections), (4, 0, 1));
+    assert_eq!(answers(&mut stack, &unreachable("10.77.0.9", &syn)), 0);
+    let error = stack.established(key).unwrap_err();
+    assert_eq!((stack.counters().icmp, error.kind()), (1, io::ErrorKind::ConnectionRefused));
+}

@@ -1,0 +1,189 @@
+//! Bytes beyond a gap, in chunks by their offset.
+
+use std::collections::BTreeMap;
+
+/// Bytes of memory that a chunk is charged beside its bytes: its share of the tree (at least 5 of
+/// 11 places of a node are in use) and what the allocator adds.
+pub(crate) const CHUNK_OVERHEAD: usize = 128;
+/// Charged for the first node of the tree.
+const NODE: usize = 384;
+/// A chunk does not grow beyond so many bytes.
+const FULL: usize = 64 << 10;
+/// A chunk of at most so many bytes is copied to the end of the one that it touches.
+const SMALL: usize = 2 << 10;
+
+/// Chunks that do not overlap. Of two that touch either the first is full or the second is not small,
+/// so that there is at most one per gap and one per [`SMALL`] bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OutOfOrder {
+    chunks: BTreeMap<u64, Vec<u8>>,
+    /// Capacity of all chunks.
+    capacity: usize,
+}
+
+impl OutOfOrder {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        let node = if self.chunks.is_empty() { 0 } else { NODE };
+        self.capacity + self.chunks.len() * CHUNK_OVERHEAD + node
+    }
+
+    #[cfg(test)]
+    pub(crate) fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
+    fn remove(&mut self, at: u64) -> Option<Vec<u8>> {
+        let chunk = self.chunks.remove(&at)?;
+        self.capacity -= chunk.capacity();
+        Some(chunk)
+    }
+
+    /// Keeps `bytes` from offset `start` on. Where some are held already the chunk that goes on
+    /// beyond them stays as it is; one that the new bytes cover is replaced.
+    ///
+    /// Work: the logarithm of the number of chunks, and each chunk that is covered once.
+    pub(crate) fn insert(&mut self, mut start: u64, mut bytes: &[u8]) {
+        let mut left = None;
+        if let Some((&at, chunk)) = self.chunks.range(..=start).next_back() {
+            let end = at + chunk.len() as u64;
+            if end >= start {
+                bytes = bytes.get((end - start) as usize..).unwrap_or(&[]);
+                start = end;
+                left = Some(at);
+            }
+        }
+        if bytes.is_empty() {
+            return;
+        }
+        let end = start + bytes.len() as u64;
+        while let Some((&at, chunk)) = self.chunks.range(start..end).next() {
+            if at + chunk.len() as u64 > end {
+                bytes = bytes.get(..(at - start) as usize).unwrap_or(bytes);
+                break;
+            }
+            self.remove(at);
+        }
+        if bytes.is_empty() {
+            return;
+        }
+        let end = start + bytes.len() as u64;
+        let right = self.chunks.get(&end).filter(|r| r.len() <= SMALL).map(Vec::len);
+        let joins = |len: usize| len + bytes.len() + right.unwrap_or(0) <= FULL;
+        let left = left.filter(|at| self.chunks.get(at).is_some_and(|l| joins(l.len())));
+        let right = right.filter(|_| left.is_some() || joins(0)).and_then(|_| self.remove(end));
+        let right = right.as_deref().unwrap_or(&[]);
+        if let Some(chunk) = left.and_then(|at| self.chunks.get_mut(&at)) {
+            self.capacity -= chunk.capacity();
+            chunk.reserve(bytes.len() + right.len());
+            chunk.extend_from_slice(bytes);
+            chunk.extend_from_slice(right);
+            self.capacity += chunk.capacity();
+        } else {
+            let chunk = [bytes, right].concat();
+            self.capacity += chunk.capacity();
+            self.chunks.insert(start, chunk);
+        }
+    }
+
+    /// Takes the first chunk if it begins at or before `offset`, and says how many bytes of it lie
+    /// before that.
+    pub(crate) fn take_at(&mut self, offset: u64) -> Option<(Vec<u8>, usize)> {
+        let (&at, _) = self.chunks.first_key_value().filter(|(at, _)| **at <= offset)?;
+        let chunk = self.remove(at)?;
+        let skip = usize::try_from(offset - at).unwrap_or(usize::MAX).min(chunk.len());
+        Some((chunk, skip))
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn one_byte_takes_the_memory_of_one_byte_wherever_it_is() {
+        let mut held = OutOfOrder::default();
+        for n in 0..1_000_u64 {
+            held.insert((n + 1) << 24, b"x");
+            assert_eq!(held.memory(), NODE + (n as usize + 1) * (1 + CHUNK_OVERHEAD));
+        }
+    }
+
+    #[test]
+    fn single_bytes_side_by_side_are_joined_in_either_order() {
+        let total = 100_000_u64;
+        for backwards in [false, true] {
+            let mut held = OutOfOrder::default();
+            for n in 0..total {
+                let at = if backwards { total - 1 - n } else { n };
+                held.insert(10 + at, &[at as u8]);
+            }
+            let most = 1 + total as usize / SMALL;
+            assert!(held.chunks() <= most, "{} chunks, {backwards}", held.chunks());
+            assert!(held.memory() <= 2 * total as usize + most * CHUNK_OVERHEAD + NODE);
+        }
+        // Every second byte first, then those between: the gaps go, and their chunks with them.
+        let mut held = OutOfOrder::default();
+        for first in [0, 1] {
+            for n in (first..2_000_u64).step_by(2) {
+                held.insert(n, b"x");
+            }
+        }
+        assert_eq!(held.chunks(), 1);
+    }
+
+    #[test]
+    fn a_segment_over_a_comb_replaces_it() {
+        let mut held = OutOfOrder::default();
+        for n in 0..1_000 {
+            held.insert(100 + 2 * n, b"x");
+        }
+        held.insert(100, &[1; 3_000]);
+        assert_eq!(held.chunks(), 1);
+        let (chunk, skip) = held.take_at(101).unwrap();
+        // Its first byte was the end of a chunk that was there.
+        assert_eq!((chunk.len(), skip, chunk[0]), (3_000, 1, b'x'));
+        assert_eq!(held.memory(), 0);
+    }
+
+    proptest! {
+        /// Against single bytes, each of which is what its offset says.
+        #[test]
+        fn agrees_with_a_byte_map(pieces in prop::collection::vec((0_u64..20_000, 1_usize..5_000), 1..60)) {
+            let byte = |at: u64| (at % 251) as u8;
+            let mut map = vec![false; 25_000];
+            let mut held = OutOfOrder::default();
+            for (start, len) in pieces {
+                let end = start + len as u64;
+                held.insert(start, &(start..end).map(byte).collect::<Vec<u8>>());
+                map[start as usize..end as usize].fill(true);
+                let capacity: usize = held.chunks.values().map(Vec::capacity).sum();
+                prop_assert_eq!(held.capacity, capacity);
+            }
+            let mut seen = vec![false; 25_000];
+            let mut last: Option<(u64, usize)> = None;
+            for (at, chunk) in &held.chunks {
+                if let Some((end, len)) = last {
+                    prop_assert!(end <= *at, "chunks overlap");
+                    prop_assert!(end < *at || chunk.len() > SMALL || len + chunk.len() > FULL);
+                }
+                last = Some((at + chunk.len() as u64, chunk.len()));
+                for (i, b) in (*at..).zip(chunk) {
+                    prop_assert_eq!(*b, byte(i));
+                    seen[i as usize] = true;
+                }
+            }
+            prop_assert!(map == seen);
+        }
+    }
+}

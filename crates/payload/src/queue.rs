@@ -1,0 +1,233 @@
+//! Bytes in order, in chunks: appended at the end, taken from the front.
+
+use std::collections::VecDeque;
+
+use crate::pool::{CHUNK, ChunkPool};
+
+/// The least capacity of a chunk, bytes; the largest is [`CHUNK`].
+const LEAST: usize = 2 << 10;
+/// A queue of at least so many bytes takes a chunk of the pool where there is one. Out of order a chunk
+/// of at least so many is taken over as it is; a smaller one is copied.
+const LARGE: usize = 16 << 10;
+
+/// A queue of bytes. Its chunks grow with what it holds, so that one byte takes [`LEAST`] bytes of
+/// memory and no append copies what is there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Queue {
+    /// Chunks to which nothing is appended any more, oldest first.
+    full: VecDeque<Vec<u8>>,
+    /// The chunk behind them; with it alone a queue needs no other memory.
+    last: Vec<u8>,
+    /// Bytes of the first chunk that were taken already.
+    head: usize,
+    len: usize,
+    /// Capacity of all chunks.
+    capacity: usize,
+}
+
+impl Queue {
+    #[inline]
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        self.capacity + self.full.capacity() * size_of::<Vec<u8>>()
+    }
+
+    #[inline]
+    pub(crate) fn append(&mut self, bytes: &[u8], pool: &mut ChunkPool) {
+        if bytes.len() <= self.last.capacity() - self.last.len() {
+            self.last.extend_from_slice(bytes);
+            self.len += bytes.len();
+        } else {
+            self.append_more(bytes, pool);
+        }
+    }
+
+    #[inline(never)]
+    fn append_more(&mut self, bytes: &[u8], pool: &mut ChunkPool) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let room = self.last.capacity() - self.last.len();
+            if room == 0 {
+                self.add_chunk(pool);
+                continue;
+            }
+            let (fits, beyond) = rest.split_at(room.min(rest.len()));
+            self.last.extend_from_slice(fits);
+            self.len += fits.len();
+            rest = beyond;
+        }
+    }
+
+    fn add_chunk(&mut self, pool: &mut ChunkPool) {
+        let used = if self.len >= LARGE { pool.get() } else { None };
+        let chunk = used.unwrap_or_else(|| Vec::with_capacity(self.len.clamp(LEAST, CHUNK)));
+        self.capacity += chunk.capacity();
+        self.close_last(chunk);
+    }
+
+    /// `next` takes the place of the last chunk.
+    fn close_last(&mut self, next: Vec<u8>) {
+        let last = std::mem::replace(&mut self.last, next);
+        if last.is_empty() {
+            self.capacity -= last.capacity();
+        } else {
+            self.full.push_back(last);
+        }
+    }
+
+    /// Appends `chunk` from its byte `skip` on; without a copy where it is large.
+    pub(crate) fn append_chunk(&mut self, mut chunk: Vec<u8>, skip: usize, pool: &mut ChunkPool) {
+        if skip > 0 || chunk.len() < LARGE {
+            self.append(chunk.get(skip..).unwrap_or(&[]), pool);
+            return;
+        }
+        // Nothing will be appended to the last one any more.
+        self.capacity -= self.last.capacity();
+        self.last.shrink_to_fit();
+        self.capacity += self.last.capacity();
+        chunk.shrink_to(chunk.len().max(CHUNK));
+        self.len += chunk.len();
+        self.capacity += chunk.capacity();
+        self.close_last(chunk);
+    }
+
+    fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        self.full.iter().map(Vec::as_slice).chain([self.last.as_slice()])
+    }
+
+    /// Replaces what is held from `at` on by `bytes`, as far as anything is held there.
+    pub(crate) fn overwrite(&mut self, at: usize, mut bytes: &[u8]) {
+        let mut at = at + self.head;
+        for chunk in self.full.iter_mut().chain([&mut self.last]) {
+            if at >= chunk.len() {
+                at -= chunk.len();
+                continue;
+            }
+            let n = bytes.len().min(chunk.len() - at);
+            let (these, rest) = bytes.split_at(n);
+            if let Some(place) = chunk.get_mut(at..at + n) {
+                place.copy_from_slice(these);
+            }
+            (at, bytes) = (0, rest);
+            if bytes.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Copies the first bytes into `out`, at most `most` of them, and says how many.
+    pub(crate) fn peek(&self, out: &mut [u8], most: usize) -> usize {
+        let wanted = out.len().min(most).min(self.len);
+        let (mut done, mut skip) = (0, self.head);
+        for chunk in self.chunks() {
+            let held = chunk.get(skip..).unwrap_or(&[]);
+            let n = held.len().min(wanted - done);
+            out[done..done + n].copy_from_slice(&held[..n]);
+            (done, skip) = (done + n, 0);
+            if done == wanted {
+                break;
+            }
+        }
+        done
+    }
+
+    /// The first `n` bytes are gone.
+    pub(crate) fn consume(&mut self, n: usize, pool: &mut ChunkPool) {
+        let mut left = n.min(self.len);
+        self.len -= left;
+        while let Some(first) = self.full.front() {
+            let held = first.len() - self.head;
+            if left < held {
+                self.head += left;
+                return;
+            }
+            left -= held;
+            self.head = 0;
+            self.capacity -= first.capacity();
+            if let Some(chunk) = self.full.pop_front() {
+                pool.put(chunk);
+            }
+        }
+        self.head += left;
+        if self.len == 0 {
+            // The next bytes go here: a reader that keeps up allocates nothing.
+            self.last.clear();
+            self.head = 0;
+        }
+    }
+
+    /// Gives all memory back, if nothing is held.
+    pub(crate) fn trim(&mut self, pool: &mut ChunkPool) {
+        if self.is_empty() && self.memory() > 0 {
+            pool.put(std::mem::take(self).last);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_follows_what_is_held() {
+        let (mut queue, pool) = (Queue::default(), &mut ChunkPool::default());
+        queue.append(b"a", pool);
+        assert!(queue.memory() <= LEAST + 200, "{}", queue.memory());
+        let spine = |queue: &Queue| queue.full.capacity() * size_of::<Vec<u8>>();
+        let mut most = 0;
+        for _ in 0..4_000 {
+            queue.append(&[7; 1448], pool);
+            assert!(queue.memory() - spine(&queue) <= 2 * queue.len() + LEAST);
+            most = most.max(queue.chunks().count());
+        }
+        assert!(most <= 4_000 * 1448 / CHUNK + 10, "{most} chunks");
+        while queue.len() > 1 {
+            queue.consume((queue.len() - 1).min(1000), pool);
+            assert!(queue.memory() - spine(&queue) <= queue.len() + 2 * CHUNK);
+        }
+        queue.consume(1, pool);
+        queue.trim(pool);
+        assert_eq!((queue.len(), queue.memory()), (0, 0));
+        assert_eq!(pool.memory(), 16 * CHUNK, "no more than that is kept");
+    }
+
+    #[test]
+    fn a_reader_that_keeps_up_needs_one_chunk() {
+        let (mut queue, pool) = (Queue::default(), &mut ChunkPool::default());
+        let mut out = [0; 1448];
+        for round in 0..1_000_usize {
+            queue.append(&[round as u8; 1448], pool);
+            assert_eq!(queue.peek(&mut out, 5000), 1448);
+            assert_eq!(out, [round as u8; 1448]);
+            queue.consume(1448, pool);
+            assert_eq!((queue.full.capacity(), queue.capacity), (0, LEAST));
+        }
+    }
+
+    #[test]
+    fn a_large_chunk_is_taken_over_and_a_small_one_copied() {
+        let (mut queue, pool) = (Queue::default(), &mut ChunkPool::default());
+        queue.append(b"xyz", pool);
+        let large = vec![1; LARGE];
+        let place = large.as_ptr();
+        queue.append_chunk(large, 0, pool);
+        assert_eq!(queue.last.as_ptr(), place);
+        queue.append_chunk(vec![2; 10], 4, pool);
+        queue.append_chunk(vec![3; LARGE], 1, pool);
+        assert_eq!(queue.len(), 3 + LARGE + 6 + LARGE - 1);
+        let mut out = vec![0; queue.len()];
+        assert_eq!(queue.peek(&mut out, usize::MAX), out.len());
+        let expected = [&b"xyz"[..], &[1; LARGE], &[2; 6], &[3; LARGE - 1]].concat();
+        assert!(out == expected);
+        let capacity = queue.full.iter().map(Vec::capacity).sum::<usize>() + queue.last.capacity();
+        assert_eq!(queue.capacity, capacity);
+    }
+}
