@@ -34,6 +34,7 @@ fn main() -> ExitCode {
             live::a_process_that_is_killed_leaves_nothing_behind,
             live::a_host_that_was_killed_can_come_back_at_once,
             live::a_relay_carries_connections_and_ends_when_it_is_told_to,
+            live::silent_clients_neither_pin_a_server_nor_take_more_than_their_places,
             pathologies::a_dctcp_sender_without_cwr_collapses_against_the_kernel,
             pathologies::a_one_sided_sender_does_not,
             pathologies::receivers_of_dctcp_hurry_the_ack_for_cwr_and_one_sided_ones_do_not,

@@ -9,7 +9,7 @@ use super::{Batch, Conn, Key, Stack};
 
 /// Charged for a connection beside its own state: its timer, what its application waits on, its places
 /// in tables, which grow by doubling.
-const TABLES: usize = 512 + 2 * size_of::<Conn>() + size_of::<Connection>();
+const TABLES: usize = 448 + 2 * size_of::<Conn>() + size_of::<Connection>();
 /// Charged beside the bytes of a segment that is to be kept.
 const SEGMENT: usize = 2 << 10;
 
