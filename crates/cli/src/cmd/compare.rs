@@ -155,6 +155,13 @@ fn show(a: &Finished, b: &Finished, found: &Comparison, out: Output) -> Result<(
         "{} pairs of runs, {} of them identical packet by packet",
         found.pairs, found.identical
     ))?;
+    if found.digest_only > 0 {
+        out.text(&format!(
+            "{} pairs have one digest and other figures: their warm-up or classes of flow sizes differ, or \
+             another version made them",
+            found.digest_only
+        ))?;
+    }
     for (side, alone) in [("A", &found.only_a), ("B", &found.only_b)] {
         alone_in(side, alone, out)?;
     }

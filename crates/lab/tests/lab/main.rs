@@ -15,3 +15,4 @@ mod session;
 mod share;
 mod slowdown;
 mod tasks;
+mod together;
