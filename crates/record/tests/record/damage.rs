@@ -175,7 +175,7 @@ fn a_damaged_part_counts_as_absent_and_its_run_can_be_kept_again() {
         let cut = || fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         let damages: [&dyn Fn(); 4] =
             [&|| flip(&path, 4_321), &|| fs::write(&path, "").unwrap(), &cut, &|| {
-                fs::remove_file(&path).unwrap()
+                fs::remove_file(&path).unwrap();
             }];
         for (i, damage) in damages.iter().enumerate() {
             damage();
