@@ -11,6 +11,7 @@ mod flow;
 mod link;
 #[cfg(target_os = "linux")]
 mod live;
+mod memory;
 mod plan;
 #[cfg(target_os = "linux")]
 mod proxy;
@@ -42,6 +43,7 @@ pub(crate) use live::{
     KernelEcnArg, LiveBenchArgs, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs,
     LiveOwnArgs, LiveServerArgs, NetnsArg, PeerArg,
 };
+pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use proxy::ProxyArgs;
@@ -82,8 +84,9 @@ pub(crate) enum Command {
     /// Ask what happens when sender, receiver and neighbours run different stacks
     #[command(after_long_help = MATRIX_EXAMPLES)]
     Matrix(MatrixArgs),
-    /// Check a scenario without running it, and estimate what it costs
-    Check(ScenarioArgs),
+    /// Check a scenario without running it, and estimate what it costs; or check the files of a run directory
+    /// against the hashes in its manifest
+    Check(CheckArgs),
     /// List what there is: scenarios, schemes, profiles, controls ...
     List {
         /// Only this kind
@@ -179,9 +182,22 @@ pub(crate) struct ScenarioArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
+    /// Where the results would be written; `runs/<scenario>/<hash>` without it
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
     /// Runs at a time; all processors without it
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
@@ -374,6 +390,8 @@ pub(crate) struct MatrixArgs {
     /// Runs at a time; all processors without it
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
     /// Where to write; `runs/<setup>/<hash>` without it
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -422,6 +440,8 @@ pub(crate) struct ReproduceArgs {
     /// Runs at a time; all processors without it
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
     /// Where to write; `runs/papers` without it
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -7,6 +7,7 @@
 pub mod advice;
 mod backend;
 pub mod bench;
+mod budget;
 pub mod capture;
 pub mod claims;
 pub mod compare;
@@ -38,6 +39,7 @@ pub mod theory;
 mod times;
 
 pub use backend::{Backend, Made, Refusal};
+pub use budget::{Limits, TooLarge, admit, bytes};
 pub use error::LabError;
 pub use facts::{GroupFacts, RunFacts};
 pub use interval::OverSeeds;

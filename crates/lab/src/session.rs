@@ -13,6 +13,7 @@ use lowtide_record::{MANIFEST_SCHEMA, Manifest, ManifestRun, Point, RunDir, RunK
 use lowtide_scenario::{Plan, RunSpec};
 
 use crate::backend::{self, Backend, Made};
+use crate::budget::{Limits, admit, side_by_side};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::flow;
@@ -44,6 +45,8 @@ pub struct Options<'a> {
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
     /// Who makes the runs; `None` for the simulator.
     pub backend: Option<&'a dyn Backend>,
+    /// What the runs may take; a plan that does not fit is refused before its first run.
+    pub limits: Limits<'a>,
 }
 
 /// `runs/<scenario>/<the first eight digits of its hash>`.
@@ -97,30 +100,34 @@ pub enum Tasked {
 /// own, into one directory.
 pub fn execute_task(plan: &Plan, options: &Options<'_>, task: Task) -> Result<Tasked, LabError> {
     let session = Session::new(plan, options)?;
-    session.attempt(false, &present::write, &|dir| do_task(&session, dir, task))
+    session.attempt(false, &present::write, &|dir, jobs| do_task(&session, (dir, jobs), task))
 }
 
 /// The runs of a task, and the directory if no other run is missing.
-fn do_task(session: &Session<'_>, dir: &RunDir, task: Task) -> Result<Tasked, LabError> {
+fn do_task(
+    session: &Session<'_>,
+    (dir, jobs): (&RunDir, usize),
+    task: Task,
+) -> Result<Tasked, LabError> {
     let &Session { plan, options, ref keys, .. } = session;
-    let jobs = || keys.iter().zip(&plan.runs);
-    let own: Vec<_> = jobs().skip(task.index).step_by(task.of.max(1)).collect();
+    let all = || keys.iter().zip(&plan.runs);
+    let own: Vec<_> = all().skip(task.index).step_by(task.of.max(1)).collect();
     let todo: Vec<_> = own.iter().copied().filter(|(k, s)| !dir.is_kept(k, &s.hash)).collect();
     let kept = own.len() - todo.len();
     (options.progress)(Progress::Planned { runs: own.len(), kept });
-    let done = run_and_keep(dir, &todo, options)?.into_iter().flatten().count();
+    let done = run_and_keep(dir, &todo, (options, jobs))?.into_iter().flatten().count();
     if done < todo.len() {
         let (finished, total) = (kept + done, own.len());
         return Err(LabError::Interrupted { finished, total, dir: options.dir.clone() });
     }
     let total = keys.len();
-    let finished = jobs().filter(|(key, spec)| dir.has(key, &spec.hash)).count();
+    let finished = all().filter(|(key, spec)| dir.has(key, &spec.hash)).count();
     if finished < total {
         return Ok(Tasked::Waiting { finished, total });
     }
     // Among the others' runs one may be damaged: whoever completes the directory makes it again.
     let mut runs = kept_runs(dir, plan, keys);
-    run_missing(dir, plan, keys, options, &mut runs)?;
+    run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
     let finished = complete(session, dir, runs, &present::write)?;
     Ok(Tasked::Complete(Box::new(finished)))
 }
@@ -164,10 +171,10 @@ fn kept_runs(dir: &RunDir, plan: &Plan, keys: &[RunKey]) -> Vec<Option<(Manifest
 fn run_and_keep(
     dir: &RunDir,
     todo: &[(&RunKey, &RunSpec)],
-    options: &Options<'_>,
+    (options, jobs): (&Options<'_>, usize),
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
-    let &Options { jobs, threads, stop, progress, backend, .. } = options;
-    let schedule = Schedule { jobs, threads, stop, progress, backend };
+    let &Options { threads, stop, progress, backend, limits, .. } = options;
+    let schedule = Schedule { jobs, threads, stop, progress, backend, limits };
     schedule.run(todo, options.clock, &|i, _, Made { tables, measured, threads }, wall| {
         let (key, spec) = todo[i];
         let run = ManifestRun {
@@ -190,13 +197,13 @@ fn run_missing(
     dir: &RunDir,
     plan: &Plan,
     keys: &[RunKey],
-    options: &Options<'_>,
+    how: (&Options<'_>, usize),
     runs: &mut [Option<(ManifestRun, RunFacts)>],
 ) -> Result<(), LabError> {
     let jobs = keys.iter().zip(&plan.runs).zip(&*runs);
     let todo: Vec<(&RunKey, &RunSpec)> =
         jobs.filter_map(|(job, run)| run.is_none().then_some(job)).collect();
-    let mut new = run_and_keep(dir, &todo, options)?.into_iter();
+    let mut new = run_and_keep(dir, &todo, how)?.into_iter();
     for run in runs.iter_mut().filter(|r| r.is_none()) {
         *run = new.next().flatten();
     }
@@ -224,7 +231,7 @@ impl<'a> Session<'a> {
         holds(manifest, self.plan, &self.keys)
     }
 
-    /// Opens the directory and does `work` in it, unless it holds the whole plan.
+    /// Opens the directory and does `work` in it, so many runs at a time, unless it holds the whole plan.
     ///
     /// Another process may complete the directory meanwhile, and remove what this one is reading or writing:
     /// then nothing that this one has done is needed. Or it may begin the directory afresh, or remove runs
@@ -233,10 +240,15 @@ impl<'a> Session<'a> {
         &self,
         mut afresh: bool,
         present: &Present<'_>,
-        work: &dyn Fn(&RunDir) -> Result<T, LabError>,
+        work: &dyn Fn(&RunDir, usize) -> Result<T, LabError>,
     ) -> Result<T, LabError> {
         let Self { plan, options, keys, planned } = self;
         let mut left = ATTEMPTS;
+        // What does not fit leaves no directory behind; what is complete needs to fit nowhere.
+        let mut cost = None;
+        if !RunDir::is_begun(&options.dir) {
+            cost = Some(admit(plan, &options.limits)?);
+        }
         loop {
             left -= 1;
             let (dir, before) = RunDir::begin(&options.dir, planned, afresh)?;
@@ -244,7 +256,11 @@ impl<'a> Session<'a> {
                 (options.progress)(Progress::Planned { runs: keys.len(), kept: keys.len() });
                 return whole(&dir, complete, present).map(T::from);
             }
-            let done = keep_complete(&dir, before.as_ref(), plan, keys).and_then(|()| work(&dir));
+            let fits = cost.map_or_else(|| admit(plan, &options.limits), Ok)?;
+            cost = Some(fits);
+            let jobs = side_by_side(options.jobs, &fits, &options.limits);
+            let done =
+                keep_complete(&dir, before.as_ref(), plan, keys).and_then(|()| work(&dir, jobs));
             let Err(error) = done else { return done };
             if let Some(complete) = dir.manifest().ok().filter(|m| self.holds(m)) {
                 dir.tidy()?;
@@ -274,11 +290,11 @@ pub(crate) fn execute_as(
 ) -> Result<Finished, LabError> {
     let session = Session::new(plan, options)?;
     let keys = &session.keys;
-    session.attempt(options.afresh, present, &|dir| {
+    session.attempt(options.afresh, present, &|dir, jobs| {
         let mut runs = kept_runs(dir, plan, keys);
         let kept = runs.iter().flatten().count();
         (options.progress)(Progress::Planned { runs: keys.len(), kept });
-        run_missing(dir, plan, keys, options, &mut runs)?;
+        run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
         complete(&session, dir, runs, present)
     })
 }
@@ -346,6 +362,7 @@ pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         backend: None,
+        limits: Limits::default(),
     };
     let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, _, made, _| {
         let (key, spec) = todo[i];

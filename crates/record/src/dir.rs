@@ -144,6 +144,11 @@ impl RunDir {
         Ok((dir, before))
     }
 
+    /// Whether results were begun in `root`.
+    pub fn is_begun(root: &Path) -> bool {
+        root.join(MANIFEST).exists()
+    }
+
     /// Opens a directory of complete results. Its files are checked as they are read.
     pub fn open(root: &Path) -> Result<(Self, Manifest), RecordError> {
         let mut dir = Self { root: root.to_path_buf(), checks: Checks::default() };

@@ -25,6 +25,7 @@ mod plan;
 mod range;
 mod reader;
 mod reference;
+mod rows;
 mod run;
 mod scenario;
 mod schema;
@@ -41,7 +42,7 @@ mod value;
 
 pub use embedded::{Embedded, TEMPLATES, Template, list, template};
 pub use error::{ScenarioError, ScenarioErrors};
-pub use estimate::{Estimate, HOPS_PER_SECOND};
+pub use estimate::{Cause, Estimate, HOPS_PER_SECOND};
 pub use files::{Directory, Files, NoFiles};
 pub use flows::resolve as resolve_flows;
 pub use pattern::matches;

@@ -9,7 +9,7 @@ use lowtide_lab::{Finished, execute, load};
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
-use crate::args::{CompareArgs, ThreadCount};
+use crate::args::{CompareArgs, MemoryArg, ThreadCount};
 use crate::cmd::run::How;
 use crate::cmd::{set, split};
 use crate::failure::Failure;
@@ -126,6 +126,7 @@ fn results(
         threads: ThreadCount::Auto,
         afresh: false,
         backend: None,
+        memory: MemoryArg::default(),
     };
     out.note(&format!("{name}: {}", how.dir(&plan).display()));
     how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))
