@@ -79,6 +79,8 @@ pub(crate) fn whole(
     present: &Present<'_>,
 ) -> Result<Finished, LabError> {
     dir.verify(is_source)?;
+    // A process that was killed as it completed the directory left its parts behind.
+    dir.tidy()?;
     if dir.verify(|path| !is_source(path)).is_err() {
         return again_in(dir, complete, present);
     }

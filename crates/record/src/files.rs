@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,18 @@ pub(crate) struct Growing {
     file: File,
     hasher: blake3::Hasher,
     bytes: u64,
+    failed: Failed,
+}
+
+/// The error of the system with which writing failed first. Encoders keep its text alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failed(Arc<OnceLock<i32>>);
+
+impl Failed {
+    /// That error, if there was one.
+    pub(crate) fn error(&self) -> Option<std::io::Error> {
+        self.0.get().map(|code| std::io::Error::from_raw_os_error(*code))
+    }
 }
 
 /// Size and hash of a file's content.
@@ -82,7 +94,13 @@ impl Growing {
     pub(crate) fn create(place: &Path) -> Result<Self, RecordError> {
         let path = temporary(place);
         let file = File::create(&path).map_err(RecordError::io("create", &path))?;
-        Ok(Self { path, file, hasher: blake3::Hasher::new(), bytes: 0 })
+        let failed = Failed::default();
+        Ok(Self { path, file, hasher: blake3::Hasher::new(), bytes: 0, failed })
+    }
+
+    /// Where to learn, after it has gone into an encoder, why writing failed.
+    pub(crate) fn failed(&self) -> Failed {
+        self.failed.clone()
     }
 
     /// Writes the file to the device, then renames it to `place`. The rename itself is durable after
@@ -97,7 +115,12 @@ impl Growing {
 
 impl Write for Growing {
     fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
-        let n = self.file.write(buffer)?;
+        let n = self.file.write(buffer).inspect_err(|e| {
+            // An interrupted call is made again.
+            if let Some(code) = e.raw_os_error().filter(|_| e.kind() != ErrorKind::Interrupted) {
+                let _ = self.failed.0.set(code);
+            }
+        })?;
         self.hasher.update(&buffer[..n]);
         self.bytes += n as u64;
         Ok(n)

@@ -15,7 +15,7 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
 use crate::error::RecordError;
-use crate::files::{Content, FileEntry, Growing};
+use crate::files::{Content, Failed, FileEntry, Growing};
 use crate::key::RunKey;
 use crate::table::{self, Row};
 
@@ -25,6 +25,7 @@ const ROW_GROUP: usize = 1 << 16;
 /// A table being written; nothing is there under its name before [`TableWriter::finish`].
 pub(crate) struct TableWriter {
     path: PathBuf,
+    failed: Failed,
     schema: SchemaRef,
     writer: ArrowWriter<Growing>,
 }
@@ -32,13 +33,14 @@ pub(crate) struct TableWriter {
 impl TableWriter {
     pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, RecordError> {
         let growing = Growing::create(path)?;
+        let failed = growing.failed();
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(ROW_GROUP))
             .build();
         let writer = ArrowWriter::try_new(growing, SchemaRef::clone(&schema), Some(properties))
-            .map_err(|e| unwritten(path, e))?;
-        Ok(Self { path: path.to_path_buf(), schema, writer })
+            .map_err(|e| unwritten(path, &failed, &e))?;
+        Ok(Self { path: path.to_path_buf(), failed, schema, writer })
     }
 
     pub(crate) fn rows<R: Row>(&mut self, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
@@ -48,24 +50,22 @@ impl TableWriter {
     }
 
     pub(crate) fn batch(&mut self, batch: &RecordBatch) -> Result<(), RecordError> {
-        self.writer.write(batch).map_err(|e| unwritten(&self.path, e))
+        self.writer.write(batch).map_err(|e| unwritten(&self.path, &self.failed, &e))
     }
 
     /// Puts the table at its place.
     pub(crate) fn finish(self) -> Result<Content, RecordError> {
-        let growing = self.writer.into_inner().map_err(|e| unwritten(&self.path, e))?;
-        growing.put(&self.path)
+        let Self { path, failed, writer, .. } = self;
+        let growing = writer.into_inner().map_err(|e| unwritten(&path, &failed, &e))?;
+        growing.put(&path)
     }
 }
 
 /// A table could not be written: by the file system, or because the encoder refuses its rows.
-fn unwritten(path: &Path, error: ParquetError) -> RecordError {
-    match error {
-        ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
-            Ok(source) => RecordError::io("write", path)(*source),
-            Err(other) => RecordError::encode(path, &other),
-        },
-        other => RecordError::encode(path, &other),
+fn unwritten(path: &Path, failed: &Failed, error: &ParquetError) -> RecordError {
+    match failed.error() {
+        Some(source) => RecordError::io("write", path)(source),
+        None => RecordError::encode(path, error),
     }
 }
 

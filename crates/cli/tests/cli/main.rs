@@ -3,6 +3,7 @@
 mod analyze;
 #[cfg(target_os = "linux")]
 mod bottleneck;
+mod damage;
 mod layers;
 #[cfg(target_os = "linux")]
 mod live;
