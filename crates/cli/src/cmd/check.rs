@@ -107,7 +107,7 @@ fn directory(dir: &Path, args: &ScenarioArgs, out: Output) -> Result<(), Failure
     let (files, damage) = verify(dir)?;
     let damaged: Vec<String> = damage.iter().map(ToString::to_string).collect();
     if out.json {
-        let (schema, version) = ("lowtide.files/1", env!("CARGO_PKG_VERSION"));
+        let (schema, version) = ("lowtide.directory/1", env!("CARGO_PKG_VERSION"));
         let dir = dir.display().to_string();
         out.json(&DirectoryCheck { schema, version, dir, files, damaged: damaged.clone() })?;
     } else if damaged.is_empty() {
