@@ -17,6 +17,7 @@ mod plan;
 mod proxy;
 #[cfg(target_os = "linux")]
 mod quantity;
+mod reproduce;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod threads;
@@ -47,6 +48,7 @@ pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use proxy::ProxyArgs;
+pub(crate) use reproduce::ReproduceArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{PlaceArgs, TestbedCommand, TestbedRunArgs, UpArgs};
 pub(crate) use threads::ThreadCount;
@@ -420,34 +422,6 @@ pub(crate) enum PrintArg {
     ShareSetup,
     /// The thresholds of the verdicts.
     Thresholds,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReproduceArgs {
-    /// Experiments (`dctcp-fig1`), papers (`od`) or your own (`MY/ROW.toml`, with `ROW.expected.toml` beside it); all
-    /// experiments of papers without a name
-    #[arg(value_name = "PAPER[/ROW]")]
-    pub(crate) rows: Vec<String>,
-    /// The reduced form of each: it may leave a claim undecided
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Vary what the paper leaves open, too, where a claim is known to hang on it
-    #[arg(long)]
-    pub(crate) vary: bool,
-    /// Number of seeds
-    #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<u64>,
-    /// Runs at a time; all processors without it
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) jobs: Option<u32>,
-    #[command(flatten)]
-    pub(crate) memory: MemoryArg,
-    /// Where to write; `runs/papers` without it
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Forget finished runs instead of continuing
-    #[arg(long)]
-    pub(crate) afresh: bool,
 }
 
 #[derive(Debug, Args)]
