@@ -11,11 +11,13 @@ mod flow;
 mod link;
 #[cfg(target_os = "linux")]
 mod live;
+mod memory;
 mod plan;
 #[cfg(target_os = "linux")]
 mod proxy;
 #[cfg(target_os = "linux")]
 mod quantity;
+mod reproduce;
 #[cfg(target_os = "linux")]
 mod testbed;
 mod threads;
@@ -42,9 +44,11 @@ pub(crate) use live::{
     KernelEcnArg, LiveBenchArgs, LiveClientArgs, LiveCommand, LiveHostArgs, LiveLoadArgs,
     LiveOwnArgs, LiveServerArgs, NetnsArg, PeerArg,
 };
+pub(crate) use memory::MemoryArg;
 pub(crate) use plan::PlanArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use proxy::ProxyArgs;
+pub(crate) use reproduce::ReproduceArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::{PlaceArgs, TestbedCommand, TestbedRunArgs, UpArgs};
 pub(crate) use threads::ThreadCount;
@@ -82,8 +86,9 @@ pub(crate) enum Command {
     /// Ask what happens when sender, receiver and neighbours run different stacks
     #[command(after_long_help = MATRIX_EXAMPLES)]
     Matrix(MatrixArgs),
-    /// Check a scenario without running it, and estimate what it costs
-    Check(ScenarioArgs),
+    /// Check a scenario without running it, and estimate what it costs; or check the files of a run directory
+    /// against the hashes in its manifest
+    Check(CheckArgs),
     /// List what there is: scenarios, schemes, profiles, controls ...
     List {
         /// Only this kind
@@ -179,9 +184,22 @@ pub(crate) struct ScenarioArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
+    /// Where the results would be written; `runs/<scenario>/<hash>` without it
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
     /// Runs at a time; all processors without it
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
@@ -381,6 +399,8 @@ pub(crate) struct MatrixArgs {
     /// Runs at a time; all processors without it
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) jobs: Option<u32>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArg,
     /// Where to write; `runs/<setup>/<hash>` without it
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -409,32 +429,6 @@ pub(crate) enum PrintArg {
     ShareSetup,
     /// The thresholds of the verdicts.
     Thresholds,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReproduceArgs {
-    /// Experiments (`dctcp-fig1`), papers (`od`) or your own (`MY/ROW.toml`, with `ROW.expected.toml` beside it); all
-    /// experiments of papers without a name
-    #[arg(value_name = "PAPER[/ROW]")]
-    pub(crate) rows: Vec<String>,
-    /// The reduced form of each: it may leave a claim undecided
-    #[arg(long)]
-    pub(crate) quick: bool,
-    /// Vary what the paper leaves open, too, where a claim is known to hang on it
-    #[arg(long)]
-    pub(crate) vary: bool,
-    /// Number of seeds
-    #[arg(long, value_name = "N")]
-    pub(crate) seeds: Option<u64>,
-    /// Runs at a time; all processors without it
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) jobs: Option<u32>,
-    /// Where to write; `runs/papers` without it
-    #[arg(short, long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Forget finished runs instead of continuing
-    #[arg(long)]
-    pub(crate) afresh: bool,
 }
 
 #[derive(Debug, Args)]

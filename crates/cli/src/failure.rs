@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use lowtide_lab::LabError;
+use lowtide_lab::{LabError, TooLarge};
 use lowtide_packetdrill::script::ScriptError;
-use lowtide_scenario::{ScenarioError, ScenarioErrors};
+use lowtide_scenario::{Scenario, ScenarioError, ScenarioErrors};
 use miette::{Diagnostic, LabeledSpan, NamedSource, Report, Severity, SourceCode};
 
 /// A failed command.
@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Scripts(Vec<ScriptError>),
     /// What was typed cannot be done: status 2. With what to do instead.
     Usage(String, Option<String>),
+    /// Runs that do not fit into memory or onto the disk: status 2.
+    TooLarge(TooLarge),
     /// It was tried and failed: status 1.
     Run(String),
     /// It was done, and two runs differ, which stdout says: status 1.
@@ -55,6 +57,9 @@ impl Failure {
                 }
                 ExitCode::from(2)
             }
+            Self::TooLarge(TooLarge { message, help, .. }) => {
+                Self::Usage(message, Some(help)).report()
+            }
             Self::Run(message) => {
                 eprintln!("error: {message}");
                 ExitCode::from(1)
@@ -75,6 +80,18 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// What is too large is shown where the scenario says so.
+    pub(crate) fn placed_in(self, scenario: &Scenario) -> Self {
+        match self {
+            Self::TooLarge(TooLarge { key, message, help }) => {
+                scenario.error_of(&key, &message, Some(help)).into()
+            }
+            other => other,
+        }
+    }
+}
+
 impl From<ScenarioErrors> for Failure {
     fn from(errors: ScenarioErrors) -> Self {
         Self::Scenario(Box::new(errors))
@@ -86,6 +103,7 @@ impl From<LabError> for Failure {
         match error {
             LabError::Scenario(errors) => errors.into(),
             LabError::Question { message, help } => Self::Usage(message, help),
+            LabError::TooLarge(found) => Self::TooLarge(found),
             LabError::Interrupted { .. } => Self::Interrupted(error.to_string()),
             other => Self::Run(other.to_string()),
         }

@@ -11,6 +11,7 @@ mod catalogue;
 mod cmd;
 mod failure;
 mod interrupt;
+mod machine;
 mod output;
 mod progress;
 

@@ -7,6 +7,7 @@ use lowtide_host::RunError;
 use lowtide_record::{RecordError, RunKey};
 use lowtide_scenario::ScenarioErrors;
 
+use crate::budget::{TooLarge, bytes};
 use crate::claims::ClaimError;
 
 /// What stopped an experiment, or the making of its report.
@@ -53,6 +54,25 @@ pub enum LabError {
         total: usize,
         /// The run directory.
         dir: PathBuf,
+    },
+    /// The runs do not fit into memory or onto the disk.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// A run took more memory than estimated, and more than the limit. The finished runs are kept.
+    #[error(
+        "the run {key} took the process to {} of memory; the limit is {}: fewer jobs (-j), another `{cause}`, \
+         or a higher limit (--memory); finished runs are kept",
+        bytes(*.resident), bytes(*.limit)
+    )]
+    Memory {
+        /// Which.
+        key: Box<RunKey>,
+        /// What the run needs most of its memory for: a key of the scenario.
+        cause: String,
+        /// Bytes that the process took.
+        resident: u64,
+        /// Bytes that it may take.
+        limit: u64,
     },
     /// The threads for the runs could not be started.
     #[error("cannot start {jobs} threads: {reason}")]

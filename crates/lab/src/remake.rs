@@ -5,7 +5,7 @@ use std::path::Path;
 use lowtide_record::RunDir;
 
 use crate::error::LabError;
-use crate::session::{self, Finished};
+use crate::stored::{self, Finished};
 use crate::{matrix, present};
 
 /// Makes everything in a complete run directory that follows from its tables again: `summary.json`,
@@ -14,6 +14,6 @@ pub fn report(root: &Path) -> Result<Finished, LabError> {
     let (dir, manifest) = RunDir::open(root)?;
     match matrix::again(&dir, &manifest)? {
         Some(finished) => Ok(finished),
-        None => session::again(root, &present::write),
+        None => stored::again(root, &present::write),
     }
 }

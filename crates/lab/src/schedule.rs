@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use lowtide_host::{EndReason, Setup, Threads, run_on};
 use lowtide_record::{Point, RunKey};
-use lowtide_scenario::{Plan, RunSpec};
+use lowtide_scenario::{Estimate, Plan, RunSpec};
 use lowtide_units::Instant;
 
 use crate::backend::{Backend, Made};
+use crate::budget::{Limits, overrun};
 use crate::error::LabError;
 
 /// What happens while runs go on; told from the threads that do them.
@@ -79,6 +80,8 @@ pub(crate) struct Schedule<'a> {
     pub(crate) progress: &'a (dyn Fn(Progress<'_>) + Sync),
     /// Who makes the runs; the simulator where it is `None`.
     pub(crate) backend: Option<&'a dyn Backend>,
+    /// What the runs may take.
+    pub(crate) limits: Limits<'a>,
 }
 
 impl Schedule<'_> {
@@ -134,7 +137,7 @@ impl Schedule<'_> {
         let setup = spec.setup()?;
         (self.progress)(Progress::Started(key));
         let made = match self.backend {
-            None => self.simulated(key, &setup, threads)?,
+            None => self.simulated(key, spec, &setup, threads)?,
             Some(backend) => self.measured(key, &setup, backend)?,
         };
         let Some(made) = made else { return Ok(None) };
@@ -146,15 +149,22 @@ impl Schedule<'_> {
     fn simulated(
         &self,
         key: &RunKey,
+        spec: &RunSpec,
         setup: &Setup,
         threads: Threads,
     ) -> Result<Option<Made>, LabError> {
         let end = Instant::ZERO + setup.end.at;
+        let mut over = None;
         let (outcome, used) = run_on(setup, threads, &mut |now| {
             (self.progress)(Progress::Running { key, now, end });
-            self.stop.load(Ordering::Relaxed)
+            over = overrun(&self.limits);
+            over.is_some() || self.stop.load(Ordering::Relaxed)
         })
         .map_err(|error| LabError::Run { key: Box::new(key.clone()), error })?;
+        if let Some((resident, limit)) = over {
+            let cause = spec.key_of(Estimate::of(setup).memory_cause);
+            return Err(LabError::Memory { key: Box::new(key.clone()), cause, resident, limit });
+        }
         if outcome.reason == EndReason::Interrupted {
             return Ok(None);
         }

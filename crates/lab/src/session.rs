@@ -14,6 +14,7 @@ use lowtide_record::{RunDir, RunKey, Status};
 use lowtide_scenario::{Plan, RunSpec};
 
 use crate::backend::{self, Backend, Made};
+use crate::budget::{Limits, admit, side_by_side};
 use crate::error::LabError;
 use crate::facts::RunFacts;
 use crate::flow;
@@ -21,7 +22,8 @@ use crate::present;
 use crate::results::Results;
 use crate::schedule::{Progress, Schedule, keys};
 use crate::settings::settings;
-use crate::transports::{Transports, recorded};
+use crate::stored::{Finished, Present, finished, whole};
+use crate::transports::recorded;
 
 /// How a plan is executed.
 pub struct Options<'a> {
@@ -45,29 +47,9 @@ pub struct Options<'a> {
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
     /// Who makes the runs; `None` for the simulator.
     pub backend: Option<&'a dyn Backend>,
+    /// What the runs may take; a plan that does not fit is refused before its first run.
+    pub limits: Limits<'a>,
 }
-
-/// A complete run directory and what it says.
-#[derive(Debug)]
-pub struct Finished {
-    /// Where it is.
-    pub dir: PathBuf,
-    /// Its manifest.
-    pub manifest: Manifest,
-    /// Its results.
-    pub results: Results,
-}
-
-impl Finished {
-    /// What ran, with the labels that say so.
-    pub fn transports(&self) -> Transports {
-        Transports::new(&self.manifest, &self.results)
-    }
-}
-
-/// Writes what people look at into a directory whose tables are complete, and names its files.
-pub(crate) type Present<'a> =
-    dyn Fn(&RunDir, &Manifest, &Results) -> Result<Vec<String>, LabError> + 'a;
 
 /// `runs/<scenario>/<the first eight digits of its hash>`.
 pub fn default_dir(plan: &Plan) -> PathBuf {
@@ -119,50 +101,36 @@ pub enum Tasked {
 /// Does one task's runs of `plan`. Tasks may run at the same time, in processes and on machines of their
 /// own, into one directory.
 pub fn execute_task(plan: &Plan, options: &Options<'_>, task: Task) -> Result<Tasked, LabError> {
-    let keys = keys(plan);
-    backend::check(plan, options.backend)?;
-    let planned = manifest(plan, options)?;
-    let (dir, before) = RunDir::begin(&options.dir, &planned, false)?;
-    let completed = |m: &Manifest| holds(m, plan, &keys);
-    if before.as_ref().is_none_or(|m| !completed(m)) {
-        keep_complete(&dir, before.as_ref(), plan, &keys)?;
-        match do_task(&dir, plan, options, task, &keys, planned) {
-            done @ Ok(Tasked::Complete(_)) => return done,
-            other if !dir.manifest().is_ok_and(|m| completed(&m)) => return other,
-            // Another task completed the directory meanwhile, and took what this one was reading or
-            // writing; nothing that this one has done since is needed.
-            _ => dir.tidy()?,
-        }
-    }
-    load(&options.dir).map(Box::new).map(Tasked::Complete)
+    let session = Session::new(plan, options)?;
+    session.attempt(false, &present::write, &|dir, jobs| do_task(&session, (dir, jobs), task))
 }
 
 /// The runs of a task, and the directory if no other run is missing.
 fn do_task(
-    dir: &RunDir,
-    plan: &Plan,
-    options: &Options<'_>,
+    session: &Session<'_>,
+    (dir, jobs): (&RunDir, usize),
     task: Task,
-    keys: &[RunKey],
-    planned: Manifest,
 ) -> Result<Tasked, LabError> {
-    let jobs = || keys.iter().zip(&plan.runs);
-    let own: Vec<_> = jobs().skip(task.index).step_by(task.of.max(1)).collect();
-    let todo: Vec<_> = own.iter().copied().filter(|(k, s)| !dir.has(k, &s.hash)).collect();
+    let &Session { plan, options, ref keys, .. } = session;
+    let all = || keys.iter().zip(&plan.runs);
+    let own: Vec<_> = all().skip(task.index).step_by(task.of.max(1)).collect();
+    let todo: Vec<_> = own.iter().copied().filter(|(k, s)| !dir.is_kept(k, &s.hash)).collect();
     let kept = own.len() - todo.len();
     (options.progress)(Progress::Planned { runs: own.len(), kept });
-    let done = run_and_keep(dir, &todo, options)?.into_iter().flatten().count();
+    let done = run_and_keep(dir, &todo, (options, jobs))?.into_iter().flatten().count();
     if done < todo.len() {
         let (finished, total) = (kept + done, own.len());
         return Err(LabError::Interrupted { finished, total, dir: options.dir.clone() });
     }
     let total = keys.len();
-    let finished = jobs().filter(|(key, spec)| dir.has(key, &spec.hash)).count();
+    let finished = all().filter(|(key, spec)| dir.has(key, &spec.hash)).count();
     if finished < total {
         return Ok(Tasked::Waiting { finished, total });
     }
-    let runs = kept_runs(dir, plan, keys);
-    let finished = complete(dir, plan, options, runs, planned, &present::write)?;
+    // Among the others' runs one may be damaged: whoever completes the directory makes it again.
+    let mut runs = kept_runs(dir, plan, keys);
+    run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
+    let finished = complete(session, dir, runs, &present::write)?;
     Ok(Tasked::Complete(Box::new(finished)))
 }
 
@@ -181,7 +149,7 @@ fn keep_complete(
     let wanted = |run: &&ManifestRun| {
         let same = |key: &&RunKey| **key == RunKey { run: key.run, ..run.key.clone() };
         let alike = planned.get(run.hash.as_str());
-        alike.is_some_and(|keys| keys.iter().any(same)) && !dir.has(&run.key, &run.hash)
+        alike.is_some_and(|keys| keys.iter().any(same)) && !dir.is_kept(&run.key, &run.hash)
     };
     let runs: Vec<&ManifestRun> = complete.runs.iter().filter(wanted).collect();
     if !runs.is_empty() {
@@ -205,10 +173,10 @@ fn kept_runs(dir: &RunDir, plan: &Plan, keys: &[RunKey]) -> Vec<Option<(Manifest
 fn run_and_keep(
     dir: &RunDir,
     todo: &[(&RunKey, &RunSpec)],
-    options: &Options<'_>,
+    (options, jobs): (&Options<'_>, usize),
 ) -> Result<Vec<Option<(ManifestRun, RunFacts)>>, LabError> {
-    let &Options { jobs, threads, stop, progress, backend, .. } = options;
-    let schedule = Schedule { jobs, threads, stop, progress, backend };
+    let &Options { threads, stop, progress, backend, limits, .. } = options;
+    let schedule = Schedule { jobs, threads, stop, progress, backend, limits };
     schedule.run(todo, options.clock, &|i, _, Made { tables, measured, threads }, wall| {
         let (key, spec) = todo[i];
         let run = ManifestRun {
@@ -226,47 +194,121 @@ fn run_and_keep(
     })
 }
 
-/// The same with a report of another kind.
+/// Does those of the plan's runs that are `None`.
+fn run_missing(
+    dir: &RunDir,
+    plan: &Plan,
+    keys: &[RunKey],
+    how: (&Options<'_>, usize),
+    runs: &mut [Option<(ManifestRun, RunFacts)>],
+) -> Result<(), LabError> {
+    let jobs = keys.iter().zip(&plan.runs).zip(&*runs);
+    let todo: Vec<(&RunKey, &RunSpec)> =
+        jobs.filter_map(|(job, run)| run.is_none().then_some(job)).collect();
+    let mut new = run_and_keep(dir, &todo, how)?.into_iter();
+    for run in runs.iter_mut().filter(|r| r.is_none()) {
+        *run = new.next().flatten();
+    }
+    Ok(())
+}
+
+/// A plan on its way into a directory.
+struct Session<'a> {
+    plan: &'a Plan,
+    options: &'a Options<'a>,
+    keys: Vec<RunKey>,
+    planned: Manifest,
+}
+
+/// How often a session begins again when another process takes away what it was reading or writing.
+const ATTEMPTS: usize = 4;
+
+impl<'a> Session<'a> {
+    fn new(plan: &'a Plan, options: &'a Options<'a>) -> Result<Self, LabError> {
+        backend::check(plan, options.backend)?;
+        Ok(Self { plan, options, keys: keys(plan), planned: manifest(plan, options)? })
+    }
+
+    fn holds(&self, manifest: &Manifest) -> bool {
+        holds(manifest, self.plan, &self.keys)
+    }
+
+    /// Opens the directory and does `work` in it, so many runs at a time, unless it holds the whole plan.
+    ///
+    /// Another process may complete the directory meanwhile, and remove what this one is reading or writing:
+    /// then nothing that this one has done is needed. Or it may begin the directory afresh, or remove runs
+    /// that its own plan has not: those are made again.
+    fn attempt<T: From<Finished>>(
+        &self,
+        mut afresh: bool,
+        present: &Present<'_>,
+        work: &dyn Fn(&RunDir, usize) -> Result<T, LabError>,
+    ) -> Result<T, LabError> {
+        let Self { plan, options, keys, planned } = self;
+        let mut left = ATTEMPTS;
+        // What does not fit leaves no directory behind; what is complete needs to fit nowhere.
+        let mut cost = None;
+        if !RunDir::is_begun(&options.dir) {
+            cost = Some(admit(plan, &options.limits)?);
+        }
+        loop {
+            left -= 1;
+            let (dir, before) = RunDir::begin(&options.dir, planned, afresh)?;
+            if let Some(complete) = before.as_ref().filter(|m| self.holds(m)) {
+                (options.progress)(Progress::Planned { runs: keys.len(), kept: keys.len() });
+                return whole(&dir, complete, present).map(T::from);
+            }
+            let fits = cost.map_or_else(|| admit(plan, &options.limits), Ok)?;
+            cost = Some(fits);
+            let jobs = side_by_side(options.jobs, &fits, &options.limits);
+            let done =
+                keep_complete(&dir, before.as_ref(), plan, keys).and_then(|()| work(&dir, jobs));
+            let Err(error) = done else { return done };
+            if let Some(complete) = dir.manifest().ok().filter(|m| self.holds(m)) {
+                dir.tidy()?;
+                let (dir, _) = RunDir::open(&options.dir)?;
+                return finished(&dir, complete).map(T::from);
+            }
+            let lost = matches!(&error, LabError::Record(e) if e.is_lost_part());
+            if left == 0 || !lost {
+                return Err(error);
+            }
+            afresh = false;
+        }
+    }
+}
+
+impl From<Finished> for Tasked {
+    fn from(finished: Finished) -> Self {
+        Self::Complete(Box::new(finished))
+    }
+}
+
+/// As [`execute`], with a report of another kind.
 pub(crate) fn execute_as(
     plan: &Plan,
     options: &Options<'_>,
     present: &Present<'_>,
 ) -> Result<Finished, LabError> {
-    let keys = keys(plan);
-    backend::check(plan, options.backend)?;
-    let planned = manifest(plan, options)?;
-    let (dir, before) = RunDir::begin(&options.dir, &planned, options.afresh)?;
-    if let Some(complete) = before.as_ref().filter(|m| holds(m, plan, &keys)) {
-        (options.progress)(Progress::Planned { runs: keys.len(), kept: keys.len() });
-        return finished(&dir, complete.clone());
-    }
-    keep_complete(&dir, before.as_ref(), plan, &keys)?;
-    let mut runs = kept_runs(&dir, plan, &keys);
-    let kept = runs.iter().flatten().count();
-    (options.progress)(Progress::Planned { runs: keys.len(), kept });
-
-    let todo: Vec<(&RunKey, &RunSpec)> = keys
-        .iter()
-        .zip(&plan.runs)
-        .zip(&runs)
-        .filter_map(|(job, run)| run.is_none().then_some(job))
-        .collect();
-    let mut new = run_and_keep(&dir, &todo, options)?.into_iter();
-    for run in runs.iter_mut().filter(|r| r.is_none()) {
-        *run = new.next().flatten();
-    }
-    complete(&dir, plan, options, runs, planned, present)
+    let session = Session::new(plan, options)?;
+    let keys = &session.keys;
+    session.attempt(options.afresh, present, &|dir, jobs| {
+        let mut runs = kept_runs(dir, plan, keys);
+        let kept = runs.iter().flatten().count();
+        (options.progress)(Progress::Planned { runs: keys.len(), kept });
+        run_missing(dir, plan, keys, (options, jobs), &mut runs)?;
+        complete(&session, dir, runs, present)
+    })
 }
 
 /// Merges the runs, which must all be there, and writes everything that follows from them.
 fn complete(
+    session: &Session<'_>,
     dir: &RunDir,
-    plan: &Plan,
-    options: &Options<'_>,
     runs: Vec<Option<(ManifestRun, RunFacts)>>,
-    planned: Manifest,
     present: &Present<'_>,
 ) -> Result<Finished, LabError> {
+    let &Session { plan, options, .. } = session;
     let total = runs.len();
     let (entries, facts): (Vec<_>, Vec<_>) = runs.into_iter().flatten().unzip();
     if facts.len() < total {
@@ -277,6 +319,13 @@ fn complete(
         });
     }
 
+    // Two that complete one directory do so one after the other.
+    let alone = dir.exclusive();
+    if let Some(complete) = dir.manifest().ok().filter(|m| session.holds(m)) {
+        dir.tidy()?;
+        let (dir, _) = RunDir::open(&options.dir)?;
+        return finished(&dir, complete);
+    }
     (options.progress)(Progress::Writing);
     dir.merge(&entries)?;
     dir.write("scenario.toml", options.source)?;
@@ -297,33 +346,12 @@ fn complete(
         failed: results.failed() as u64,
         wall_seconds: entries.iter().map(|r| r.wall_seconds).sum(),
         runs: entries,
-        ..planned
+        ..session.planned.clone()
     };
     files.extend(present(dir, &manifest, &results)?);
     let manifest = dir.finish(manifest, &files)?;
+    drop(alone);
     Ok(Finished { dir: options.dir.clone(), manifest, results })
-}
-
-/// The results of a complete run directory.
-pub fn load(root: &Path) -> Result<Finished, LabError> {
-    let (dir, manifest) = RunDir::open(root)?;
-    finished(&dir, manifest)
-}
-
-/// Makes everything in a complete run directory that follows from its tables again, with the report that
-/// is wanted.
-pub(crate) fn again(root: &Path, present: &Present<'_>) -> Result<Finished, LabError> {
-    let (dir, manifest) = RunDir::open(root)?;
-    let Finished { results, .. } = finished(&dir, manifest.clone())?;
-    let mut files: Vec<String> = manifest
-        .files
-        .iter()
-        .map(|f| f.path.clone())
-        .filter(|p| p == "scenario.toml" || p.starts_with("resolved/"))
-        .collect();
-    files.extend(present(&dir, &manifest, &results)?);
-    let manifest = dir.finish(manifest, &files)?;
-    Ok(Finished { dir: root.to_path_buf(), manifest, results })
 }
 
 /// Runs a plan and keeps nothing on disk: for claims and tests.
@@ -336,24 +364,13 @@ pub fn simulate(plan: &Plan, jobs: usize) -> Result<Results, LabError> {
         stop: &AtomicBool::new(false),
         progress: &|_| {},
         backend: None,
+        limits: Limits::default(),
     };
     let facts = schedule.run(&todo, &|| Duration::ZERO, &|i, _, made, _| {
         let (key, spec) = todo[i];
         Ok(RunFacts::new(key, &made.tables, &spec.size_classes()))
     })?;
     Ok(Results::new(facts.into_iter().flatten().collect()))
-}
-
-fn finished(dir: &RunDir, manifest: Manifest) -> Result<Finished, LabError> {
-    let mut reader = dir.reader()?;
-    let mut facts = Vec::new();
-    for run in &manifest.runs {
-        if let Some(tables) = reader.take(run.key.run)? {
-            facts.push(RunFacts::new(&run.key, &tables, &run.size_classes));
-        }
-    }
-    let results = Results::new(facts);
-    Ok(Finished { dir: dir.root().to_path_buf(), manifest, results })
 }
 
 /// Whether a directory is complete and holds exactly the runs of `plan`.

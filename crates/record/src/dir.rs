@@ -1,35 +1,45 @@
 //! The run directory: finished runs under `partial/` while it grows, merged tables when complete.
 //!
 //! Contract: `manifest.json` says `interrupted` from the first moment and `complete` only after every
-//! other file is there. A run under `partial/` is whole: its directory is renamed into place. Results
-//! of another scenario or version are never mixed in. Only files that this crate wrote are removed.
+//! other file has reached the device. A run under `partial/` is whole: its directory is synced, then renamed
+//! into place. Results of another scenario or version are never mixed in. Only files that this crate wrote
+//! are removed.
 //!
-//! Several processes may fill one directory, on one machine or over a shared file system, without a
-//! lock: each writes under names of its own and renames what is whole. Two that complete it at once
-//! write the same bytes; the one that comes too late finds the directory complete.
+//! The manifest lists every file with its hash, and ends with a hash of itself. A file that is read is held
+//! against its hash first; one that differs is an error, never data.
+//!
+//! Several processes may fill one directory, on one machine or over a shared file system: each writes under
+//! names of its own and renames what is whole. They complete it one after the other ([`RunDir::exclusive`]),
+//! and the one that comes too late finds the directory complete.
 
 mod apart;
+mod checks;
+mod part;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::convert::RunTables;
 use crate::error::RecordError;
-use crate::files::{self, is_temporary, make_directory, remove_directory, rename, temporary};
+use crate::files::{self, is_temporary, put_whole, remove_directory, sync_directory};
 use crate::files::{write_new, write_whole};
-use crate::key::{Point, RunKey};
-use crate::manifest::{Manifest, ManifestRun, SCHEMA, Status};
-use crate::parquet::{self, ByRun, TableWriter, write_rows};
+use crate::frame::{self, Frame};
+use crate::key::RunKey;
+use crate::manifest::{Manifest, SCHEMA, Status, UNSEALED_SCHEMA};
+use crate::parquet::{self, ByRun};
 use crate::rows::{
     ClassRow, DelayRow, FlowRow, LevelRow, LinkRow, MemoryRow, ProbeRow, QueryRow, QueueRow,
     QueueSampleRow, RunRow,
 };
+use crate::seal::{self, Seal};
 use crate::table::{self, Row};
-use crate::trace::{TRACE_TABLES, TraceHopRow, TraceSegmentRow, TraceSenderRow, TraceTables};
+use crate::text::{self, TextTable};
+use crate::trace::{TRACE_TABLES, TraceTables};
+use checks::Checks;
+use part::PARTIAL;
 
 const MANIFEST: &str = "manifest.json";
-const PARTIAL: &str = "partial";
-const RUN_FILE: &str = "run.json";
 
 /// The names of all tables that every run has.
 pub const TABLES: [&str; 8] = [
@@ -58,6 +68,16 @@ pub const SOME_TABLES: [(&str, &str); 3] = [
 #[derive(Debug)]
 pub struct RunDir {
     root: PathBuf,
+    checks: Checks,
+}
+
+/// What to do about a damaged directory of which nothing else is known.
+const AFRESH: &str = "the command that wrote the directory makes it again with `--afresh`";
+
+/// What to do about a damaged file of complete results.
+fn remedy(manifest: &Manifest) -> String {
+    let command = manifest.command.trim_end_matches(" --afresh");
+    format!("`{command} --afresh` makes the results again")
 }
 
 /// What there is over time in some runs.
@@ -79,18 +99,21 @@ impl RunDir {
         manifest: &Manifest,
         afresh: bool,
     ) -> Result<(Self, Option<Manifest>), RecordError> {
-        let dir = Self { root: root.to_path_buf() };
+        let mut dir = Self { root: root.to_path_buf(), checks: Checks::default() };
         let mut before = None;
         if root.join(MANIFEST).exists() {
-            let found = dir.manifest()?;
-            if found.identity() == manifest.identity() {
-                before = Some(found);
-            } else if !afresh {
-                return Err(RecordError::Stale {
-                    path: root.to_path_buf(),
-                    found: found.identity(),
-                    wanted: manifest.identity(),
-                });
+            match dir.manifest() {
+                Ok(found) if found.identity() == manifest.identity() => before = Some(found),
+                Ok(_) if afresh => {}
+                Ok(found) => {
+                    return Err(RecordError::Stale {
+                        path: root.to_path_buf(),
+                        found: found.identity(),
+                        wanted: manifest.identity(),
+                    });
+                }
+                Err(_) if afresh && dir.is_ours() => {}
+                Err(error) => return Err(error),
             }
         } else if fs::read_dir(root)
             .is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(|e| !is_temporary(&e.path()))))
@@ -100,33 +123,42 @@ impl RunDir {
         }
         let begun = Manifest { status: Status::Interrupted, ..manifest.clone() };
         if afresh {
+            dir.write_manifest(begun)?;
             remove_directory(&root.join(PARTIAL))?;
-            dir.write_manifest(&begun)?;
             return Ok((dir, None));
         }
         let path = root.join(MANIFEST);
         match &before {
-            None if !write_new(&path, &json(&path, &begun)?)? => {
+            None if !write_new(&path, &sealed(&path, &begun)?)? => {
                 return Self::begin(root, manifest, false);
             }
             // What says so already is left alone: another process may complete it this moment.
             Some(found) if found.status == Status::Interrupted && !found.plans_as(&begun) => {
-                dir.write_manifest(&begun)?;
+                dir.write_manifest(begun)?;
+            }
+            Some(found) if found.status == Status::Complete => {
+                dir.checks = Checks::of(&found.files, remedy(found));
             }
             _ => {}
         }
         Ok((dir, before))
     }
 
-    /// Opens a directory of complete results.
+    /// Whether results were begun in `root`.
+    pub fn is_begun(root: &Path) -> bool {
+        root.join(MANIFEST).exists()
+    }
+
+    /// Opens a directory of complete results. Its files are checked as they are read.
     pub fn open(root: &Path) -> Result<(Self, Manifest), RecordError> {
-        let dir = Self { root: root.to_path_buf() };
+        let mut dir = Self { root: root.to_path_buf(), checks: Checks::default() };
         let manifest = dir.manifest()?;
         if manifest.status == Status::Interrupted {
             let wanted = manifest.schemes.len() * manifest.points.len() * manifest.seeds.len();
-            let finished = dir.partial_runs().len();
+            let finished = dir.parts();
             return Err(RecordError::Interrupted { path: root.to_path_buf(), finished, wanted });
         }
+        dir.checks = Checks::of(&manifest.files, remedy(&manifest));
         Ok((dir, manifest))
     }
 
@@ -140,7 +172,7 @@ impl RunDir {
         let path = self.root.join(format!("{name}.parquet"));
         let some = SOME_TABLES.into_iter().find(|(table, _)| *table == name);
         let sometimes = some.is_some() || TRACE_TABLES.contains(&name);
-        if TABLES.contains(&name) || (sometimes && path.exists()) {
+        if TABLES.contains(&name) || (sometimes && self.exists(&format!("{name}.parquet"))) {
             Ok(path)
         } else if let Some((name, reason)) = some {
             Err(RecordError::NoTable { path: self.root.clone(), name, reason })
@@ -152,136 +184,73 @@ impl RunDir {
         }
     }
 
-    fn path_of<R: Row>(&self) -> PathBuf {
-        self.root.join(format!("{}.parquet", R::TABLE))
+    /// Opens a table, checked against the manifest, with its path.
+    fn open_table<R: Row>(&self) -> Result<(PathBuf, File), RecordError> {
+        self.open_named(R::TABLE)
     }
 
-    /// Where a run grows: named by what decides it and by what its rows say, not by its number,
-    /// which another plan may change.
-    fn partial(&self, key: &RunKey, hash: &str) -> PathBuf {
-        let mut hasher = blake3::Hasher::new();
-        for part in [hash, &key.scheme, &key.point.to_string(), &key.seed.to_string()] {
-            hasher.update(part.as_bytes());
-            hasher.update(b"\0");
-        }
-        self.root.join(PARTIAL).join(&hasher.finalize().to_hex().as_str()[..16])
+    fn open_named(&self, table: &str) -> Result<(PathBuf, File), RecordError> {
+        let name = format!("{table}.parquet");
+        Ok((self.root.join(&name), self.checks.open(&self.root, &name)?))
     }
 
-    /// Keeps a finished run.
-    pub fn keep(&self, run: &ManifestRun, tables: &RunTables) -> Result<(), RecordError> {
-        let key = &run.key;
-        let place = self.partial(key, &run.hash);
-        let growing = temporary(&place);
-        make_directory(&growing)?;
-        write_rows(&growing, key, std::slice::from_ref(&tables.run))?;
-        write_rows(&growing, key, &tables.flows)?;
-        write_rows(&growing, key, &tables.queues)?;
-        write_rows(&growing, key, &tables.levels)?;
-        write_rows(&growing, key, &tables.links)?;
-        write_rows(&growing, key, &tables.probes)?;
-        write_rows(&growing, key, &tables.delays)?;
-        write_rows(&growing, key, &tables.queue_samples)?;
-        write_some(&growing, key, &tables.queries)?;
-        write_some(&growing, key, &tables.classes)?;
-        write_some(&growing, key, &tables.memories)?;
-        tables.trace.write(&growing, key)?;
-        write_json(&growing.join(RUN_FILE), run)?;
-        // Another process may have done the same run; equal hashes are equal runs.
-        if self.kept(key, &run.hash).is_some() {
-            return remove_directory(&growing);
-        }
-        remove_directory(&place)?;
-        match rename(&growing, &place) {
-            Err(_) if self.kept(key, &run.hash).is_some() => remove_directory(&growing),
-            renamed => renamed,
-        }
+    fn rows<R: Row>(&self, runs: Option<&[u32]>) -> Result<Vec<(u32, R)>, RecordError> {
+        let (path, file) = self.open_table::<R>()?;
+        parquet::read((&path, file), runs)
     }
 
-    /// Whether a run is there, without reading it.
-    pub fn has(&self, key: &RunKey, hash: &str) -> bool {
-        self.partial(key, hash).join(RUN_FILE).exists()
+    fn by_run<R: Row>(&self) -> Result<ByRun<R>, RecordError> {
+        let (path, file) = self.open_table::<R>()?;
+        ByRun::open(&path, file)
     }
 
-    /// A run that another session finished, without its series; `None` when it is not there or not
-    /// readable, so that it must be run again.
-    pub fn kept(&self, key: &RunKey, hash: &str) -> Option<(ManifestRun, RunTables)> {
-        let place = self.partial(key, hash);
-        let run: ManifestRun = read_json(&place.join(RUN_FILE)).ok()?;
-        if !TABLES.iter().all(|t| place.join(format!("{t}.parquet")).exists()) {
-            return None;
-        }
-        let mut reader = Self { root: place }.reader().ok()?;
-        let tables = reader.take(run.key.run).ok()??;
-        Some((ManifestRun { key: key.clone(), ..run }, tables))
-    }
-
-    fn partial_runs(&self) -> Vec<PathBuf> {
-        let Ok(entries) = fs::read_dir(self.root.join(PARTIAL)) else { return Vec::new() };
-        let paths = entries.filter_map(|e| e.ok().map(|e| e.path()));
-        paths.filter(|p| !is_temporary(p) && p.join(RUN_FILE).exists()).collect()
-    }
-
-    /// Merges the kept runs, which must all be there, into the tables, in the order of `runs`.
-    pub fn merge(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
-        self.merge_table::<RunRow>(runs)?;
-        self.merge_table::<FlowRow>(runs)?;
-        self.merge_table::<QueueRow>(runs)?;
-        self.merge_table::<LevelRow>(runs)?;
-        self.merge_table::<LinkRow>(runs)?;
-        self.merge_table::<ProbeRow>(runs)?;
-        self.merge_table::<DelayRow>(runs)?;
-        self.merge_table::<QueueSampleRow>(runs)?;
-        self.merge_some::<QueryRow>(runs)?;
-        self.merge_some::<ClassRow>(runs)?;
-        self.merge_some::<MemoryRow>(runs)?;
-        self.merge_some::<TraceSegmentRow>(runs)?;
-        self.merge_some::<TraceHopRow>(runs)?;
-        self.merge_some::<TraceSenderRow>(runs)
-    }
-
-    /// The same for a table that only some runs have (with queries, with a trace); without any, there is
-    /// none. A run that is not there any more is an error, not one without the table.
-    fn merge_some<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
-        let mut with = Vec::new();
-        for run in runs {
-            let place = self.partial(&run.key, &run.hash);
-            // In this order: a run that is there after the look was there for it.
-            if place.join(format!("{}.parquet", R::TABLE)).exists() {
-                with.push(run.clone());
-            } else {
-                let path = place.join(RUN_FILE);
-                fs::metadata(&path).map_err(RecordError::io("read", &path))?;
-            }
-        }
-        if with.is_empty() {
-            files::remove(&self.path_of::<R>())
+    /// Whether the directory has a file: by the manifest, or on disk where there is none yet.
+    fn exists(&self, relative: &str) -> bool {
+        if self.checks.is_empty() {
+            self.root.join(relative).exists()
         } else {
-            self.merge_table::<R>(&with)
+            self.checks.entry(relative).is_some()
         }
     }
 
-    fn merge_table<R: Row>(&self, runs: &[ManifestRun]) -> Result<(), RecordError> {
-        let none = Point::default();
-        let point = runs.first().map_or(&none, |r| &r.key.point);
-        let mut writer = TableWriter::create(&self.path_of::<R>(), table::schema::<R>(point))?;
-        for run in runs {
-            let place = self.partial(&run.key, &run.hash);
-            let path = place.join(format!("{}.parquet", R::TABLE));
-            for batch in parquet::batches(&path, None)? {
-                let batch = batch
-                    .and_then(|b| table::renumbered(&b, run.key.run))
-                    .map_err(|e| RecordError::table(&path, &e))?;
-                writer.batch(&batch)?;
-            }
-        }
-        writer.finish()
+    /// Reads each known file for which `wanted` holds, and holds it against its hash.
+    ///
+    /// # Errors
+    /// The first file that is damaged or missing.
+    pub fn verify(&self, wanted: impl Fn(&str) -> bool) -> Result<(), RecordError> {
+        let names = self.checks.names();
+        names
+            .iter()
+            .filter(|n| wanted(n))
+            .try_for_each(|n| self.checks.open(&self.root, n).map(drop))
+    }
+
+    /// Every file that is damaged or missing, with how it shows.
+    pub fn damage(&self) -> Vec<RecordError> {
+        let names = self.checks.names();
+        names.iter().filter_map(|n| self.checks.open(&self.root, n).err()).collect()
+    }
+
+    /// As [`crate::read_table`], checked against the manifest.
+    pub fn text_table(&self, name: &str) -> Result<TextTable, RecordError> {
+        self.table(name)?;
+        let (path, file) = self.open_named(name)?;
+        text::open(&path, file)
+    }
+
+    /// The columns `names` of a table, checked against the manifest. One that is not there is not in the
+    /// answer.
+    pub fn frame(&self, table: &str, names: &[&str]) -> Result<Frame, RecordError> {
+        self.table(table)?;
+        let (path, file) = self.open_named(table)?;
+        frame::read(&path, file, names)
     }
 
     /// The keys of all runs in the merged tables.
     pub fn keys(&self) -> Result<Vec<RunKey>, RecordError> {
-        let path = self.path_of::<RunRow>();
+        let (path, file) = self.open_table::<RunRow>()?;
         let mut keys = Vec::new();
-        for batch in parquet::batches(&path, None)? {
+        for batch in parquet::batches((&path, file), None)? {
             let batch = batch.map_err(|e| RecordError::table(&path, &e))?;
             keys.extend(table::keys(&batch).map_err(|column| {
                 RecordError::table(&path, &format!("the column `{column}` is missing or wrong"))
@@ -293,67 +262,99 @@ impl RunDir {
     /// Reads the merged tables run by run.
     pub fn reader(&self) -> Result<RunReader, RecordError> {
         Ok(RunReader {
-            runs: ByRun::open(&self.path_of::<RunRow>())?,
-            flows: ByRun::open(&self.path_of::<FlowRow>())?,
+            runs: self.by_run()?,
+            flows: self.by_run()?,
             queries: self.some_by_run()?,
             classes: self.some_by_run()?,
             memories: self.some_by_run()?,
-            queues: ByRun::open(&self.path_of::<QueueRow>())?,
-            links: ByRun::open(&self.path_of::<LinkRow>())?,
+            queues: self.by_run()?,
+            links: self.by_run()?,
         })
     }
 
     /// A table that only some runs have.
     fn some_by_run<R: Row>(&self) -> Result<Option<ByRun<R>>, RecordError> {
-        let path = self.path_of::<R>();
-        if path.exists() { ByRun::open(&path).map(Some) } else { Ok(None) }
+        if self.exists(&format!("{}.parquet", R::TABLE)) {
+            self.by_run().map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// What the merged tables hold over time for `runs`.
     pub fn series(&self, runs: &[u32]) -> Result<Series, RecordError> {
-        Ok(Series {
-            probes: parquet::read(&self.path_of::<ProbeRow>(), Some(runs))?,
-            queue_samples: parquet::read(&self.path_of::<QueueSampleRow>(), Some(runs))?,
-        })
+        Ok(Series { probes: self.rows(Some(runs))?, queue_samples: self.rows(Some(runs))? })
     }
 
     /// The flows of `run`, from the merged tables.
     pub fn flows(&self, run: u32) -> Result<Vec<FlowRow>, RecordError> {
-        let rows = parquet::read(&self.path_of::<FlowRow>(), Some(&[run]))?;
-        Ok(rows.into_iter().map(|(_, row)| row).collect())
+        Ok(self.rows(Some(&[run]))?.into_iter().map(|(_, row)| row).collect())
     }
 
     /// What was traced in `run`, from the merged tables; empty when nothing was.
     pub fn traces(&self, run: u32) -> Result<TraceTables, RecordError> {
-        TraceTables::read(&self.root, run)
+        Ok(TraceTables {
+            segments: self.traced(run)?,
+            hops: self.traced(run)?,
+            senders: self.traced(run)?,
+        })
+    }
+
+    fn traced<R: Row>(&self, run: u32) -> Result<Vec<R>, RecordError> {
+        if !self.exists(&format!("{}.parquet", R::TABLE)) {
+            return Ok(Vec::new());
+        }
+        Ok(self.rows(Some(&[run]))?.into_iter().map(|(_, row)| row).collect())
     }
 
     /// The histograms of the queues of `runs`, from the merged tables.
     pub fn levels(&self, runs: &[u32]) -> Result<Vec<(u32, LevelRow)>, RecordError> {
-        parquet::read(&self.path_of::<LevelRow>(), Some(runs))
+        self.rows(Some(runs))
     }
 
     /// Writes a file of text, whole or not at all.
     pub fn write(&self, relative: &str, content: &str) -> Result<(), RecordError> {
-        write_whole(&self.root.join(relative), content.as_bytes())
+        let written = put_whole(&self.root.join(relative), content.as_bytes())?;
+        self.checks.wrote(written.at(relative));
+        Ok(())
     }
 
-    /// Reads a file of text.
+    /// Reads a file of text, checked against the manifest.
     pub fn read(&self, relative: &str) -> Result<String, RecordError> {
+        let mut text = String::new();
+        let mut file = self.checks.open(&self.root, relative)?;
         let path = self.root.join(relative);
-        fs::read_to_string(&path).map_err(RecordError::io("read", &path))
+        file.read_to_string(&mut text).map_err(RecordError::io("read", &path))?;
+        Ok(text)
+    }
+
+    /// Waits until no other process completes this directory, and keeps others from it until the answer is
+    /// dropped. `None` where the file system has no locks: two that complete it at once write the same bytes.
+    pub fn exclusive(&self) -> Option<File> {
+        let directory = File::open(&self.root).ok()?;
+        directory.lock().ok()?;
+        Some(directory)
     }
 
     /// Declares the directory complete: lists the tables and `files` with their hashes in the
     /// manifest, and only then removes the partial results.
     pub fn finish(&self, manifest: Manifest, files: &[String]) -> Result<Manifest, RecordError> {
         let some = SOME_TABLES.iter().map(|(table, _)| table).chain(&TRACE_TABLES);
-        let some = some.filter(|t| self.root.join(format!("{t}.parquet")).exists());
+        let some = some.filter(|t| self.exists(&format!("{t}.parquet")));
         let tables = TABLES.iter().chain(some).map(|t| format!("{t}.parquet"));
-        let entries: Result<Vec<_>, _> =
-            tables.chain(files.iter().cloned()).map(|f| files::entry(&self.root, &f)).collect();
-        let manifest = Manifest { status: Status::Complete, files: entries?, ..manifest };
-        self.write_manifest(&manifest)?;
+        let all: Vec<String> = tables.chain(files.iter().cloned()).collect();
+        // Of a table that was not written now, the hash of when it was: its content may be damaged since.
+        let entry = |name: &String| match self.checks.entry(name) {
+            Some(entry) => Ok(entry),
+            None => files::entry(&self.root, name),
+        };
+        let entries = all.iter().map(entry).collect::<Result<_, RecordError>>()?;
+        let mut places: Vec<&Path> = all.iter().filter_map(|f| Path::new(f).parent()).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.iter().try_for_each(|p| sync_directory(&self.root.join(p)))?;
+        let manifest = Manifest { status: Status::Complete, files: entries, ..manifest };
+        let manifest = self.write_manifest(manifest)?;
         self.tidy()?;
         Ok(manifest)
     }
@@ -384,17 +385,37 @@ impl RunDir {
     /// Reads the manifest, whatever its status.
     pub fn manifest(&self) -> Result<Manifest, RecordError> {
         let path = self.root.join(MANIFEST);
-        let manifest: Manifest = read_json(&path)?;
-        if manifest.schema == SCHEMA {
-            Ok(manifest)
-        } else {
-            let message = format!("its schema is `{}`, not `{SCHEMA}`", manifest.schema);
-            Err(RecordError::json(&path, &message))
+        let damaged = |reason: String| RecordError::damaged(&path, reason, AFRESH);
+        let content = fs::read(&path).map_err(RecordError::io("read", &path))?;
+        let seal = seal::check(&content);
+        if seal == Seal::Broken {
+            return Err(damaged("its content is not what was written".to_owned()));
+        }
+        let manifest: Manifest =
+            serde_json::from_slice(&content).map_err(|e| damaged(e.to_string()))?;
+        match (manifest.schema.as_str(), seal) {
+            (SCHEMA, Seal::Absent) => Err(damaged("the hash of its content is missing".to_owned())),
+            (SCHEMA | UNSEALED_SCHEMA, _) => Ok(manifest),
+            (other, _) => {
+                let message = format!("its schema is `{other}`, not `{SCHEMA}`");
+                Err(RecordError::json(&path, &message))
+            }
         }
     }
 
-    fn write_manifest(&self, manifest: &Manifest) -> Result<(), RecordError> {
-        write_json(&self.root.join(MANIFEST), manifest)
+    fn write_manifest(&self, manifest: Manifest) -> Result<Manifest, RecordError> {
+        let manifest = Manifest { schema: SCHEMA.to_owned(), ..manifest };
+        write_sealed(&self.root.join(MANIFEST), &manifest)?;
+        Ok(manifest)
+    }
+
+    /// Whether a directory whose manifest cannot be read is one of ours: it speaks of us, or what is beside
+    /// it does.
+    fn is_ours(&self) -> bool {
+        let content = fs::read(self.root.join(MANIFEST)).unwrap_or_default();
+        String::from_utf8_lossy(&content).contains("lowtide")
+            || self.root.join(PARTIAL).is_dir()
+            || TABLES.iter().all(|t| self.root.join(format!("{t}.parquet")).exists())
     }
 }
 
@@ -436,22 +457,23 @@ fn take_some<R: Row>(table: Option<&mut ByRun<R>>, run: u32) -> Result<Vec<R>, R
     table.map_or(Ok(Vec::new()), |t| t.take(run))
 }
 
-/// Writes a table that is there only where it has rows.
-fn write_some<R: Row>(place: &Path, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
-    if rows.is_empty() { Ok(()) } else { write_rows(place, key, rows) }
+/// Writes `value` with its seal, and waits for the device.
+fn write_sealed<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
+    write_whole(path, &sealed(path, value)?)
 }
 
-fn write_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), RecordError> {
-    write_whole(path, &json(path, value)?)
+fn sealed<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, RecordError> {
+    seal::sealed(value).map_err(|e| RecordError::encode(path, &e))
 }
 
-fn json<T: serde::Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, RecordError> {
-    let mut text = serde_json::to_string_pretty(value).map_err(|e| RecordError::json(path, &e))?;
-    text.push('\n');
-    Ok(text.into_bytes())
-}
-
-fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, RecordError> {
-    let text = fs::read_to_string(path).map_err(RecordError::io("read", path))?;
-    serde_json::from_str(&text).map_err(|e| RecordError::json(path, &e))
+/// Reads what [`write_sealed`] has written.
+fn read_sealed<T: serde::de::DeserializeOwned>(
+    path: &Path,
+    remedy: &str,
+) -> Result<T, RecordError> {
+    let content = fs::read(path).map_err(RecordError::io("read", path))?;
+    if seal::check(&content) != Seal::Whole {
+        return Err(RecordError::damaged(path, "its content is not what was written", remedy));
+    }
+    serde_json::from_slice(&content).map_err(|e| RecordError::json(path, &e))
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// What went wrong with a file of results, with its path.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file system said no.
-    #[error("cannot {action} {}: {source}", path.display())]
+    /// The file system refused.
+    #[error("cannot {action} {}: {source}{}", path.display(), remedy(source))]
     Io {
         /// What was tried, as a verb.
         action: &'static str,
@@ -16,7 +16,25 @@ pub enum RecordError {
         /// What the system said.
         source: io::Error,
     },
-    /// The Parquet file is broken, or cannot be written.
+    /// The content of a file is not what was written into it.
+    #[error("{} is damaged: {reason}; {remedy}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// How it shows.
+        reason: String,
+        /// The way out.
+        remedy: String,
+    },
+    /// The rows of a table cannot be encoded.
+    #[error("cannot write {}: {message}", path.display())]
+    Encode {
+        /// The file.
+        path: PathBuf,
+        /// What the encoder said.
+        message: String,
+    },
+    /// The Parquet file cannot be decoded.
     #[error("{} is not a readable table: {message}", path.display())]
     Table {
         /// The file.
@@ -108,6 +126,26 @@ impl RecordError {
         move |source| Self::Io { action, path, source }
     }
 
+    /// A file that is not what the manifest, or its own seal, says.
+    pub(crate) fn damaged(path: &Path, reason: impl Into<String>, remedy: &str) -> Self {
+        Self::Damaged { path: path.to_path_buf(), reason: reason.into(), remedy: remedy.to_owned() }
+    }
+
+    /// Wraps what the encoder said.
+    pub(crate) fn encode(path: &Path, message: &dyn ToString) -> Self {
+        Self::Encode { path: path.to_path_buf(), message: message.to_string() }
+    }
+
+    /// Whether a part of the directory is gone or damaged, so that making that part again may help: another
+    /// process may have completed the directory meanwhile, or begun it afresh.
+    pub fn is_lost_part(&self) -> bool {
+        match self {
+            Self::Damaged { .. } => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
     /// Wraps what the table code said.
     pub(crate) fn table(path: &Path, message: &dyn ToString) -> Self {
         Self::Table { path: path.to_path_buf(), message: message.to_string() }
@@ -116,5 +154,17 @@ impl RecordError {
     /// Wraps what the JSON code said.
     pub(crate) fn json(path: &Path, message: &dyn ToString) -> Self {
         Self::Json { path: path.to_path_buf(), message: message.to_string() }
+    }
+}
+
+/// The way out where the file system has no room.
+fn remedy(source: &io::Error) -> &'static str {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    match source.kind() {
+        StorageFull | QuotaExceeded | FileTooLarge => {
+            "; make room there, or choose another directory with -o: finished runs are kept, and \
+             the same command continues"
+        }
+        _ => "",
     }
 }

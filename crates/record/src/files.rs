@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -50,45 +50,115 @@ pub(crate) fn is_temporary(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == GROWING)
 }
 
-/// A file that grows beside its place under a name of its own. One that is not [put](Self::put) there goes:
-/// whoever gives up leaves nothing behind.
-pub(crate) struct Growing(PathBuf);
+/// A file that grows beside its place under a temporary name and is hashed as it is written. Dropped before
+/// [`put`](Self::put), it is removed.
+pub(crate) struct Growing {
+    path: PathBuf,
+    file: File,
+    hasher: blake3::Hasher,
+    bytes: u64,
+    failed: Failed,
+}
+
+/// The error of the system with which writing failed first. Encoders keep its text alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Failed(Arc<OnceLock<i32>>);
+
+impl Failed {
+    /// That error, if there was one.
+    pub(crate) fn error(&self) -> Option<std::io::Error> {
+        self.0.get().map(|code| std::io::Error::from_raw_os_error(*code))
+    }
+}
+
+/// Size and hash of a file's content.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Content {
+    pub(crate) bytes: u64,
+    pub(crate) blake3: String,
+}
+
+impl Content {
+    fn of(hasher: &blake3::Hasher, bytes: u64) -> Self {
+        Self { bytes, blake3: hasher.finalize().to_hex().to_string() }
+    }
+
+    /// As an entry for the file at `path`.
+    pub(crate) fn at(self, path: impl Into<String>) -> FileEntry {
+        FileEntry { path: path.into(), bytes: self.bytes, blake3: self.blake3 }
+    }
+}
 
 impl Growing {
     /// Begins the file that belongs at `place`.
-    pub(crate) fn create(place: &Path) -> Result<(Self, File), RecordError> {
+    pub(crate) fn create(place: &Path) -> Result<Self, RecordError> {
         let path = temporary(place);
         let file = File::create(&path).map_err(RecordError::io("create", &path))?;
-        Ok((Self(path), file))
+        let failed = Failed::default();
+        Ok(Self { path, file, hasher: blake3::Hasher::new(), bytes: 0, failed })
     }
 
-    /// Puts the file, whole now, at `place`.
-    pub(crate) fn put(self, place: &Path) -> Result<(), RecordError> {
-        rename(&self.0, place)
+    /// Where to learn, after it has gone into an encoder, why writing failed.
+    pub(crate) fn failed(&self) -> Failed {
+        self.failed.clone()
+    }
+
+    /// Writes the file to the device, then renames it to `place`. The rename itself is durable after
+    /// [`sync_directory`].
+    pub(crate) fn put(self, place: &Path) -> Result<Content, RecordError> {
+        journal::note(journal::Step::SyncFile, place);
+        self.file.sync_all().map_err(RecordError::io("write", place))?;
+        rename(&self.path, place)?;
+        Ok(Content::of(&self.hasher, self.bytes))
+    }
+}
+
+impl Write for Growing {
+    fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
+        let n = self.file.write(buffer).inspect_err(|e| {
+            // An interrupted call is made again.
+            if let Some(code) = e.raw_os_error().filter(|_| e.kind() != ErrorKind::Interrupted) {
+                let _ = self.failed.0.set(code);
+            }
+        })?;
+        self.hasher.update(&buffer[..n]);
+        self.bytes += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
     }
 }
 
 impl Drop for Growing {
     fn drop(&mut self) {
-        // Once renamed, the name is nobody's.
-        let _ = fs::remove_file(&self.0);
+        // After the rename the name belongs to nobody.
+        let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Writes `path` whole or not at all, making its directory when needed.
+/// Writes `path` whole or not at all, making its directory when needed, and waits for the device.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), RecordError> {
+    put_whole(path, content)?;
+    sync_parent(path)
+}
+
+/// As [`write_whole`], but the rename is not durable before [`sync_directory`].
+pub(crate) fn put_whole(path: &Path, content: &[u8]) -> Result<Content, RecordError> {
     write_growing(path, content)?.put(path)
 }
 
-/// The same unless `path` is there already; whether it was written.
+/// As [`write_whole`] unless `path` exists; whether it was written.
 pub(crate) fn write_new(path: &Path, content: &[u8]) -> Result<bool, RecordError> {
     let growing = write_growing(path, content)?;
-    match fs::hard_link(&growing.0, path) {
-        Ok(()) => Ok(true),
+    growing.file.sync_all().map_err(RecordError::io("write", path))?;
+    match fs::hard_link(&growing.path, path) {
+        Ok(()) => sync_parent(path).map(|()| true),
         Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),
         // A file system without links: the last of several that come at once stays.
         Err(_) if path.exists() => Ok(false),
-        Err(_) => growing.put(path).map(|()| true),
+        Err(_) => growing.put(path).and_then(|_| sync_parent(path)).map(|()| true),
     }
 }
 
@@ -96,9 +166,33 @@ fn write_growing(path: &Path, content: &[u8]) -> Result<Growing, RecordError> {
     if let Some(parent) = path.parent() {
         make_directory(parent)?;
     }
-    let (growing, mut file) = Growing::create(path)?;
-    file.write_all(content).map_err(RecordError::io("write", &growing.0))?;
+    let mut growing = Growing::create(path)?;
+    growing.write_all(content).map_err(RecordError::io("write", path))?;
     Ok(growing)
+}
+
+fn sync_parent(path: &Path) -> Result<(), RecordError> {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => sync_directory(Path::new(".")),
+        Some(parent) => sync_directory(parent),
+        None => Ok(()),
+    }
+}
+
+/// Makes the renames within `path` durable. Only Unix has directories that can be synced.
+pub(crate) fn sync_directory(path: &Path) -> Result<(), RecordError> {
+    journal::note(journal::Step::SyncDirectory, path);
+    if cfg!(unix) {
+        let synced = File::open(path).and_then(|d| d.sync_all());
+        match synced {
+            // Some network file systems cannot sync a directory, and need not.
+            Err(e) if !matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+                return Err(RecordError::io("write", path)(e));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn make_directory(path: &Path) -> Result<(), RecordError> {
@@ -106,6 +200,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<(), RecordError> {
 }
 
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), RecordError> {
+    journal::note(journal::Step::Rename, to);
     fs::rename(from, to).map_err(RecordError::io("rename to", to))
 }
 
@@ -128,21 +223,53 @@ pub(crate) fn remove_directory(path: &Path) -> Result<(), RecordError> {
     }
 }
 
+/// Size and hash of an open file, read to its end.
+pub(crate) fn content(file: &mut impl Read) -> std::io::Result<Content> {
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 1 << 17];
+    let mut bytes = 0;
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(Content::of(&hasher, bytes)),
+            Ok(n) => {
+                hasher.update(&buffer[..n]);
+                bytes += n as u64;
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
 /// Size and hash of the file `relative` in `root`.
 pub(crate) fn entry(root: &Path, relative: &str) -> Result<FileEntry, RecordError> {
     let path = root.join(relative);
     let mut file = File::open(&path).map_err(RecordError::io("open", &path))?;
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 1 << 16];
-    let mut bytes = 0;
-    loop {
-        let n = file.read(&mut buffer).map_err(RecordError::io("read", &path))?;
-        if n == 0 {
-            break;
-        }
-        hasher.update(&buffer[..n]);
-        bytes += n as u64;
+    Ok(content(&mut file).map_err(RecordError::io("read", &path))?.at(relative))
+}
+
+/// What tests learn of the order in which files reach the device.
+pub(crate) mod journal {
+    use std::path::Path;
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub(crate) enum Step {
+        SyncFile,
+        SyncDirectory,
+        Rename,
     }
-    let blake3 = hasher.finalize().to_hex().to_string();
-    Ok(FileEntry { path: relative.to_owned(), bytes, blake3 })
+
+    #[cfg(not(test))]
+    pub(super) fn note(_: Step, _: &Path) {}
+
+    #[cfg(test)]
+    pub(super) fn note(step: Step, path: &Path) {
+        STEPS.with_borrow_mut(|all| all.push((step, path.to_path_buf())));
+    }
+
+    #[cfg(test)]
+    std::thread_local! {
+        pub(crate) static STEPS: std::cell::RefCell<Vec<(Step, std::path::PathBuf)>> =
+            const { std::cell::RefCell::new(Vec::new()) };
+    }
 }

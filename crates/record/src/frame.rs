@@ -1,5 +1,6 @@
 //! Some columns of a table in memory, whatever the table: for analysis that names columns as data.
 
+use std::fs::File;
 use std::path::Path;
 
 use arrow_array::{Array, BooleanArray, Float64Array, StringArray, UInt16Array};
@@ -35,9 +36,9 @@ pub enum FrameValues {
     Texts(Vec<Option<String>>),
 }
 
-/// Reads the columns `names` of a table file. One that is not there is not in the answer.
-pub fn read_frame(path: &Path, names: &[&str]) -> Result<Frame, RecordError> {
-    let batches = projected(path, |schema| {
+/// Reads the columns `names` of an open table. One that is not there is not in the answer.
+pub(crate) fn read(path: &Path, file: File, names: &[&str]) -> Result<Frame, RecordError> {
+    let batches = projected((path, file), |schema| {
         let fields = schema.root_schema().get_fields().iter().enumerate();
         let wanted = fields.filter(|(_, f)| names.contains(&f.name())).map(|(i, _)| i);
         ProjectionMask::roots(schema, wanted.collect::<Vec<_>>())

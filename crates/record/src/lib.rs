@@ -1,8 +1,8 @@
 //! Result tables as Parquet and CSV, the run directory and its manifest.
 //!
 //! Contract: what a run left behind goes into typed tables, each column with its unit, and comes back
-//! as it was. A file is there whole or not at all; a directory that says `complete` is. Nothing is
-//! analysed here beyond the order statistics that the table of queues carries.
+//! as it was, or not at all: what is read is held against the hash of what was written. A directory that says
+//! `complete` is. Nothing is analysed here beyond the order statistics that the table of queues carries.
 
 mod convert;
 pub mod csv;
@@ -16,6 +16,7 @@ mod manifest;
 mod parquet;
 mod quantile;
 mod rows;
+mod seal;
 mod table;
 mod text;
 mod trace;
@@ -25,7 +26,7 @@ pub use digest::{combine as combine_digests, hex as digest_text};
 pub use dir::{QUERIES, RunDir, RunReader, SOME_TABLES, Series, TABLES};
 pub use error::RecordError;
 pub use files::{FileEntry, write_whole};
-pub use frame::{Frame, FrameColumn, FrameValues, read_frame};
+pub use frame::{Frame, FrameColumn, FrameValues};
 pub use key::{Point, RunKey};
 pub use manifest::{
     Backend, Manifest, ManifestRun, Measured, Replaced, SCHEMA as MANIFEST_SCHEMA, Setting, Status,

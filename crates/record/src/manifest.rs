@@ -6,7 +6,10 @@ use crate::files::FileEntry;
 use crate::key::{Point, RunKey};
 
 /// Value of [`Manifest::schema`].
-pub const SCHEMA: &str = "lowtide.manifest/1";
+pub const SCHEMA: &str = "lowtide.manifest/2";
+
+/// The schema of earlier manifests, which have no hash of themselves.
+pub(crate) const UNSEALED_SCHEMA: &str = "lowtide.manifest/1";
 
 /// Whether all runs are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -8,13 +8,14 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
+use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::WriterProperties;
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
 use crate::error::RecordError;
-use crate::files::Growing;
+use crate::files::{Content, Failed, FileEntry, Growing};
 use crate::key::RunKey;
 use crate::table::{self, Row};
 
@@ -24,36 +25,47 @@ const ROW_GROUP: usize = 1 << 16;
 /// A table being written; nothing is there under its name before [`TableWriter::finish`].
 pub(crate) struct TableWriter {
     path: PathBuf,
-    growing: Growing,
+    failed: Failed,
     schema: SchemaRef,
-    writer: ArrowWriter<File>,
+    writer: ArrowWriter<Growing>,
 }
 
 impl TableWriter {
     pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, RecordError> {
-        let (growing, file) = Growing::create(path)?;
+        let growing = Growing::create(path)?;
+        let failed = growing.failed();
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(ROW_GROUP))
             .build();
-        let writer = ArrowWriter::try_new(file, SchemaRef::clone(&schema), Some(properties))
-            .map_err(|e| RecordError::table(path, &e))?;
-        Ok(Self { path: path.to_path_buf(), growing, schema, writer })
+        let writer = ArrowWriter::try_new(growing, SchemaRef::clone(&schema), Some(properties))
+            .map_err(|e| unwritten(path, &failed, &e))?;
+        Ok(Self { path: path.to_path_buf(), failed, schema, writer })
     }
 
     pub(crate) fn rows<R: Row>(&mut self, key: &RunKey, rows: &[R]) -> Result<(), RecordError> {
         let batch = table::batch(&self.schema, key, rows)
-            .map_err(|e| RecordError::table(&self.path, &e))?;
+            .map_err(|e| RecordError::encode(&self.path, &e))?;
         self.batch(&batch)
     }
 
     pub(crate) fn batch(&mut self, batch: &RecordBatch) -> Result<(), RecordError> {
-        self.writer.write(batch).map_err(|e| RecordError::table(&self.path, &e))
+        self.writer.write(batch).map_err(|e| unwritten(&self.path, &self.failed, &e))
     }
 
-    pub(crate) fn finish(self) -> Result<(), RecordError> {
-        self.writer.close().map_err(|e| RecordError::table(&self.path, &e))?;
-        self.growing.put(&self.path)
+    /// Puts the table at its place.
+    pub(crate) fn finish(self) -> Result<Content, RecordError> {
+        let Self { path, failed, writer, .. } = self;
+        let growing = writer.into_inner().map_err(|e| unwritten(&path, &failed, &e))?;
+        growing.put(&path)
+    }
+}
+
+/// A table could not be written: by the file system, or because the encoder refuses its rows.
+fn unwritten(path: &Path, failed: &Failed, error: &ParquetError) -> RecordError {
+    match failed.error() {
+        Some(source) => RecordError::io("write", path)(source),
+        None => RecordError::encode(path, error),
     }
 }
 
@@ -62,19 +74,18 @@ pub(crate) fn write_rows<R: Row>(
     place: &Path,
     key: &RunKey,
     rows: &[R],
-) -> Result<(), RecordError> {
-    let path = place.join(format!("{}.parquet", R::TABLE));
-    let mut writer = TableWriter::create(&path, table::schema::<R>(&key.point))?;
+) -> Result<FileEntry, RecordError> {
+    let name = format!("{}.parquet", R::TABLE);
+    let mut writer = TableWriter::create(&place.join(&name), table::schema::<R>(&key.point))?;
     writer.rows(key, rows)?;
-    writer.finish()
+    Ok(writer.finish()?.at(name))
 }
 
-/// Opens a table; `runs` limits it to the row groups that may hold one of these runs.
+/// Reads an open table; `runs` limits it to the row groups that may hold one of these runs.
 pub(crate) fn batches(
-    path: &Path,
+    (path, file): (&Path, File),
     runs: Option<&[u32]>,
 ) -> Result<ParquetRecordBatchReader, RecordError> {
-    let file = File::open(path).map_err(RecordError::io("open", path))?;
     let mut builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
     if let Some(runs) = runs {
@@ -85,12 +96,11 @@ pub(crate) fn batches(
     builder.build().map_err(|e| RecordError::table(path, &e))
 }
 
-/// Opens the columns of a table that `mask` picks.
+/// Reads the columns of an open table that `mask` picks.
 pub(crate) fn projected(
-    path: &Path,
+    (path, file): (&Path, File),
     mask: impl Fn(&SchemaDescriptor) -> ProjectionMask,
 ) -> Result<ParquetRecordBatchReader, RecordError> {
-    let file = File::open(path).map_err(RecordError::io("open", path))?;
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| RecordError::table(path, &e))?;
     let mask = mask(builder.parquet_schema());
@@ -109,11 +119,11 @@ fn may_hold(group: &RowGroupMetaData, runs: &[u32]) -> bool {
 
 /// The rows of `path` that belong to `runs` (all when `None`), with the number of the run.
 pub(crate) fn read<R: Row>(
-    path: &Path,
+    (path, file): (&Path, File),
     runs: Option<&[u32]>,
 ) -> Result<Vec<(u32, R)>, RecordError> {
     let mut found = Vec::new();
-    for batch in batches(path, runs)? {
+    for batch in batches((path, file), runs)? {
         let rows = typed::<R>(path, &batch.map_err(|e| RecordError::table(path, &e))?)?;
         found.extend(rows.into_iter().filter(|(run, _)| runs.is_none_or(|r| r.contains(run))));
     }
@@ -135,8 +145,8 @@ pub(crate) struct ByRun<R> {
 }
 
 impl<R: Row> ByRun<R> {
-    pub(crate) fn open(path: &Path) -> Result<Self, RecordError> {
-        let batches = batches(path, None)?;
+    pub(crate) fn open(path: &Path, file: File) -> Result<Self, RecordError> {
+        let batches = batches((path, file), None)?;
         Ok(Self { path: path.to_path_buf(), batches, pending: Vec::new().into_iter(), next: None })
     }
 

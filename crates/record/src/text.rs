@@ -1,5 +1,6 @@
 //! Any table as text: for `table` on the command line and for CSV, without a reader of Parquet.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::{Array, RecordBatch};
@@ -31,9 +32,14 @@ pub struct TextTable {
     rows: std::vec::IntoIter<Vec<Option<String>>>,
 }
 
-/// Opens a table file.
+/// Opens a table file that belongs to no directory; [`crate::RunDir::text_table`] checks it, too.
 pub fn read_table(path: &Path) -> Result<TextTable, RecordError> {
-    let batches = batches(path, None)?;
+    open(path, File::open(path).map_err(RecordError::io("open", path))?)
+}
+
+/// Reads an open table.
+pub(crate) fn open(path: &Path, file: File) -> Result<TextTable, RecordError> {
+    let batches = batches((path, file), None)?;
     let columns = columns(arrow_array::RecordBatchReader::schema(&batches).as_ref());
     Ok(TextTable { path: path.to_path_buf(), columns, batches, rows: Vec::new().into_iter() })
 }

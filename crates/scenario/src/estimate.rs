@@ -4,12 +4,13 @@
 //! retransmissions and the effect of windows are left out: flows get their fair share of the links.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem::size_of;
 
-use lowtide_host::{ProbeRow, QueueSample, Setup};
+use lowtide_host::Setup;
 use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, Ways};
 use lowtide_traffic::{Asker, Flow, Source};
 use lowtide_units::{Bytes, Duration};
+
+use crate::rows::{Line, Rows};
 
 /// What one run, or all runs of a plan, will cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -26,13 +27,43 @@ pub struct Estimate {
     pub simulated: Duration,
     /// Time on one core at [`HOPS_PER_SECOND`]; of all runs.
     pub wall: Duration,
-    /// Memory of a run, its samples included; the most of any.
+    /// Memory of a run, its samples and tables included; the most of any.
     pub memory: Bytes,
+    /// What takes most of that memory.
+    pub memory_cause: Cause,
+    /// Room on disk of all runs while they are merged: twice their tables.
+    pub disk: Bytes,
+    /// What takes most of that room.
+    pub disk_cause: Cause,
+}
+
+/// What a run needs most of its memory or disk for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Cause {
+    /// Connections, most of them of the traffic group of this number.
+    Connections(u16),
+    /// Hosts.
+    Hosts,
+    /// Packets under way, as many as the buffers of the connections allow.
+    Buffers,
+    /// Samples at intervals.
+    Samples,
+    /// Traced flows.
+    Trace,
+    /// Many runs.
+    #[default]
+    Runs,
 }
 
 /// Packet-hops per second of one core that the guess of wall time assumes: what the release build
 /// is held to at least.
 pub const HOPS_PER_SECOND: u64 = 5_000_000;
+
+/// Bytes that the row of a connection takes on disk.
+const FLOW_DISK_BYTES: u64 = 120;
+
+/// Bytes that a run takes on disk beside its rows, part and merged: schemas and summaries of its tables.
+const RUN_DISK_BYTES: u64 = 300_000;
 
 /// Bytes that a connection takes in a run and its tables when it is not open; measured with a million of them.
 const FLOW_BYTES: u64 = 2_400;
@@ -73,9 +104,6 @@ fn answers(setup: &Setup) -> Vec<Flow> {
     out
 }
 
-/// One direction of a link.
-type Line = (usize, bool);
-
 impl Estimate {
     /// The cost of one run.
     pub fn of(setup: &Setup) -> Self {
@@ -108,17 +136,34 @@ impl Estimate {
         // A connection that is opened for one request has its own opening and closing.
         let asked = asked.saturating_sub(answers.len() as u64);
         hops = hops.saturating_add(asked.saturating_mul(2 * BARE_PACKETS));
-        let fixed = connections.saturating_mul(FLOW_BYTES)
-            + (setup.hosts.len() as u64).saturating_mul(HOST_BYTES);
         let at_once = |sum: u128| {
             let mean = sum.div_ceil(u128::from(simulated.as_ps()).max(1));
             u64::try_from(mean).unwrap_or(u64::MAX)
         };
         let packets = at_once(packets).saturating_add(largest);
-        let memory = fixed
-            .saturating_add(at_once(open).saturating_mul(OPEN_BYTES))
-            .saturating_add(packets.saturating_mul(PACKET_BYTES))
-            .saturating_add(sample_bytes(setup, simulated));
+        let open = at_once(open).saturating_mul(OPEN_BYTES);
+        let rows = Rows::of(setup, simulated, |flow| {
+            let bytes = volume(setup, &paths, flow, simulated);
+            let mtu = u64::from(setup.hosts[flow.src as usize].config.mtu);
+            (bytes.div_ceil(payload(mtu)), paths.of_flow(flow))
+        });
+        let group = busiest_group(setup);
+        let (memory, memory_cause) = most(&[
+            (
+                Cause::Connections(group),
+                connections.saturating_mul(FLOW_BYTES).saturating_add(open),
+            ),
+            (Cause::Hosts, (setup.hosts.len() as u64).saturating_mul(HOST_BYTES)),
+            (Cause::Buffers, packets.saturating_mul(PACKET_BYTES)),
+            (Cause::Samples, rows.samples.memory),
+            (Cause::Trace, rows.trace.memory),
+        ]);
+        let (disk, disk_cause) = most(&[
+            (Cause::Connections(group), connections.saturating_mul(2 * FLOW_DISK_BYTES)),
+            (Cause::Samples, rows.samples.disk.saturating_mul(2)),
+            (Cause::Trace, rows.trace.disk.saturating_mul(2)),
+            (Cause::Runs, RUN_DISK_BYTES),
+        ]);
         Self {
             runs: 1,
             hosts: setup.hosts.len() as u64,
@@ -127,6 +172,9 @@ impl Estimate {
             simulated,
             wall: wall(hops),
             memory: Bytes::new(memory),
+            memory_cause,
+            disk: Bytes::new(disk),
+            disk_cause,
         }
     }
 
@@ -134,13 +182,22 @@ impl Estimate {
     pub fn then(self, other: Self) -> Self {
         let hops = self.hops.saturating_add(other.hops);
         Self {
-            runs: self.runs + other.runs,
+            runs: self.runs.saturating_add(other.runs),
             hosts: self.hosts.max(other.hosts),
             flows: self.flows.max(other.flows),
             hops,
-            simulated: self.simulated + other.simulated,
+            simulated: Duration::from_ps(
+                self.simulated.as_ps().saturating_add(other.simulated.as_ps()),
+            ),
             wall: wall(hops),
             memory: self.memory.max(other.memory),
+            memory_cause: if self.memory < other.memory {
+                other.memory_cause
+            } else {
+                self.memory_cause
+            },
+            disk: Bytes::new(self.disk.as_u64().saturating_add(other.disk.as_u64())),
+            disk_cause: if self.disk < other.disk { other.disk_cause } else { self.disk_cause },
         }
     }
 
@@ -150,8 +207,9 @@ impl Estimate {
         Self {
             runs: self.runs.saturating_mul(n),
             hops,
-            simulated: self.simulated * n,
+            simulated: Duration::from_ps(self.simulated.as_ps().saturating_mul(n)),
             wall: wall(hops),
+            disk: Bytes::new(self.disk.as_u64().saturating_mul(n)),
             ..self
         }
     }
@@ -285,20 +343,20 @@ fn life(setup: &Setup, paths: &Paths, flow: &Flow, bytes: u64) -> Duration {
     sending.unwrap_or_default() * 4 + Duration::from_ms(1)
 }
 
-/// Bytes of all samples that the run will take.
-fn sample_bytes(setup: &Setup, simulated: Duration) -> u64 {
-    let Some(interval) = setup.probes.interval else { return 0 };
-    let samples = simulated.as_ps().checked_div(interval.as_ps()).unwrap_or(0);
-    let senders: u64 = setup
-        .probes
-        .groups
-        .iter()
-        .map(|group| setup.flows.iter().filter(|f| f.group == *group).count() as u64)
-        .map(|flows| flows.min(u64::from(setup.probes.flows_per_group)))
-        .sum();
-    let is_switch = |node: NodeId| u64::from(matches!(node, NodeId::Switch(_)));
-    let ports: u64 = setup.network.links.iter().map(|l| is_switch(l.a) + is_switch(l.b)).sum();
-    let ports = if setup.probes.queues { ports } else { 0 };
-    let row = senders * size_of::<ProbeRow>() as u64 + ports * size_of::<QueueSample>() as u64;
-    samples.saturating_mul(row)
+/// The traffic group with most connections.
+fn busiest_group(setup: &Setup) -> u16 {
+    let mut connections: BTreeMap<u16, u64> = BTreeMap::new();
+    let flows = setup.flows.iter().map(|f| (f.group, 1));
+    for (group, n) in flows.chain(setup.askers.iter().map(|a| (a.group, a.connections()))) {
+        let all = connections.entry(group).or_default();
+        *all = all.saturating_add(n);
+    }
+    connections.into_iter().max_by_key(|(_, n)| *n).map_or(0, |(group, _)| group)
+}
+
+/// The sum of all shares, and the largest one.
+fn most(shares: &[(Cause, u64)]) -> (u64, Cause) {
+    let sum = shares.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    let largest = shares.iter().max_by_key(|(_, bytes)| *bytes);
+    (sum, largest.map_or_else(Cause::default, |(cause, _)| *cause))
 }

@@ -26,6 +26,7 @@ mod range;
 mod reader;
 mod reference;
 mod replaced;
+mod rows;
 mod run;
 mod scenario;
 mod schema;
@@ -42,7 +43,7 @@ mod value;
 
 pub use embedded::{Embedded, TEMPLATES, Template, list, template};
 pub use error::{ScenarioError, ScenarioErrors, nearest};
-pub use estimate::{Estimate, HOPS_PER_SECOND};
+pub use estimate::{Cause, Estimate, HOPS_PER_SECOND};
 pub use files::{Directory, Files, NoFiles};
 pub use flows::resolve as resolve_flows;
 pub use pattern::matches;

@@ -7,7 +7,7 @@ use crate::check;
 use crate::complaints::Complaints;
 use crate::emit;
 use crate::error::{ScenarioError, ScenarioErrors};
-use crate::estimate::Estimate;
+use crate::estimate::{Cause, Estimate};
 use crate::files::{Files, Library};
 use crate::known::Known;
 use crate::model::{Model, Named};
@@ -49,6 +49,11 @@ impl Plan {
             rest = &rest[same..];
         }
         total
+    }
+
+    /// As [`RunSpec::key_of`], of the first run.
+    pub fn key_of(&self, cause: Cause) -> String {
+        self.runs.first().map_or_else(String::new, |run| run.key_of(cause))
     }
 }
 

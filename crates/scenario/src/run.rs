@@ -7,6 +7,7 @@ use lowtide_host::Setup;
 use crate::case::Case;
 use crate::emit;
 use crate::error::ScenarioErrors;
+use crate::estimate::Cause;
 
 /// One run. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -30,6 +31,23 @@ impl RunSpec {
     /// parts may be missing on a machine.
     pub fn setup(&self) -> Result<Setup, ScenarioErrors> {
         Ok(self.case.setup(self.seed))
+    }
+
+    /// The key of the scenario that decides how much is needed for `cause`, or the table that has it.
+    pub fn key_of(&self, cause: Cause) -> String {
+        let key = match cause {
+            Cause::Samples => "probes.interval",
+            Cause::Trace => "probes.trace",
+            Cause::Hosts => "hosts",
+            Cause::Buffers => "transport.send-buffer",
+            Cause::Runs => "run.seeds",
+            Cause::Connections(group) => {
+                let group = self.case.model.traffic.get(usize::from(group));
+                return group
+                    .map_or_else(|| "traffic".to_owned(), |g| format!("traffic.{}", g.name));
+            }
+        };
+        key.to_owned()
     }
 
     /// The names of its queues, those of hosts' own ports included, by number of the port.

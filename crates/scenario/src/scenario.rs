@@ -208,6 +208,16 @@ impl Scenario {
         plan::expand(&self.name, &self.root, &self.sources, self.files.as_ref())
     }
 
+    /// An error about the value of a dotted key, or about a table, shown where it is written. One that is
+    /// written nowhere has its default, and no place.
+    pub fn error_of(&self, key: &str, message: &str, help: Option<String>) -> ScenarioErrors {
+        let node = self.root.get(&key.split('.').collect::<Vec<_>>());
+        match node {
+            Some(node) => error_at(&self.sources, node.at, message, help).into(),
+            None => ScenarioError::plain(message, help).into(),
+        }
+    }
+
     /// Makes `key=value` of a flag a source and looks for the key: the key without quotes, its place, and where
     /// the value starts.
     fn begin(

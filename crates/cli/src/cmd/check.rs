@@ -1,12 +1,15 @@
 //! `lowtide check`: everything that can be said without running.
 
-use lowtide_lab::planned_label;
-use lowtide_scenario::{Estimate, HOPS_PER_SECOND};
+use std::path::Path;
+
+use lowtide_lab::{Limits, admit, bytes, default_dir, planned_label, verify};
+use lowtide_scenario::HOPS_PER_SECOND;
 use serde::Serialize;
 
-use crate::args::ScenarioArgs;
+use crate::args::{CheckArgs, ScenarioArgs};
 use crate::cmd::scenario;
 use crate::failure::Failure;
+use crate::machine;
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -26,11 +29,20 @@ struct Checked {
     simulated_s: f64,
     cpu_s: f64,
     memory_mb: f64,
+    disk_mb: f64,
 }
 
-pub(crate) fn check(args: &ScenarioArgs, out: Output) -> Result<(), Failure> {
-    let plan = scenario(args)?.expand()?;
-    let cost: Estimate = plan.estimate();
+pub(crate) fn check(args: &CheckArgs, out: Output) -> Result<(), Failure> {
+    let name = Path::new(&args.scenario.scenario);
+    if name.is_dir() {
+        return directory(name, &args.scenario, out);
+    }
+    let scenario = scenario(&args.scenario)?;
+    let plan = scenario.expand()?;
+    let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan));
+    let limits =
+        Limits { memory: args.memory.limit(), disk: machine::free_disk(&dir), ..Limits::default() };
+    let cost = admit(&plan, &limits).map_err(|e| Failure::TooLarge(e).placed_in(&scenario))?;
     let label = |scheme: &String| planned_label(scheme, &plan.replaced);
     let labels: Vec<String> = plan.schemes.iter().map(label).collect();
     let checked = Checked {
@@ -49,6 +61,7 @@ pub(crate) fn check(args: &ScenarioArgs, out: Output) -> Result<(), Failure> {
         simulated_s: cost.simulated.as_secs_f64(),
         cpu_s: cost.wall.as_secs_f64(),
         memory_mb: cost.memory.as_u64() as f64 / 1e6,
+        disk_mb: cost.disk.as_u64() as f64 / 1e6,
     };
     if out.json {
         return out.json(&checked);
@@ -57,8 +70,8 @@ pub(crate) fn check(args: &ScenarioArgs, out: Output) -> Result<(), Failure> {
     out.text(&format!(
         "{}: {}\n\
          fine: {} schemes ({}) x {} points, {} runs\n\
-         each run: {} hosts, {} flows, about {:.1} MB of memory\n\
-         all runs: about {:.1} million packet-hops, {:.1} s simulated at most, {:.1} s of one core at {millions} million packet-hops a second",
+         each run: {} hosts, {} flows, about {} of memory\n\
+         all runs: about {:.1} million packet-hops, {:.1} s simulated at most, {:.1} s of one core at {millions} million packet-hops a second, about {} on disk",
         checked.scenario,
         checked.title,
         checked.schemes.len(),
@@ -67,9 +80,42 @@ pub(crate) fn check(args: &ScenarioArgs, out: Output) -> Result<(), Failure> {
         checked.runs,
         checked.hosts,
         checked.flows,
-        checked.memory_mb,
+        bytes(cost.memory.as_u64()),
         checked.packet_hops as f64 / 1e6,
         checked.simulated_s,
         checked.cpu_s,
+        bytes(cost.disk.as_u64()),
     ))
+}
+
+#[derive(Serialize)]
+struct DirectoryCheck {
+    schema: &'static str,
+    version: &'static str,
+    dir: String,
+    files: usize,
+    damaged: Vec<String>,
+}
+
+/// Every file of a run directory against its hash.
+fn directory(dir: &Path, args: &ScenarioArgs, out: Output) -> Result<(), Failure> {
+    if !args.set.is_empty() || !args.over.is_empty() || args.seeds.is_some() {
+        return Err(Failure::Usage(
+            format!(
+                "`{}` is a directory of results: nothing in it can be set any more",
+                dir.display()
+            ),
+            Some("name its scenario to check that".to_owned()),
+        ));
+    }
+    let (files, damage) = verify(dir)?;
+    let damaged: Vec<String> = damage.iter().map(ToString::to_string).collect();
+    if out.json {
+        let (schema, version) = ("lowtide.directory/1", env!("CARGO_PKG_VERSION"));
+        let dir = dir.display().to_string();
+        out.json(&DirectoryCheck { schema, version, dir, files, damaged: damaged.clone() })?;
+    } else if damaged.is_empty() {
+        out.text(&format!("{}: fine, {files} files are as they were written", dir.display()))?;
+    }
+    if damaged.is_empty() { Ok(()) } else { Err(Failure::Run(damaged.join("\n"))) }
 }

@@ -10,7 +10,7 @@ use lowtide_lab::{Finished, Mismatch, Transports, execute, load};
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
-use crate::args::{CompareArgs, ThreadCount};
+use crate::args::{CompareArgs, MemoryArg, ThreadCount};
 use crate::cmd::run::How;
 use crate::cmd::{set, split};
 use crate::failure::Failure;
@@ -136,6 +136,7 @@ fn results(
         threads: ThreadCount::Auto,
         afresh: false,
         backend: None,
+        memory: MemoryArg::default(),
     };
     out.note(&format!("{name}: {}", how.dir(&plan).display()));
     how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))
@@ -180,6 +181,13 @@ fn show(
         "{} pairs of runs, {} of them identical packet by packet",
         found.pairs, found.identical
     ))?;
+    if found.digest_only > 0 {
+        out.text(&format!(
+            "{} pairs have one digest and other figures: their warm-up or classes of flow sizes differ, or \
+             another version made them",
+            found.digest_only
+        ))?;
+    }
     for (side, alone) in [("A", &found.only_a), ("B", &found.only_b)] {
         alone_in(side, alone, out)?;
     }

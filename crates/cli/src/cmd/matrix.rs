@@ -31,6 +31,7 @@ pub(crate) fn matrix(args: &MatrixArgs, out: Output) -> Result<(), Failure> {
         threads: ThreadCount::Auto,
         afresh: args.afresh,
         backend: None,
+        memory: args.memory,
     };
     let finished = match &args.share {
         Some(names) => by_share(args, names, scenario, &how, out)?,

@@ -92,6 +92,7 @@ fn how<'a>(args: &ReproduceArgs, dir: &'a Path) -> How<'a> {
         threads: ThreadCount::Auto,
         afresh: args.afresh,
         backend: None,
+        memory: args.memory,
     }
 }
 

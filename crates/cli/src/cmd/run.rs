@@ -3,17 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lowtide_lab::{Backend, Finished, LabError, Options, SummaryRow, Task, Tasked};
+use lowtide_lab::{Backend, Finished, LabError, Limits, Options, SummaryRow, Task, Tasked};
 use lowtide_lab::{default_dir_of, execute, execute_task};
 use lowtide_record::Manifest;
 use lowtide_scenario::Plan;
 use serde::Serialize;
 
-use crate::args::{BackendArg, RunArgs, ThreadCount};
+use crate::args::{BackendArg, MemoryArg, RunArgs, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::scenario;
 use crate::failure::Failure;
 use crate::interrupt::{STOP, watch_for_interrupt};
+use crate::machine;
 use crate::output::Output;
 use crate::progress::Bar;
 
@@ -43,10 +44,16 @@ pub(super) fn run_by(
         threads: args.threads,
         afresh: args.afresh,
         backend,
+        memory: args.memory,
     };
     let finished = match args.index.zip(args.of) {
-        None => how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))?,
-        Some((index, of)) => match how.task(&plan, scenario.text(), out, Task { index, of })? {
+        None => how
+            .go(&plan, scenario.text(), out, &|options| execute(&plan, options))
+            .map_err(|failure| failure.placed_in(&scenario))?,
+        Some((index, of)) => match how
+            .task(&plan, scenario.text(), out, Task { index, of })
+            .map_err(|failure| failure.placed_in(&scenario))?
+        {
             Tasked::Complete(finished) => *finished,
             Tasked::Waiting { finished, total } => {
                 return waiting(index, [finished, total], &how.dir(&plan), out);
@@ -128,6 +135,8 @@ pub(crate) struct How<'a> {
     pub(crate) afresh: bool,
     /// Who makes them; `None` for the simulator.
     pub(crate) backend: Option<&'a dyn Backend>,
+    /// What they may take.
+    pub(crate) memory: MemoryArg,
 }
 
 impl How<'_> {
@@ -172,9 +181,15 @@ impl How<'_> {
             reason = "wall time is reported, nothing depends on it"
         )]
         let start = Instant::now();
+        let dir = self.dir(plan);
+        let limits = Limits {
+            memory: self.memory.limit(),
+            disk: machine::free_disk(&dir),
+            resident: Some(&machine::resident),
+        };
         let bar = Bar::new(out, plan.runs.len() as u64, label);
         let result = work(&Options {
-            dir: self.dir(plan),
+            dir,
             jobs: self.jobs.map_or_else(processors, |n| n as usize),
             threads: self.threads.number(),
             afresh: self.afresh,
@@ -184,6 +199,7 @@ impl How<'_> {
             stop: &STOP,
             progress: &|p| bar.take(p),
             backend: self.backend,
+            limits,
         });
         bar.clear();
         if let (Some(why), ThreadCount::UpTo(_)) = (bar.fewer(), self.threads) {

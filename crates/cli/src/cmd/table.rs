@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lowtide_record::{RunDir, csv, read_table};
+use lowtide_record::{RunDir, csv};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -29,8 +29,7 @@ struct Column {
 pub(crate) fn table(dir: &Path, name: &str, as_csv: bool, out: Output) -> Result<(), Failure> {
     let failed = |e: lowtide_record::RecordError| Failure::Usage(e.to_string(), None);
     let (dir, _) = RunDir::open(dir).map_err(failed)?;
-    let path = dir.table(name).map_err(failed)?;
-    let table = read_table(&path).map_err(failed)?;
+    let table = dir.text_table(name).map_err(failed)?;
     let columns = table.columns().to_vec();
     if as_csv {
         Output::line(&csv::line(columns.iter().map(|c| c.name.as_str())))?;

@@ -1,6 +1,7 @@
 //! The command as a user sees it, and the workspace. Tests that need root are in `tests/privileged`.
 
 mod analyze;
+mod damage;
 mod layers;
 mod matrix;
 mod messages;

@@ -108,3 +108,30 @@ fn benchmarks_run_apart_and_on_threads() {
     assert_eq!(unknown.status.code(), Some(2));
     assert!(complaint(&unknown).contains("perm-64*"), "{}", complaint(&unknown));
 }
+
+#[test]
+fn runs_that_do_not_fit_are_refused_before_they_start() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("out");
+    let dir = dir.to_str().expect("a name");
+    let tiny = ["first-light", "-s", "probes.interval=1 ps", "--memory", "8 GB", "-o", dir];
+    for command in ["check", "run"] {
+        let refused = lowtide(&[&[command][..], &tiny].concat());
+        assert_eq!(refused.status.code(), Some(2), "{command}: {refused:?}");
+        let said = complaint(&refused);
+        for part in ["TB of memory", "samples", "8.0 GB", "probes.interval=1 ps", "--memory"] {
+            assert!(said.contains(part), "{command}: {part}: {said}");
+        }
+        assert!(!std::path::Path::new(dir).exists(), "{command} leaves nothing");
+    }
+    let fine = json(&lowtide(&["check", "first-light", "--json", "--memory", "8 GB"]));
+    for part in ["memory_mb", "disk_mb"] {
+        assert!(fine[part].as_f64().is_some_and(|mb| mb > 0.1 && mb < 10.0), "{part}: {fine}");
+    }
+    let nothing = lowtide(&["check", "first-light", "--memory", "0 B"]);
+    assert_eq!(nothing.status.code(), Some(2));
+    let documented = include_str!("../../../../docs/json.md");
+    for key in fine.as_object().expect("an object").keys() {
+        assert!(documented.contains(&format!("`{key}`")), "docs/json.md lacks `{key}`");
+    }
+}

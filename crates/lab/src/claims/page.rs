@@ -19,7 +19,7 @@ use super::{ClaimError, Expected, Row, Variation};
 use crate::error::LabError;
 use crate::figure::{Drawn, number};
 use crate::report::{data_uri, fill};
-use crate::session;
+use crate::stored;
 
 /// The name of the page.
 pub const PAGE: &str = "reproduction.html";
@@ -75,8 +75,8 @@ pub fn write_page(
 
 fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError> {
     let expected = Expected::parse(row.expected, &row.file())?;
-    let finished = session::load(root)?;
-    let (dir, manifest) = RunDir::open(root)?;
+    let (dir, finished) = stored::load_open(root)?;
+    let manifest = &finished.manifest;
     let source = Source { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
     let mut figures = Vec::new();
     for figure in &expected.figures {
@@ -88,7 +88,7 @@ fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError>
         figures.push(shown(row, drawn));
     }
     if figures.is_empty() {
-        figures = of_report(row, &dir, &manifest)?;
+        figures = of_report(row, &dir, manifest)?;
     }
     for Variation { vary, dir, varied } in &outcome.variations {
         figures.push(shown(row, Drawn::of(&vary.draw(dir, &expected, varied)?)?));
@@ -102,8 +102,8 @@ fn section(row: &Row, root: &Path, outcome: &Outcome) -> Result<Value, LabError>
         claims => Serde(outcome.claims.iter().map(Line::new).collect::<Vec<_>>()),
         seeds => manifest.seeds.len(),
         hops => number(outcome.hops as f64 / 1e6),
-        digest => manifest.digest.unwrap_or_default(),
-        hash => manifest.scenario_hash,
+        digest => manifest.digest.clone().unwrap_or_default(),
+        hash => manifest.scenario_hash.clone(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{Frame, read_frame};
+use lowtide_record::Frame;
 use lowtide_units::{Duration, parse_duration};
 use serde::Deserialize;
 
@@ -87,9 +87,8 @@ impl RatesOf {
     }
 
     pub(super) fn values(&self, of: Source<'_>) -> Result<Vec<Option<f64>>, String> {
-        let path = of.dir.table("probes").map_err(|e| e.to_string())?;
         let names = ["run", "time_ps", "flow", "group", "bytes_acked"];
-        let frame = read_frame(&path, &names).map_err(|e| e.to_string())?;
+        let frame = of.dir.frame("probes", &names).map_err(|e| e.to_string())?;
         let runs = of.of_seeds("`rates`", self.scheme.as_deref(), &self.at)?;
         runs.into_iter().map(|run| self.of_frame(&frame, run.key.run)).collect()
     }

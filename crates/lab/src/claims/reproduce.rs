@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use lowtide_record::RunDir;
 use lowtide_scenario::Plan;
 
 use super::check::Names;
@@ -11,7 +10,7 @@ use super::measure::Measure;
 use super::source::Source;
 use super::{ClaimError, Expected, Row, Variation};
 use crate::error::LabError;
-use crate::session;
+use crate::stored;
 
 /// Which form of an experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,8 +62,8 @@ pub fn plan(row: &Row, mode: Mode) -> Result<Plan, LabError> {
 /// The verdicts, from the complete run directory `root` of the plan of the same mode.
 pub fn judge(row: &Row, root: &Path, mode: Mode) -> Result<Outcome, LabError> {
     let expected = Expected::parse(row.expected, &row.file())?;
-    let finished = session::load(root)?;
-    let (dir, manifest) = RunDir::open(root)?;
+    let (dir, finished) = stored::load_open(root)?;
+    let manifest = &finished.manifest;
     let source = Source { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
     let (id, seeds) = (row.id(), manifest.seeds.len());
     // Fewer seeds than the file has may leave open what they all decide.

@@ -12,7 +12,7 @@ use super::{Claim, ClaimError, Expected, Quick, Row, Vary, check::Names};
 use crate::error::LabError;
 use crate::figure::{Axis, Dot, Figure, Look, Panel, Rule, Series};
 use crate::plots::Sweep;
-use crate::session;
+use crate::stored;
 
 /// What came of a claim at one value; an element of `varied` in the answer of `reproduce --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -90,8 +90,8 @@ impl Vary {
         expected: &Expected,
         root: &Path,
     ) -> Result<Vec<Varied>, LabError> {
-        let finished = session::load(root)?;
-        let (dir, manifest) = RunDir::open(root)?;
+        let (dir, finished) = stored::load_open(root)?;
+        let manifest = &finished.manifest;
         let source = Source { dir: &dir, runs: &finished.results.runs, seeds: &manifest.seeds };
         let sweep = Sweep::of(&self.key, &manifest.points);
         let mut out = Vec::new();

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{Frame, read_frame};
+use lowtide_record::Frame;
 use lowtide_units::{Duration, parse_duration};
 use serde::Deserialize;
 
@@ -95,10 +95,8 @@ impl WindowsOf {
 
     /// What was heard and what was true in all windows of all flows, for each seed.
     pub(super) fn all(&self, of: Source<'_>) -> Result<Vec<Vec<Pair>>, String> {
-        let frame = |table: &str, names: &[&str]| {
-            let path = of.dir.table(table).map_err(|e| e.to_string())?;
-            read_frame(&path, names).map_err(|e| e.to_string())
-        };
+        let frame =
+            |table: &str, names: &[&str]| of.dir.frame(table, names).map_err(|e| e.to_string());
         let senders = frame(
             "trace_senders",
             &["run", "flow", "time_ps", "bytes_acked", "in_flight_bytes", "dctcp_alpha_q20"],

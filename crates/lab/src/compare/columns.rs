@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Compared, Verdict, Wanted, compare};
 use crate::error::LabError;
 use crate::facts::{GroupFacts, RunFacts};
-use crate::session::Finished;
+use crate::stored::Finished;
 use crate::subject::Subject;
 
 /// One metric in every set of results.

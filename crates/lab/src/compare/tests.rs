@@ -134,6 +134,21 @@ fn what_has_no_partner_is_listed() {
 }
 
 #[test]
+fn a_digest_alone_makes_no_pair_identical() {
+    let one = run("dctcp", None, 1, 1.0, 1.0);
+    let same = Results::new(vec![one.clone()]);
+    let other = RunFacts { digest: one.digest.clone(), ..run("dctcp", None, 1, 1.0, 7.0) };
+    assert_ne!(one, other);
+    let other = Results::new(vec![other]);
+    let counts = |b: &Results| {
+        let found = compare(&same, b, &wanted("mean_packets")).expect("a pair");
+        (found.identical, found.digest_only)
+    };
+    assert_eq!(counts(&same), (1, 0));
+    assert_eq!(counts(&other), (0, 1));
+}
+
+#[test]
 fn nothing_in_common_says_what_each_has() {
     let a = Results::new(vec![run("sack", None, 1, 1.0, 1.0)]);
     let b = Results::new(vec![run("dctcp", None, 1, 2.0, 1.0)]);

@@ -29,9 +29,10 @@ pub(super) struct Run {
 }
 
 impl Side {
-    /// The runs of a complete run directory.
+    /// The runs of a complete run directory, all of whose tables are as they were written.
     pub fn directory(root: &Path) -> Result<Self, LabError> {
         let (dir, manifest) = RunDir::open(root)?;
+        dir.verify(|path| path.ends_with(".parquet"))?;
         let run = |r: &ManifestRun| Run { key: r.key.clone(), digest: Some(r.digest.clone()) };
         let runs = manifest.runs.iter().map(run).collect();
         Ok(Self { from: From::Directory(Box::new(dir), Box::new(manifest)), runs })

@@ -77,8 +77,10 @@ pub(crate) fn specification(
     if manifest.backend.is_some() {
         return Err(LabError::Measured { key: Box::new(run.key.clone()) });
     }
-    let texts: Vec<String> =
-        names(&run.key.scheme, point).iter().filter_map(|name| dir.read(name).ok()).collect();
+    let there = |name: &&String| dir.root().join(name).exists();
+    let names = names(&run.key.scheme, point);
+    let texts = names.iter().filter(there).map(|name| dir.read(name));
+    let texts = texts.collect::<Result<Vec<String>, _>>()?;
     if texts.is_empty() {
         return Err(again("the directory does not hold its written-out scenario"));
     }

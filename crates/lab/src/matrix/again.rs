@@ -6,7 +6,7 @@ use super::page;
 use super::question::{Question, asked};
 use super::share;
 use crate::error::LabError;
-use crate::session::{self, Finished};
+use crate::stored::{self, Finished};
 
 /// Makes what follows from the tables again, if they answer a question of this kind.
 pub(crate) fn again(dir: &RunDir, manifest: &Manifest) -> Result<Option<Finished>, LabError> {
@@ -18,5 +18,5 @@ pub(crate) fn again(dir: &RunDir, manifest: &Manifest) -> Result<Option<Finished
         };
         question.keep(dir, files)
     };
-    session::again(dir.root(), &write).map(Some)
+    stored::again(dir.root(), &write).map(Some)
 }

@@ -8,7 +8,8 @@ use lowtide_scenario::{Plan, Scenario};
 use super::question::{FILE, Question};
 use crate::error::LabError;
 use crate::results::Results;
-use crate::session::{self, Finished, Options};
+use crate::session::{self, Options};
+use crate::stored::{self, Finished};
 
 /// A setup is one point: the matrix is the sweep.
 pub(crate) fn one(scenario: &Scenario) -> Result<Plan, LabError> {
@@ -39,7 +40,7 @@ pub(crate) fn ask<A>(
     let mut finished = session::execute_as(plan, options, &write)?;
     if answer.borrow().is_none() {
         // All runs were there: only the thresholds may have changed.
-        finished = session::again(&options.dir, &write)?;
+        finished = stored::again(&options.dir, &write)?;
     }
     let found = answer.into_inner().ok_or_else(|| LabError::Question {
         message: "the directory was not judged".to_owned(),

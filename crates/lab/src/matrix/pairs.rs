@@ -12,7 +12,8 @@ use super::page;
 use super::question::{ALONE, PairsQuestion, Question};
 use super::thresholds::Thresholds;
 use crate::error::LabError;
-use crate::session::{Finished, Options};
+use crate::session::Options;
+use crate::stored::Finished;
 
 /// The question.
 #[derive(Clone, Debug)]

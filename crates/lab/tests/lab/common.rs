@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lowtide_lab::{Finished, Options, execute};
+use lowtide_lab::{Finished, Limits, Options, execute};
 use lowtide_scenario::{Plan, Scenario};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -22,6 +22,7 @@ pub(crate) fn options(dir: &Path) -> Options<'_> {
         stop: &NEVER,
         progress: &|_| {},
         backend: None,
+        limits: Limits::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use lowtide_lab::LabError;
 use lowtide_lab::flow::{
     Choice, Explanation, Happening, Vantage, Window, capture, explain, plot, traced,
 };
-use lowtide_record::{RunDir, TRACE_TABLES};
+use lowtide_record::{RecordError, RunDir, TRACE_TABLES};
 use lowtide_scenario::Scenario;
 use lowtide_wire::{Ecn, Flags, packet};
 
@@ -215,6 +215,15 @@ fn what_is_not_there_is_said() {
     let path = dir.join("resolved/sack.toml");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("k = \"20 pkt\"", "k = \"19 pkt\"")).unwrap();
+    let error = traced(&dir, &flow("0", "sack")).unwrap_err();
+    assert!(matches!(error, LabError::Record(RecordError::Damaged { .. })), "{error}");
+    // Nor where the manifest says nothing of it.
+    let path = dir.join("manifest.json");
+    let mut manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    manifest["schema"] = "lowtide.manifest/1".into();
+    manifest["files"].as_array_mut().unwrap().retain(|f| f["path"] != "resolved/sack.toml");
+    fs::write(&path, serde_json::to_vec(&manifest).unwrap()).unwrap();
     let error = traced(&dir, &flow("0", "sack")).unwrap_err();
     assert!(matches!(error, LabError::NotAgain { .. }), "{error}");
     let error = traced(temp.path(), &flow("0", "sack")).unwrap_err();

@@ -18,5 +18,6 @@ mod session;
 mod share;
 mod slowdown;
 mod tasks;
+mod together;
 mod transfer;
 mod vantage;

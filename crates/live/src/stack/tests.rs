@@ -1,6 +1,5 @@
 //! The stack in virtual time, with real bytes: two of them over a bad link, and strangers.
 
-
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

@@ -1,10 +1,11 @@
 //! Complete results taken apart into their runs again, so that a plan with more seeds keeps those that there are.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::{RUN_FILE, RunDir, TABLES, write_json};
+use super::{RunDir, TABLES};
 use crate::error::RecordError;
-use crate::files::{make_directory, remove_directory, rename, temporary};
+use crate::files::{FileEntry, make_directory, remove_directory, temporary};
 use crate::manifest::ManifestRun;
 use crate::parquet::{self, TableWriter, write_rows};
 use crate::rows::{
@@ -14,8 +15,12 @@ use crate::rows::{
 use crate::table::{self, Row};
 use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 
-/// A run, and the directory in which it grows.
-type Part<'a> = (&'a ManifestRun, PathBuf);
+/// A run, the directory in which it grows, and the tables that it has there.
+struct Part<'a> {
+    run: &'a ManifestRun,
+    growing: PathBuf,
+    files: Vec<FileEntry>,
+}
 
 impl RunDir {
     /// Puts `runs` of the complete results here, in their order, under `partial/`, as if they had just been finished. The results
@@ -24,20 +29,21 @@ impl RunDir {
     /// # Errors
     /// A table that cannot be read, or a file that cannot be written. Whatever is not whole by then is not there.
     pub fn take_apart(&self, runs: &[&ManifestRun]) -> Result<(), RecordError> {
-        let parts: Vec<Part<'_>> =
-            runs.iter().map(|run| (*run, temporary(&self.partial(&run.key, &run.hash)))).collect();
-        let done = self.split_and_place(&parts);
+        let growing = |run: &ManifestRun| temporary(&self.partial(&run.key, &run.hash));
+        let mut parts: Vec<Part<'_>> =
+            runs.iter().map(|run| Part { run, growing: growing(run), files: Vec::new() }).collect();
+        let done = self.split_and_place(&mut parts);
         if done.is_err() {
-            for (_, growing) in &parts {
-                remove_directory(growing)?;
+            for part in &parts {
+                remove_directory(&part.growing)?;
             }
         }
         done
     }
 
-    fn split_and_place(&self, parts: &[Part<'_>]) -> Result<(), RecordError> {
-        for (_, growing) in parts {
-            make_directory(growing)?;
+    fn split_and_place(&self, parts: &mut [Part<'_>]) -> Result<(), RecordError> {
+        for part in &*parts {
+            make_directory(&part.growing)?;
         }
         self.split::<RunRow>(parts)?;
         self.split::<FlowRow>(parts)?;
@@ -53,28 +59,23 @@ impl RunDir {
         self.split::<TraceSegmentRow>(parts)?;
         self.split::<TraceHopRow>(parts)?;
         self.split::<TraceSenderRow>(parts)?;
-        for (run, growing) in parts {
-            write_json(&growing.join(RUN_FILE), run)?;
-            let place = self.partial(&run.key, &run.hash);
-            // Another process may have done the same; equal hashes are equal runs.
-            match rename(growing, &place) {
-                Err(_) if self.has(&run.key, &run.hash) => remove_directory(growing)?,
-                renamed => renamed?,
-            }
+        for Part { run, growing, files } in parts {
+            self.place(run, std::mem::take(files), growing)?;
         }
         Ok(())
     }
 
     /// Gives each run its rows of one table, which stand run by run.
-    fn split<R: Row>(&self, parts: &[Part<'_>]) -> Result<(), RecordError> {
-        let path = self.path_of::<R>();
-        if path.exists() {
-            split_file(&path, parts)?;
+    fn split<R: Row>(&self, parts: &mut [Part<'_>]) -> Result<(), RecordError> {
+        let name = format!("{}.parquet", R::TABLE);
+        if self.exists(&name) {
+            let (path, file) = self.open_table::<R>()?;
+            split_file((&path, file), &name, parts)?;
         }
         if TABLES.contains(&R::TABLE) {
-            for (run, growing) in parts {
-                if !growing.join(format!("{}.parquet", R::TABLE)).exists() {
-                    write_rows::<R>(growing, &run.key, &[])?;
+            for part in parts {
+                if part.files.iter().all(|f| f.path != name) {
+                    part.files.push(write_rows::<R>(&part.growing, &part.run.key, &[])?);
                 }
             }
         }
@@ -82,27 +83,40 @@ impl RunDir {
     }
 }
 
-/// Gives each run its rows of the table at `path`.
-fn split_file(path: &Path, parts: &[Part<'_>]) -> Result<(), RecordError> {
-    let name = path.file_name().unwrap_or_default();
-    let mut open: Option<(u32, TableWriter)> = None;
-    for batch in parquet::batches(path, None)? {
+/// Gives each run its rows of the table that is open.
+fn split_file(
+    (path, file): (&Path, File),
+    name: &str,
+    parts: &mut [Part<'_>],
+) -> Result<(), RecordError> {
+    // The number of the run that is being written, its place among `parts`, and its table.
+    let mut open: Option<(u32, usize, TableWriter)> = None;
+    let finish = |open: Option<(u32, usize, TableWriter)>, parts: &mut [Part<'_>]| {
+        let Some((_, at, writer)) = open else { return Ok(()) };
+        let entry = writer.finish()?.at(name);
+        if let Some(part) = parts.get_mut(at) {
+            part.files.push(entry);
+        }
+        Ok::<_, RecordError>(())
+    };
+    for batch in parquet::batches((path, file), None)? {
         let batch = batch.map_err(|e| RecordError::table(path, &e))?;
         let stretches = table::stretches(&batch)
             .ok_or_else(|| RecordError::table(path, &"the column `run` is missing or wrong"))?;
         for (number, rows) in stretches {
-            if open.as_ref().is_none_or(|(of, _)| *of != number) {
-                if let Some((_, before)) = open.take() {
-                    before.finish()?;
-                }
-                let at = parts.binary_search_by_key(&number, |(run, _)| run.key.run);
-                let Some((_, growing)) = at.ok().and_then(|i| parts.get(i)) else { continue };
-                open = Some((number, TableWriter::create(&growing.join(name), batch.schema())?));
+            if open.as_ref().is_none_or(|(of, ..)| *of != number) {
+                finish(open.take(), parts)?;
+                let at = parts.binary_search_by_key(&number, |part| part.run.key.run);
+                let Some((at, part)) = at.ok().and_then(|at| Some((at, parts.get(at)?))) else {
+                    continue;
+                };
+                let place = part.growing.join(name);
+                open = Some((number, at, TableWriter::create(&place, batch.schema())?));
             }
-            if let Some((_, writer)) = &mut open {
+            if let Some((.., writer)) = &mut open {
                 writer.batch(&batch.slice(rows.start, rows.len()))?;
             }
         }
     }
-    open.map_or(Ok(()), |(_, last)| last.finish())
+    finish(open, parts)
 }

@@ -11,8 +11,9 @@ use std::path::Path;
 pub use rows::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 
 use crate::error::RecordError;
+use crate::files::FileEntry;
 use crate::key::RunKey;
-use crate::parquet::{self, write_rows};
+use crate::parquet::write_rows;
 use crate::table::Row;
 
 /// The names of the tables of traced flows.
@@ -37,26 +38,15 @@ impl TraceTables {
     }
 
     /// Writes the tables of one run into `place`, unless there is nothing to write.
-    pub(crate) fn write(&self, place: &Path, key: &RunKey) -> Result<(), RecordError> {
+    pub(crate) fn write(&self, place: &Path, key: &RunKey) -> Result<Vec<FileEntry>, RecordError> {
         if self.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        write_rows(place, key, &self.segments)?;
-        write_rows(place, key, &self.hops)?;
-        write_rows(place, key, &self.senders)
-    }
-
-    /// The rows of `run` from the merged tables in `root`; empty when nothing was traced.
-    pub(crate) fn read(root: &Path, run: u32) -> Result<Self, RecordError> {
-        fn rows<R: Row>(root: &Path, run: u32) -> Result<Vec<R>, RecordError> {
-            let path = root.join(format!("{}.parquet", R::TABLE));
-            if !path.exists() {
-                return Ok(Vec::new());
-            }
-            let rows = parquet::read::<R>(&path, Some(&[run]))?;
-            Ok(rows.into_iter().map(|(_, row)| row).collect())
-        }
-        Ok(Self { segments: rows(root, run)?, hops: rows(root, run)?, senders: rows(root, run)? })
+        Ok(vec![
+            write_rows(place, key, &self.segments)?,
+            write_rows(place, key, &self.hops)?,
+            write_rows(place, key, &self.senders)?,
+        ])
     }
 
     /// The same for one flow, as if it alone had been traced: its segments and its sender, and at each

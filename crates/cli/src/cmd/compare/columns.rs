@@ -9,7 +9,7 @@ use lowtide_scenario::{Plan, Scenario};
 use serde::Serialize;
 
 use super::{digits, labels, notes, results};
-use crate::args::{BackendArg, CompareArgs, ThreadCount};
+use crate::args::{BackendArg, CompareArgs, MemoryArg, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::run::How;
 use crate::cmd::set;
@@ -103,6 +103,7 @@ fn by_backends(args: &CompareArgs, out: Output) -> Result<Vec<(String, Finished)
             threads: ThreadCount::Auto,
             afresh: false,
             backend: backend.as_deref(),
+            memory: MemoryArg::default(),
         };
         let name = name(*which);
         out.note(&format!("{name}: {}", how.dir(&plan).display()));

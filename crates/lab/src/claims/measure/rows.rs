@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lowtide_record::{Frame, FrameValues, read_frame};
+use lowtide_record::{Frame, FrameValues};
 use lowtide_units::parse_duration;
 use serde::Deserialize;
 
@@ -88,14 +88,13 @@ impl Rows {
 
     /// The columns that it needs, and one more.
     fn frame(&self, of: Source<'_>, also: Option<&str>) -> Result<Frame, String> {
-        let path = of.dir.table(&self.table).map_err(|e| e.to_string())?;
         let mut names: Vec<&str> = vec!["run", "seed", &self.column];
         names.extend(self.r#where.keys().map(String::as_str));
         names.extend(self.every.as_ref().map(|_| TIME));
         names.extend(self.beside().map(String::as_str));
         names.extend(cut::columns(&self.table));
         names.extend(also);
-        read_frame(&path, &names).map_err(|e| e.to_string())
+        of.dir.frame(&self.table, &names).map_err(|e| e.to_string())
     }
 
     /// Every value that counts, beside that of the column `x` (zero without it), for all seeds, in the

@@ -15,7 +15,8 @@ use super::ask::{ask, one};
 use super::ends::End;
 use super::question::{CLASSES, MOVED, Question, ShareQuestion};
 use crate::error::LabError;
-use crate::session::{Finished, Options};
+use crate::session::Options;
+use crate::stored::Finished;
 
 pub use super::question::Move;
 pub use answer::{ShareAnswer, ShareClass, SharePoint};

@@ -1,0 +1,132 @@
+//! What this machine has for a run: memory and disk.
+
+use std::fs;
+use std::path::Path;
+
+/// Bytes of memory that runs may take without `--memory`: nine tenths of what is available. `None` where the
+/// system does not tell.
+pub(crate) fn memory() -> Option<u64> {
+    available(Path::new("/")).map(|bytes| bytes / 10 * 9)
+}
+
+/// Bytes of memory that this process takes.
+pub(crate) fn resident() -> Option<u64> {
+    kib(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
+}
+
+/// Bytes that are free to us on the disk of `path`, or of the nearest directory above it that exists.
+#[cfg(target_os = "linux")]
+pub(crate) fn free_disk(path: &Path) -> Option<u64> {
+    let path = std::path::absolute(path).ok()?;
+    let there = path.ancestors().find(|p| p.exists())?;
+    let found = nix::sys::statvfs::statvfs(there).ok()?;
+    found.blocks_available().checked_mul(found.fragment_size())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn free_disk(_: &Path) -> Option<u64> {
+    None
+}
+
+/// The least of: memory that the kernel can give without swapping, what the control groups of this process
+/// leave, and its limit on address space. `root` is `/`, but in tests.
+fn available(root: &Path) -> Option<u64> {
+    let read = |path: &str| fs::read_to_string(root.join(path)).ok();
+    let free = read("proc/meminfo").and_then(|text| kib(&text, "MemAvailable:"));
+    let space = read("proc/self/limits").and_then(|text| {
+        let line = text.lines().find_map(|l| l.strip_prefix("Max address space"))?;
+        line.split_whitespace().next()?.parse().ok()
+    });
+    [free, space, groups(root)].into_iter().flatten().min()
+}
+
+/// What the control groups of this process leave, those above them included.
+fn groups(root: &Path) -> Option<u64> {
+    let text = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
+    let mut least = None;
+    for line in text.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next(), parts.next()?, parts.next()?);
+        let (mount, files) = if controllers.is_empty() {
+            ("sys/fs/cgroup", ["memory.max", "memory.current", "inactive_file "])
+        } else if controllers.split(',').any(|c| c == "memory") {
+            let v1 = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "];
+            ("sys/fs/cgroup/memory", v1)
+        } else {
+            continue;
+        };
+        let mount = root.join(mount);
+        let place = mount.join(path.trim_start_matches('/'));
+        for group in place.ancestors().take_while(|p| p.starts_with(&mount)) {
+            least = [least, left(group, files)].into_iter().flatten().min();
+        }
+    }
+    least
+}
+
+/// What one control group leaves: its limit less what it uses, but for pages of files that it can drop.
+fn left(group: &Path, [limit, usage, cache]: [&str; 3]) -> Option<u64> {
+    let number = |name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
+    let limit = number(limit)?;
+    let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+    let cache = stat.lines().find_map(|l| l.strip_prefix(cache)?.trim().parse::<u64>().ok());
+    let used = number(usage).unwrap_or(0).saturating_sub(cache.unwrap_or(0));
+    Some(limit.saturating_sub(used))
+}
+
+/// The value of a line like `MemAvailable:  123 kB`, in bytes.
+fn kib(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|l| l.strip_prefix(name))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(root: &Path, name: &str, text: &str) {
+        let path = root.join(name);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    }
+
+    #[test]
+    fn the_least_of_kernel_control_groups_and_address_space_counts() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        assert_eq!(available(root), None, "nothing is known");
+        put(root, "proc/meminfo", "MemTotal:  9000 kB\nMemAvailable:    8000 kB\n");
+        assert_eq!(available(root), Some(8_000 * 1024));
+        put(root, "proc/self/cgroup", "0::/user/job\n");
+        let group = "sys/fs/cgroup/user";
+        put(root, &format!("{group}/job/memory.max"), "max\n");
+        assert_eq!(available(root), Some(8_000 * 1024), "no limit");
+        // The limit of a group above, of which 2 MB are used that cannot be dropped.
+        put(root, &format!("{group}/memory.max"), "6000000\n");
+        put(root, &format!("{group}/memory.current"), "3000000\n");
+        put(root, &format!("{group}/memory.stat"), "anon 1\ninactive_file 1000000\n");
+        assert_eq!(available(root), Some(4_000_000));
+        let limits = "Limit  Soft Limit  Hard Limit  Units\nMax address space     3000000   unlimited  bytes\n";
+        put(root, "proc/self/limits", limits);
+        assert_eq!(available(root), Some(3_000_000));
+    }
+
+    #[test]
+    fn older_control_groups_count_too() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        put(root, "proc/self/cgroup", "5:cpu:/a\n4:memory:/a\n");
+        put(root, "sys/fs/cgroup/memory/a/memory.limit_in_bytes", "5000\n");
+        put(root, "sys/fs/cgroup/memory/a/memory.usage_in_bytes", "1500\n");
+        assert_eq!(available(root), Some(3_500));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn this_machine_tells() {
+        assert!(memory().is_some_and(|bytes| bytes > 1 << 20));
+        assert!(resident().is_some_and(|bytes| bytes > 1 << 20));
+        let temp = tempfile::tempdir().unwrap();
+        assert!(free_disk(&temp.path().join("not/yet")).is_some());
+    }
+}

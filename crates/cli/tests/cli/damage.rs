@@ -1,0 +1,281 @@
+//! Result directories that something happens to: the process is killed, bits flip, files are cut, the disk is
+//! full. Everything is noticed, or harmless: the tables are those of an undisturbed run.
+//!
+//! `LOWTIDE_DAMAGE_TRIALS` is how often, all kinds together; `LOWTIDE_DAMAGE_SEED` draws other moments and
+//! places. `cargo test -p lowtide --test cli damage -- --nocapture` prints the figures.
+
+mod trial;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use trial::{
+    Harm, OUT, RUN, Rng, Tally, Whole, complaint, copy, files, harm, in_dir, lowtide, shares,
+};
+
+/// The process ends at a random moment, once or twice, as by SIGKILL; the same command continues.
+#[test]
+fn killed_runs_continue_to_the_results_of_a_whole_one() {
+    let whole = Whole::new();
+    let mut rng = Rng::new("kills");
+    let mut tally = Tally::default();
+    // Follows how fast the machine is at the moment, so that about half of the kills come in time.
+    let mut span = whole.micros;
+    for trial in 0..shares().kills {
+        let temp = tempfile::tempdir().unwrap();
+        let mut left = 1 + rng.below(2);
+        while left > 0 {
+            let mut child = in_dir(temp.path(), RUN)
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("it starts");
+            std::thread::sleep(Duration::from_micros(rng.below(span)));
+            child.kill().expect("a child");
+            if child.wait().expect("a child").success() {
+                tally.note("too late");
+                span = span * 4 / 5;
+                let _ = fs::remove_dir_all(temp.path().join(OUT));
+                continue;
+            }
+            span = span * 6 / 5;
+            left -= 1;
+            let out = temp.path().join(OUT);
+            tally.note(
+                match (out.join("manifest.json").exists(), out.join("runs.parquet").exists()) {
+                    (false, _) => "killed before there was a directory",
+                    (true, false) => "killed as runs went on",
+                    (true, true) => "killed as the directory was completed",
+                },
+            );
+        }
+        let again = lowtide(temp.path(), RUN);
+        assert!(again.status.success(), "trial {trial}: {}", complaint(&again));
+        whole.same(&temp.path().join(OUT), &format!("kill, trial {trial}"));
+        tally.harmless += 1;
+    }
+    tally.print("kills");
+}
+
+/// The commands that read a directory, in place of `OUT` and of a table.
+const READERS: [&[&str]; 8] = [
+    &["table", OUT, "TABLE", "--csv"],
+    &["compare", OUT, "../whole/out", "--json", "--metric", "all"],
+    &["diff", OUT, "../whole/out"],
+    &["report", OUT],
+    &["explain", OUT, "--flow", "1", "--scheme", "dctcp"],
+    &["plot", OUT, "--flow", "0", "--scheme", "dctcp", "-o", "plots"],
+    &["pcap", OUT, "--flow", "0", "--scheme", "dctcp", "-o", "flow.pcap"],
+    RUN,
+];
+
+/// One file of complete results is damaged: `check` always notices, and each command that reads results
+/// either notices or answers as if nothing had happened.
+#[test]
+fn damaged_results_are_noticed_or_do_no_harm() {
+    let whole = Whole::new();
+    let mut rng = Rng::new("results");
+    let mut tally = Tally::default();
+    let names: Vec<&String> = whole.files.keys().collect();
+    let tables: Vec<&str> = names.iter().filter_map(|n| n.strip_suffix(".parquet")).collect();
+    let mut expected: BTreeMap<Vec<String>, Vec<u8>> = BTreeMap::new();
+    let place = |temp: &Path| {
+        copy(&whole.dir(), &temp.join("whole/out"));
+        copy(&whole.dir(), &temp.join("at").join(OUT));
+    };
+    for trial in 0..shares().flips {
+        let temp = tempfile::tempdir().unwrap();
+        place(temp.path());
+        let at = temp.path().join("at");
+        // Kinds of files in turn; of each kind any.
+        let kind = whole.kinds[trial % whole.kinds.len()].as_str();
+        let of: Vec<_> = names.iter().filter(|n| trial::kind(n) == kind).collect();
+        let name = of[rng.below(of.len() as u64) as usize].as_str();
+        let reader = READERS[rng.below(READERS.len() as u64) as usize];
+        let table = name.strip_suffix(".parquet").unwrap_or(tables[trial % tables.len()]);
+        let args: Vec<String> =
+            reader.iter().map(|a| if *a == "TABLE" { table } else { a }.to_owned()).collect();
+        let args_now: Vec<&str> = args.iter().map(String::as_str).collect();
+        let right = expected.entry(args.clone()).or_insert_with(|| {
+            let undamaged = tempfile::tempdir().expect("a directory");
+            place(undamaged.path());
+            let said = lowtide(&undamaged.path().join("at"), &args_now);
+            assert!(said.status.success(), "{args:?}: {}", complaint(&said));
+            said.stdout
+        });
+        let done = harm(&at.join(OUT).join(name), &mut rng);
+        let about = format!("trial {trial}: {done:?} of {name}, {args:?}");
+        let noticed = |output: &std::process::Output| {
+            let said = complaint(output);
+            let file = name.rsplit('/').next().unwrap_or(name);
+            !output.status.success() && said.contains("damaged") && said.contains(file)
+        };
+        let check = lowtide(&at, &["check", OUT]);
+        assert!(noticed(&check), "{about}: {check:?}");
+        let output = lowtide(&at, &args_now);
+        if noticed(&output) {
+            assert!(complaint(&output).contains("--afresh"), "{about}: {output:?}");
+            tally.detected += 1;
+        } else {
+            assert!(output.status.success(), "{about}: {output:?}");
+            assert_eq!(output.stdout, *right, "{about}");
+            if reader == RUN {
+                whole.same(&at.join(OUT), &about);
+            }
+            tally.harmless += 1;
+        }
+        tally.note(done.name());
+        tally.note(kind);
+    }
+    tally.print("damaged results");
+}
+
+/// A file of an interrupted session is damaged: the next one makes what is lost again.
+#[test]
+fn damaged_parts_are_run_again() {
+    let whole = Whole::new();
+    let mut rng = Rng::new("parts");
+    let mut tally = Tally::default();
+    let half = tempfile::tempdir().unwrap();
+    let task = lowtide(half.path(), &[RUN, &["--index", "0", "--of", "2"]].concat());
+    assert!(task.status.success(), "{}", complaint(&task));
+    let names: Vec<String> = files(&half.path().join(OUT)).into_keys().collect();
+    assert!(names.iter().any(|n| n.starts_with("partial/") && n.ends_with("run.json")));
+    for trial in 0..shares().parts {
+        let temp = tempfile::tempdir().unwrap();
+        copy(&half.path().join(OUT), &temp.path().join(OUT));
+        let name = &names[rng.below(names.len() as u64) as usize];
+        let done = harm(&temp.path().join(OUT).join(name), &mut rng);
+        let about = format!("trial {trial}: {done:?} of {name}");
+        let mut output = lowtide(temp.path(), RUN);
+        if output.status.success() {
+            whole.same(&temp.path().join(OUT), &about);
+            tally.harmless += 1;
+        } else {
+            let said = complaint(&output);
+            assert_eq!(name, "manifest.json", "{about}: {said}");
+            assert!(
+                said.contains("manifest.json is damaged") && said.contains("--afresh"),
+                "{said}"
+            );
+            output = lowtide(temp.path(), &[RUN, &["--afresh"]].concat());
+            assert!(output.status.success(), "{about}: {output:?}");
+            whole.same_tables(&temp.path().join(OUT), &about);
+            tally.detected += 1;
+        }
+        tally.note(done.name());
+    }
+    tally.print("damaged parts");
+}
+
+/// A file cannot grow any more (a limit of the process, which needs no root): a write error that says what to
+/// do, and the same command continues when there is room.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_that_cannot_grow_are_write_errors() {
+    let whole = Whole::new();
+    let mut rng = Rng::new("limits");
+    let mut tally = Tally::default();
+    for trial in 0..shares().limits {
+        let temp = tempfile::tempdir().unwrap();
+        // In blocks of 512 B; the largest file has some hundred kB.
+        let blocks = rng.below(280);
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let first = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_lowtide")])
+            .args(RUN)
+            .current_dir(temp.path())
+            .output()
+            .expect("a shell");
+        let first = (first.status.success(), complaint(&first));
+        write_error_or_success(first, "File too large", &format!("{blocks} blocks"), &mut tally);
+        let again = lowtide(temp.path(), RUN);
+        assert!(again.status.success(), "trial {trial}: {}", complaint(&again));
+        whole.same(&temp.path().join(OUT), &format!("limit, trial {trial}"));
+    }
+    tally.print("files that cannot grow");
+}
+
+#[cfg(target_os = "linux")]
+fn write_error_or_success(
+    (success, said): (bool, String),
+    reason: &str,
+    about: &str,
+    tally: &mut Tally,
+) {
+    if success {
+        tally.harmless += 1;
+    } else {
+        let refused = said.contains("on disk") && said.contains("are free");
+        let written =
+            said.contains("cannot ") && said.contains(reason) && said.contains("make room");
+        assert!(refused || written, "{about}: {said}");
+        assert!(!said.contains("not a readable table"), "{about}: {said}");
+        tally.note(if refused { "refused beforehand" } else { "write error" });
+        tally.detected += 1;
+    }
+}
+
+/// The disk is full from some moment on (a small file system in memory; needs root): as above.
+#[test]
+#[cfg(target_os = "linux")]
+fn full_disks_are_write_errors() {
+    const SCRIPT: &str = "set -e
+        mkdir disk; mount -t tmpfs -o size=$1k tmpfs disk; cd disk
+        if [ $2 -gt 0 ]; then (sleep 0.$2; dd if=/dev/zero of=filler bs=4k 2>/dev/null || true) & fi
+        set +e; \"$0\" $3 >../out1 2>../err1; echo $? >../status1; wait; rm -f filler
+        mount -o remount,size=64m . && \"$0\" $3 >../out2 2>../err2; echo $? >../status2
+        cp -r out ../out";
+    let mounts = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "t", "/mnt"]).output();
+    if !mounts.is_ok_and(|o| o.status.success()) {
+        let why = "a file system of its own needs root";
+        assert!(std::env::var_os("LOWTIDE_REQUIRE_ROOT").is_none_or(|v| v != "1"), "{why}");
+        eprintln!("skipped: full_disks_are_write_errors: {why}");
+        return;
+    }
+    let whole = Whole::new();
+    let mut rng = Rng::new("disks");
+    let mut tally = Tally::default();
+    for trial in 0..shares().disks {
+        let temp = tempfile::tempdir().unwrap();
+        // Too small from the start, or filled by somebody else after some milliseconds.
+        let (size, filled) = match trial % 2 {
+            0 => (300 + rng.below(1_100), 0),
+            _ => (16_000, 1 + rng.below((whole.micros / 1_000).clamp(100, 998))),
+        };
+        let script = Command::new("unshare")
+            .args(["-m", "sh", "-c", SCRIPT, env!("CARGO_BIN_EXE_lowtide"), &size.to_string()])
+            .args([&format!("{filled:03}"), &RUN.join(" ")])
+            .current_dir(temp.path())
+            .output()
+            .expect("unshare");
+        let about = format!("trial {trial}: {size} kB, filled after {filled} ms: {script:?}");
+        let text = |name: &str| fs::read_to_string(temp.path().join(name)).expect(&about);
+        let first = (text("status1").trim() == "0", text("err1"));
+        write_error_or_success(first, "No space left on device", &about, &mut tally);
+        assert_eq!(text("status2").trim(), "0", "{about}: {}", text("err2"));
+        whole.same(&temp.path().join(OUT), &about);
+    }
+    tally.print("full disks");
+}
+
+/// What the harm does can be told apart from what was there.
+#[test]
+fn harm_is_always_done() {
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("file");
+    let mut rng = Rng::new("harm");
+    let mut seen: Vec<&str> = Vec::new();
+    for _ in 0..64 {
+        fs::write(&path, [7_u8; 3_000]).unwrap();
+        let done: Harm = harm(&path, &mut rng);
+        assert_ne!(fs::read(&path).unwrap(), [7_u8; 3_000], "{done:?}");
+        seen.push(done.name());
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, ["bit flipped", "cut", "emptied", "sector of zeros"]);
+}

@@ -1,0 +1,163 @@
+//! Whether the runs of a plan fit into memory and onto the disk, before the first one starts.
+//!
+//! Contract: a run that is estimated to need more than the limit is refused with the key that makes it so.
+//! Runs that go side by side are as few as fit together. An estimate may be wrong by a factor of a few, so a
+//! run that does pass the limit ends as an error, too, before the system ends the process.
+
+use lowtide_scenario::{Cause, Estimate, Plan};
+use lowtide_units::Bytes;
+
+/// What runs may take. Without a limit nothing is refused.
+#[derive(Clone, Copy, Default)]
+pub struct Limits<'a> {
+    /// Bytes of memory for all runs that go side by side.
+    pub memory: Option<u64>,
+    /// Bytes that are free on the disk of the run directory.
+    pub disk: Option<u64>,
+    /// Bytes of memory that this process takes now, where the system tells.
+    pub resident: Option<&'a (dyn Fn() -> Option<u64> + Sync)>,
+}
+
+/// Runs that do not fit.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}; {help}")]
+pub struct TooLarge {
+    /// The key that makes it so, or the table that has it.
+    pub key: String,
+    /// What is too large, and what the limit is.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+/// Refuses a plan that does not fit, and gives its estimate.
+///
+/// # Errors
+/// A run does not fit into memory, or all of them not onto the disk.
+pub fn admit(plan: &Plan, limits: &Limits<'_>) -> Result<Estimate, TooLarge> {
+    let cost = plan.estimate();
+    let beyond = |need: Bytes, limit: Option<u64>| limit.filter(|limit| need.as_u64() > *limit);
+    if let Some(limit) = beyond(cost.memory, limits.memory) {
+        let key = plan.key_of(cost.memory_cause);
+        return Err(TooLarge {
+            message: format!(
+                "a run needs about {} of memory, most of it for {}; the limit is {}",
+                bytes(cost.memory.as_u64()),
+                named(cost.memory_cause),
+                bytes(limit)
+            ),
+            help: format!("change `{key}`, or raise the limit with --memory"),
+            key,
+        });
+    }
+    if let Some(free) = beyond(cost.disk, limits.disk) {
+        let key = plan.key_of(cost.disk_cause);
+        return Err(TooLarge {
+            message: format!(
+                "the tables take about {} on disk, most of it for {}; {} are free",
+                bytes(cost.disk.as_u64()),
+                named(cost.disk_cause),
+                bytes(free)
+            ),
+            help: format!("change `{key}`, or choose another directory with -o"),
+            key,
+        });
+    }
+    Ok(cost)
+}
+
+/// How many of `jobs` runs go side by side so that together they fit.
+pub(crate) fn side_by_side(jobs: usize, cost: &Estimate, limits: &Limits<'_>) -> usize {
+    let Some(limit) = limits.memory else { return jobs };
+    let fit = limit / cost.memory.as_u64().max(1);
+    jobs.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
+}
+
+/// The memory of this process, if it is beyond the limit.
+pub(crate) fn overrun(limits: &Limits<'_>) -> Option<(u64, u64)> {
+    let limit = limits.memory?;
+    let resident = limits.resident?()?;
+    (resident > limit).then_some((resident, limit))
+}
+
+fn named(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Connections(_) => "connections",
+        Cause::Hosts => "hosts",
+        Cause::Buffers => "packets under way",
+        Cause::Samples => "samples",
+        Cause::Trace => "traced packets",
+        Cause::Runs => "the number of runs",
+    }
+}
+
+/// As `1.5 GB`, in powers of 1000.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{n} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use lowtide_scenario::Scenario;
+
+    use super::*;
+
+    fn plan(set: &[(&str, &str)]) -> Plan {
+        let load = Scenario::load("first-light").expect("an embedded scenario");
+        let set = set.iter().fold(load, |s, (k, v)| s.with_override(k, v).expect("a key"));
+        set.expand().expect("a right scenario")
+    }
+
+    fn refused(set: &[(&str, &str)], limits: &Limits<'_>) -> TooLarge {
+        admit(&plan(set), limits).expect_err("it does not fit")
+    }
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn what_cannot_fit_is_refused_with_the_key_that_makes_it_so() {
+        let memory = Limits { memory: Some(8 * GIB), ..Limits::default() };
+        assert!(admit(&plan(&[]), &memory).is_ok());
+        let sampled = refused(&[("probes.interval", "1 ps")], &memory);
+        assert_eq!(sampled.key, "probes.interval");
+        assert!(sampled.message.contains("TB of memory, most of it for samples"), "{sampled:?}");
+        assert!(sampled.message.contains("the limit is 8.6 GB"), "{sampled:?}");
+        assert!(sampled.help.contains("`probes.interval`, or raise the limit with --memory"));
+        // Samples may fit into memory, one run after the other, and the tables of all not on the disk.
+        let many = [("probes.interval", "100 ns"), ("run.seeds", "2000")];
+        assert!(admit(&plan(&many), &memory).is_ok());
+        let disk = Limits { disk: Some(2 * GIB), ..memory };
+        let stored = refused(&many, &disk);
+        assert_eq!(stored.key, "probes.interval");
+        assert!(stored.message.contains("GB on disk"), "{stored:?}");
+        let seeds = refused(&[("run.seeds", "100000")], &disk);
+        assert_eq!(seeds.key, "run.seeds");
+    }
+
+    #[test]
+    fn as_many_runs_go_side_by_side_as_fit() {
+        let cost = Estimate { memory: Bytes::new(3 * GIB), ..Estimate::default() };
+        let limited = |gib: u64| Limits { memory: Some(gib * GIB), ..Limits::default() };
+        assert_eq!(side_by_side(8, &cost, &limited(10)), 3);
+        assert_eq!(side_by_side(2, &cost, &limited(10)), 2);
+        assert_eq!(side_by_side(8, &cost, &limited(1)), 1, "what is admitted runs");
+        assert_eq!(side_by_side(8, &cost, &Limits::default()), 8);
+        let resident = || Some(2 * GIB);
+        let now = |gib| Limits { resident: Some(&resident), ..limited(gib) };
+        assert_eq!(overrun(&now(1)), Some((2 * GIB, GIB)));
+        assert_eq!(overrun(&now(2)), None);
+    }
+
+    #[test]
+    fn bytes_are_written_in_powers_of_a_thousand() {
+        let texts = [999, 1_000, 999_949, 999_950, 263_000_000_000_000, u64::MAX].map(bytes);
+        assert_eq!(texts, ["999 B", "1.0 kB", "999.9 kB", "1.0 MB", "263.0 TB", "18.4 EB"]);
+    }
+}

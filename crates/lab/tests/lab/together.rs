@@ -1,0 +1,155 @@
+//! Several whole runs into one directory at the same time, and directories in which something is damaged.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lowtide_lab::{Finished, LabError, Options, Progress, execute, load, report, simulate, verify};
+use lowtide_record::RecordError;
+use lowtide_scenario::Plan;
+
+use crate::common::{self, plan, scenario};
+
+fn left_over(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).expect("a directory");
+    let names = entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned());
+    names.filter(|f| f.contains(".tmp") || f == "partial").collect()
+}
+
+/// Runs each of `plans` into `dir`, all of them begun together.
+fn together(dir: &Path, plans: &[(&Plan, bool)]) -> Vec<Result<Finished, LabError>> {
+    let start = Barrier::new(plans.len());
+    std::thread::scope(|scope| {
+        let spawn = |&(plan, afresh): &(&'_ Plan, bool)| {
+            let start = &start;
+            let plan = plan.clone();
+            scope.spawn(move || {
+                start.wait();
+                execute(&plan, &Options { afresh, ..common::options(dir) })
+            })
+        };
+        let all: Vec<_> = plans.iter().map(spawn).collect();
+        all.into_iter().map(|t| t.join().expect("no panic")).collect()
+    })
+}
+
+#[test]
+fn whole_runs_into_one_directory_both_end_with_its_results() {
+    let plan = plan();
+    let expected = simulate(&plan, 2).unwrap();
+    for round in 0..2 {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("out");
+        for end in together(&dir, &[(&plan, false), (&plan, false), (&plan, false)]) {
+            let end = end.unwrap_or_else(|e| panic!("round {round}: {e}"));
+            assert_eq!(end.results, expected, "round {round}");
+        }
+        assert_eq!(load(&dir).unwrap().results, expected, "round {round}");
+        assert!(verify(&dir).unwrap().1.is_empty(), "round {round}");
+        assert!(left_over(&dir).is_empty(), "round {round}: {:?}", left_over(&dir));
+    }
+}
+
+/// One session removes what another has finished: it does those runs again.
+#[test]
+fn sessions_that_take_runs_from_each_other_end_well() {
+    let (two, four) = (plan(), scenario().seeds(4).unwrap().expand().unwrap());
+    for round in 0..2 {
+        let temp = tempfile::tempdir().unwrap();
+        for end in together(temp.path(), &[(&two, false), (&two, true), (&four, false)]) {
+            end.unwrap_or_else(|e| panic!("round {round}: {e}"));
+        }
+        let dir = load(temp.path()).unwrap();
+        let runs = dir.results.runs.len();
+        assert!(runs == two.runs.len() || runs == four.runs.len(), "round {round}: {runs}");
+        assert!(verify(temp.path()).unwrap().1.is_empty(), "round {round}");
+    }
+}
+
+fn started(dir: &Path) -> (Result<Finished, LabError>, usize) {
+    let count = AtomicUsize::new(0);
+    let progress = |p: Progress<'_>| {
+        count.fetch_add(usize::from(matches!(p, Progress::Started(_))), Ordering::Relaxed);
+    };
+    let end = execute(&plan(), &Options { progress: &progress, ..common::options(dir) });
+    (end, count.into_inner())
+}
+
+fn flip(path: &Path) {
+    let mut content = fs::read(path).expect("it works");
+    let at = content.len() / 2;
+    content[at] ^= 4;
+    fs::write(path, content).expect("it works");
+}
+
+/// A session that was stopped before it was complete.
+fn interrupted(dir: &Path) -> Vec<PathBuf> {
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let ended = AtomicUsize::new(0);
+    let progress = |p: Progress<'_>| {
+        if matches!(p, Progress::Finished(_)) && ended.fetch_add(1, Ordering::Relaxed) == 5 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let options = Options { jobs: 1, stop: &stop, progress: &progress, ..common::options(dir) };
+    let error = execute(&plan(), &options).expect_err("it fails");
+    assert!(matches!(error, LabError::Interrupted { finished: 6, .. }), "{error}");
+    let mut parts: Vec<PathBuf> = fs::read_dir(dir.join("partial"))
+        .expect("it works")
+        .map(|e| e.expect("it works").path())
+        .collect();
+    parts.sort();
+    parts
+}
+
+#[test]
+fn a_damaged_part_is_run_again_and_nothing_else() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("out");
+    let parts = interrupted(&dir);
+    fs::write(parts[0].join("run.json"), "").unwrap();
+    fs::write(parts[1].join("probes.parquet"), "").unwrap();
+    flip(&parts[2].join("queue_samples.parquet"));
+    fs::remove_file(parts[3].join("flows.parquet")).unwrap();
+    let (end, runs) = started(&dir);
+    assert_eq!(runs, 12 - 6 + 4);
+    assert_eq!(end.unwrap().results, simulate(&plan(), 2).unwrap());
+    let whole = common::run(&plan(), &temp.path().join("whole"));
+    assert_eq!(load(&dir).unwrap().manifest.files, whole.manifest.files, "byte by byte");
+}
+
+#[test]
+fn a_complete_directory_that_is_damaged_is_refused_or_mended() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path();
+    let whole = common::run(&plan(), dir).manifest.files;
+    let is_damaged = |of: &Result<Finished, LabError>, name: &str| match of {
+        Err(LabError::Record(e @ RecordError::Damaged { path, .. })) => {
+            assert!(path.ends_with(name) && e.to_string().contains("--afresh"), "{e}");
+        }
+        other => panic!("{name}: {other:?}"),
+    };
+    for name in ["flows.parquet", "probes.parquet", "resolved/sack.toml", "scenario.toml"] {
+        flip(&dir.join(name));
+        let (end, runs) = started(dir);
+        is_damaged(&end, name);
+        assert_eq!(runs, 0);
+        // A report cannot be made of it, and vouches for none of it.
+        if name.ends_with(".parquet") {
+            is_damaged(&load(dir), name);
+            is_damaged(&report(dir), name);
+        }
+        let damage = verify(dir).unwrap().1;
+        assert_eq!(damage.len(), 1, "{name}: {damage:?}");
+        flip(&dir.join(name));
+    }
+    // What follows from the tables is made again.
+    flip(&dir.join("report.html"));
+    fs::remove_file(dir.join("summary.json")).unwrap();
+    assert_eq!(verify(dir).unwrap().1.len(), 2);
+    assert_eq!(load(dir).unwrap().results, simulate(&plan(), 2).unwrap());
+    let (end, runs) = started(dir);
+    assert_eq!((end.unwrap().manifest.files, runs), (whole, 0));
+    assert!(verify(dir).unwrap().1.is_empty());
+}

@@ -1,0 +1,74 @@
+//! JSON files that carry the hash of their own content, as their last member.
+//!
+//! The seal is `"blake3"`: the hash of all bytes before the comma in front of it. A file that was cut, or in
+//! which a single byte differs, does not match it.
+
+use serde::Serialize;
+
+/// What stands before the hash, and after it.
+const BEFORE: &str = ",\n  \"blake3\": \"";
+const AFTER: &str = "\"\n}\n";
+
+/// How the text of a JSON object ends.
+const END: &str = "\n}";
+
+/// `value`, which must be an object with members, as pretty JSON with its seal.
+pub(crate) fn sealed<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    if text.ends_with(END) {
+        text.truncate(text.len() - END.len());
+    }
+    let hash = blake3::hash(text.as_bytes()).to_hex();
+    text.push_str(BEFORE);
+    text.push_str(hash.as_str());
+    text.push_str(AFTER);
+    Ok(text.into_bytes())
+}
+
+/// Whether a file is as it was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Seal {
+    /// It is.
+    Whole,
+    /// It is not.
+    Broken,
+    /// It has no seal: older versions wrote none.
+    Absent,
+}
+
+/// Checks the seal of a file's content.
+pub(crate) fn check(content: &[u8]) -> Seal {
+    let split = || {
+        let (text, hash) = content.strip_suffix(AFTER.as_bytes())?.split_last_chunk::<64>()?;
+        Some((text.strip_suffix(BEFORE.as_bytes())?, hash))
+    };
+    match split() {
+        Some((text, hash)) if blake3::hash(text).to_hex().as_bytes() == hash => Seal::Whole,
+        Some(_) => Seal::Broken,
+        None => Seal::Absent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_breaks_the_seal() {
+        let value = serde_json::json!({ "schema": "x/2", "runs": [{ "run": 1 }], "note": "ü" });
+        let whole = sealed(&value).unwrap();
+        assert_eq!(check(&whole), Seal::Whole);
+        let read: serde_json::Value = serde_json::from_slice(&whole).unwrap();
+        assert_eq!(read["runs"][0]["run"], 1);
+        for bit in 0..whole.len() * 8 {
+            let mut damaged = whole.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(check(&damaged), Seal::Whole, "bit {bit}");
+        }
+        for cut in 0..whole.len() {
+            assert_ne!(check(&whole[..cut]), Seal::Whole, "cut at {cut}");
+        }
+        let plain = serde_json::to_vec_pretty(&value).unwrap();
+        assert_eq!(check(&plain), Seal::Absent);
+    }
+}

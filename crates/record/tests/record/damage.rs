@@ -1,0 +1,192 @@
+//! Files that are not what was written: every reader notices, says which, and what to do.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{self, keys, manifest, outcome, runs, setup};
+use lowtide_record::{RecordError, RunDir, RunTables, Status, TABLES};
+
+fn tables(seed: u64) -> RunTables {
+    RunTables::new(&setup(seed), &outcome(seed))
+}
+
+fn complete(root: &Path) {
+    let (dir, _) = RunDir::begin(root, &manifest(), false).expect("it works");
+    for run in runs() {
+        dir.keep(&run, &tables(run.key.seed)).expect("it works");
+    }
+    dir.merge(&runs()).expect("it works");
+    dir.write("resolved/sack.toml", "schema = 1\n").expect("it works");
+    let done = manifest();
+    dir.finish(done, &["resolved/sack.toml".into()]).expect("it works");
+}
+
+fn flip(path: &Path, bit: usize) {
+    let mut content = fs::read(path).expect("it works");
+    let bit = bit % (content.len() * 8);
+    content[bit / 8] ^= 1 << (bit % 8);
+    fs::write(path, content).expect("it works");
+}
+
+/// The path of the damaged file, and what the error says.
+fn damaged<T>(read: Result<T, RecordError>) -> String {
+    match read.err().expect("damage is noticed") {
+        error @ RecordError::Damaged { .. } => error.to_string(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_noticed_wherever_its_table_is_read() {
+    let temp = tempfile::tempdir().unwrap();
+    complete(temp.path());
+    for name in TABLES {
+        let path = temp.path().join(format!("{name}.parquet"));
+        let whole = fs::read(&path).unwrap();
+        for bit in [9, 4_001, 77_777] {
+            flip(&path, bit);
+            let (dir, _) = RunDir::open(temp.path()).unwrap();
+            let said = damaged(dir.text_table(name));
+            let file = format!("{name}.parquet is damaged: its content is not what was written");
+            assert!(said.contains(&file), "{said}");
+            assert!(said.contains("--afresh` makes the results again"), "{said}");
+            damaged(dir.frame(name, &["run"]));
+            damaged(dir.verify(|f| f.ends_with(".parquet")));
+            assert_eq!(dir.damage().len(), 1);
+            fs::write(&path, &whole).unwrap();
+        }
+        let (dir, _) = RunDir::open(temp.path()).unwrap();
+        assert!(dir.text_table(name).is_ok() && dir.damage().is_empty());
+    }
+    let one = |name: &str, read: &dyn Fn(&RunDir) -> Result<(), RecordError>| {
+        let path = temp.path().join(format!("{name}.parquet"));
+        flip(&path, 31);
+        damaged(read(&RunDir::open(temp.path()).unwrap().0));
+        flip(&path, 31);
+        read(&RunDir::open(temp.path()).unwrap().0).unwrap();
+    };
+    one("runs", &|d| d.keys().map(drop));
+    one("links", &|d| d.reader().map(drop));
+    one("flows", &|d| d.flows(0).map(drop));
+    one("probes", &|d| d.series(&[0]).map(drop));
+    one("queue_levels", &|d| d.levels(&[0]).map(drop));
+    one("queues", &|d| d.take_apart(&[&runs()[0]]));
+}
+
+#[test]
+fn cut_missing_and_unlisted_files_are_noticed() {
+    let temp = tempfile::tempdir().unwrap();
+    complete(temp.path());
+    let flows = temp.path().join("flows.parquet");
+    let whole = fs::read(&flows).unwrap();
+    fs::write(&flows, &whole[..whole.len() - 1]).unwrap();
+    let (dir, _) = RunDir::open(temp.path()).unwrap();
+    let said = damaged(dir.flows(0));
+    assert!(
+        said.contains(&format!("it has {} bytes, not {}", whole.len() - 1, whole.len())),
+        "{said}"
+    );
+    fs::remove_file(&flows).unwrap();
+    let said = damaged(RunDir::open(temp.path()).unwrap().0.reader());
+    assert!(said.contains("it is missing"), "{said}");
+    fs::write(&flows, whole).unwrap();
+    // A table that the manifest does not know is none of these results.
+    fs::copy(&flows, temp.path().join("queries.parquet")).unwrap();
+    let (dir, _) = RunDir::open(temp.path()).unwrap();
+    assert!(dir.text_table("queries").is_err());
+    assert!(dir.reader().unwrap().take(0).unwrap().unwrap().queries.is_empty());
+    // Files of text are checked, too.
+    flip(&temp.path().join("resolved/sack.toml"), 5);
+    damaged(dir.read("resolved/sack.toml"));
+}
+
+/// The manifest declares the hashes of all others, so nothing vouches for it but itself.
+#[test]
+fn no_flipped_bit_of_the_manifest_is_believed() {
+    let temp = tempfile::tempdir().unwrap();
+    complete(temp.path());
+    let path = temp.path().join("manifest.json");
+    let whole = fs::read(&path).unwrap();
+    for bit in (0..whole.len() * 8).step_by(41) {
+        flip(&path, bit);
+        let said = RunDir::open(temp.path()).unwrap_err().to_string();
+        assert!(said.contains("manifest.json"), "bit {bit}: {said}");
+        fs::write(&path, &whole).unwrap();
+    }
+    for cut in [0, 1, whole.len() / 2, whole.len() - 1] {
+        fs::write(&path, &whole[..cut]).unwrap();
+        let said = damaged(RunDir::open(temp.path()));
+        assert!(said.contains("--afresh"), "{said}");
+        damaged(RunDir::begin(temp.path(), &manifest(), false));
+    }
+    // The way out that the error names.
+    let (dir, _) = RunDir::begin(temp.path(), &manifest(), true).unwrap();
+    assert_eq!(dir.manifest().unwrap().status, Status::Interrupted);
+}
+
+#[test]
+fn directories_of_earlier_versions_open_and_are_checked() {
+    let temp = tempfile::tempdir().unwrap();
+    complete(temp.path());
+    let path = temp.path().join("manifest.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let (text, _) = text.rsplit_once(",\n  \"blake3\"").unwrap();
+    let old = text.replace("lowtide.manifest/2", "lowtide.manifest/1") + "\n}\n";
+    fs::write(&path, old).unwrap();
+    let (dir, found) = RunDir::open(temp.path()).unwrap();
+    assert_eq!(found.schema, "lowtide.manifest/1");
+    assert_eq!(dir.keys().unwrap(), keys());
+    flip(&temp.path().join("flows.parquet"), 99);
+    damaged(RunDir::open(temp.path()).unwrap().0.flows(0));
+    // A new manifest without its hash is not taken for an old one.
+    fs::write(&path, format!("{text}\n}}\n")).unwrap();
+    assert!(damaged(RunDir::open(temp.path())).contains("the hash of its content is missing"));
+}
+
+/// The report is made again from tables; what it does not read keeps the hash that it had.
+#[test]
+fn a_new_report_vouches_for_no_damaged_table() {
+    let temp = tempfile::tempdir().unwrap();
+    complete(temp.path());
+    let delays = temp.path().join("delays.parquet");
+    flip(&delays, 1234);
+    let (dir, before) = RunDir::open(temp.path()).unwrap();
+    dir.write("report.html", "<p>").unwrap();
+    let after = dir.finish(before.clone(), &["report.html".into()]).unwrap();
+    let of = |m: &lowtide_record::Manifest| {
+        m.files.iter().find(|f| f.path == "delays.parquet").cloned().unwrap()
+    };
+    assert_eq!(of(&after), of(&before));
+    damaged(RunDir::open(temp.path()).unwrap().0.text_table("delays"));
+}
+
+#[test]
+fn a_damaged_part_counts_as_absent_and_its_run_can_be_kept_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
+    let (run, key) = (&runs()[1], &keys()[1]);
+    dir.keep(run, &tables(key.seed)).unwrap();
+    let place = fs::read_dir(temp.path().join("partial")).unwrap().next().unwrap().unwrap().path();
+    let names: Vec<_> = fs::read_dir(&place).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), TABLES.len() + 1);
+    for name in names {
+        let path = place.join(&name);
+        let whole = fs::read(&path).unwrap();
+        let cut = || fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        let damages: [&dyn Fn(); 4] =
+            [&|| flip(&path, 4_321), &|| fs::write(&path, "").unwrap(), &cut, &|| {
+                fs::remove_file(&path).unwrap();
+            }];
+        for (i, damage) in damages.iter().enumerate() {
+            damage();
+            assert!(dir.kept(key, &run.hash).is_none(), "{name:?}, damage {i}");
+            assert!(!dir.is_kept(key, &run.hash), "{name:?}, damage {i}");
+            let error = dir.merge(std::slice::from_ref(run)).unwrap_err();
+            assert!(error.is_lost_part(), "{name:?}, damage {i}: {error}");
+            dir.keep(run, &tables(key.seed)).unwrap();
+            assert!(dir.kept(key, &run.hash).is_some(), "{name:?}, damage {i}");
+        }
+    }
+    let other = common::key(2, "cubic", "10 kB", 3);
+    assert!(!dir.is_kept(&other, &run.hash));
+}

@@ -1,0 +1,90 @@
+//! How many rows a run will record beside its flows, and what they take in memory and on disk.
+
+use std::collections::BTreeSet;
+use std::mem::size_of;
+
+use lowtide_host::{ProbeRow, QueueSample, Setup};
+use lowtide_net::NodeId;
+use lowtide_traffic::Flow;
+use lowtide_units::Duration;
+
+/// One direction of a link.
+pub(crate) type Line = (usize, bool);
+
+/// Bytes of rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RowBytes {
+    /// In memory, as the run records them and as a table is made of them.
+    pub(crate) memory: u64,
+    /// In a table on disk, once.
+    pub(crate) disk: u64,
+}
+
+/// What a run records.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rows {
+    /// Samples of senders and queues at intervals.
+    pub(crate) samples: RowBytes,
+    /// Traced flows.
+    pub(crate) trace: RowBytes,
+}
+
+/// Half-rows of memory per row: the run's own, the table's, and what the encoder holds. Measured: 2.5 rows.
+const HALVES: u64 = 5;
+
+/// Bytes of a sampled sender in a table. Measured: 4 where little changes, 35 where all does.
+const PROBE_DISK_BYTES: u64 = 30;
+
+/// Bytes of a sampled queue in a table. Measured: 3 where little changes, 12 where all does.
+const QUEUE_DISK_BYTES: u64 = 10;
+
+/// Bytes of a packet at a port that a trace records, in memory and in a table.
+const HOP: RowBytes = RowBytes { memory: 400, disk: 30 };
+
+impl Rows {
+    /// Of a run that takes so long; `carried` says how many segments a flow sends, and over which lines.
+    pub(crate) fn of<'p>(
+        setup: &Setup,
+        simulated: Duration,
+        carried: impl Fn(&Flow) -> (u64, &'p [Line]),
+    ) -> Self {
+        Self { samples: samples(setup, simulated), trace: trace(setup, carried) }
+    }
+}
+
+fn samples(setup: &Setup, simulated: Duration) -> RowBytes {
+    let Some(interval) = setup.probes.interval else { return RowBytes::default() };
+    let samples = simulated.as_ps().checked_div(interval.as_ps()).unwrap_or(0);
+    let senders: u64 = setup
+        .probes
+        .groups
+        .iter()
+        .map(|group| setup.flows.iter().filter(|f| f.group == *group).count() as u64)
+        .map(|flows| flows.min(u64::from(setup.probes.flows_per_group)))
+        .sum();
+    let is_switch = |node: NodeId| u64::from(matches!(node, NodeId::Switch(_)));
+    let ports: u64 = setup.network.links.iter().map(|l| is_switch(l.a) + is_switch(l.b)).sum();
+    let ports = if setup.probes.queues { ports } else { 0 };
+    let row = |probe: u64, queue: u64| senders.saturating_mul(probe).saturating_add(ports * queue);
+    let memory = row(size_of::<ProbeRow>() as u64, size_of::<QueueSample>() as u64);
+    RowBytes {
+        memory: samples.saturating_mul(memory).saturating_mul(HALVES) / 2,
+        disk: samples.saturating_mul(row(PROBE_DISK_BYTES, QUEUE_DISK_BYTES)),
+    }
+}
+
+/// A trace records all packets at the ports on the way of a traced flow.
+fn trace<'p>(setup: &Setup, carried: impl Fn(&Flow) -> (u64, &'p [Line])) -> RowBytes {
+    let traced = setup.probes.trace.iter().filter_map(|flow| setup.flows.get(*flow as usize));
+    let ports: BTreeSet<Line> = traced.flat_map(|flow| carried(flow).1).copied().collect();
+    if ports.is_empty() {
+        return RowBytes::default();
+    }
+    let hops = setup.flows.iter().map(|flow| {
+        let (segments, lines) = carried(flow);
+        let shared = lines.iter().filter(|line| ports.contains(line)).count() as u64;
+        segments.saturating_mul(shared)
+    });
+    let hops = hops.fold(0_u64, u64::saturating_add);
+    RowBytes { memory: hops.saturating_mul(HOP.memory), disk: hops.saturating_mul(HOP.disk) }
+}
