@@ -1,0 +1,136 @@
+//! `lowtide-interop`: our TCP against others, case by case.
+#![cfg_attr(not(target_os = "linux"), expect(unused, reason = "there are no TUN interfaces"))]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use lowtide_interop::cases::{Case, all, quick};
+use lowtide_interop::peer;
+use lowtide_interop::peers::{PEERS, Peer, look};
+use lowtide_interop::script::Script;
+use lowtide_interop::suite::{Suite, inside};
+use lowtide_interop::table::{count, markdown, remarks, tell};
+
+/// Runs connections between our TCP and others, with faults between them, and prints a table.
+#[derive(Parser, Debug)]
+#[command(name = "lowtide-interop")]
+struct Args {
+    #[command(subcommand)]
+    role: Option<Role>,
+    /// Only this peer; may be repeated.
+    #[arg(long, value_enum)]
+    peer: Vec<Peer>,
+    /// Only cases whose name contains this text; may be repeated.
+    #[arg(long)]
+    case: Vec<String>,
+    /// The short subset that `cargo test` runs.
+    #[arg(long)]
+    quick: bool,
+    /// Cases at a time.
+    #[arg(long, default_value_t = 3)]
+    jobs: usize,
+    /// Captures of our interface go into this folder, a file for each case.
+    #[arg(long)]
+    captures: Option<PathBuf>,
+    /// Prints the table only, as `docs/testing.md` has it.
+    #[arg(long)]
+    markdown: bool,
+    /// A peer that is skipped is a failure.
+    #[arg(long)]
+    require_all: bool,
+    /// Prints the cases and which peers this machine has, and runs nothing.
+    #[arg(long)]
+    list: bool,
+}
+
+/// What the program is when the suite starts it.
+#[derive(Subcommand, Debug)]
+enum Role {
+    /// One end of one connection.
+    #[command(hide = true)]
+    Peer {
+        /// `kernel` or `smoltcp`.
+        stack: String,
+        /// The script.
+        script: Vec<String>,
+    },
+    /// The first process of User Mode Linux.
+    #[command(hide = true)]
+    Guest {
+        /// The folder of the job.
+        folder: PathBuf,
+    },
+    /// The cases inside User Mode Linux.
+    #[command(hide = true)]
+    Inside {
+        /// Where the results go.
+        results: PathBuf,
+        /// Where captures go; empty for none.
+        captures: String,
+        /// The cases.
+        cases: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match &args.role {
+        None => suite(&args),
+        Some(Role::Guest { folder }) => lowtide_uml::guest::main(folder),
+        Some(Role::Inside { results, captures, cases }) => inside(results, captures, cases)
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|e| format!("{}: {e}", results.display())),
+        Some(Role::Peer { stack, script }) => play(stack, script).map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|why| {
+        eprintln!("error: {why}");
+        ExitCode::from(2)
+    })
+}
+
+fn play(stack: &str, script: &[String]) -> Result<(), String> {
+    let script = Script::from_args(script)?;
+    let done = match stack {
+        "kernel" => peer::kernel::main(&script),
+        "smoltcp" => peer::smoltcp::main(&script),
+        _ => return Err(format!("no stack is called `{stack}`: there are kernel and smoltcp")),
+    };
+    done.map_err(|e| e.to_string())
+}
+
+fn suite(args: &Args) -> Result<ExitCode, String> {
+    let mut cases = if args.quick { quick() } else { all() };
+    let wanted = |c: &Case| args.case.iter().any(|text| c.to_string().contains(text));
+    cases.retain(|c| args.case.is_empty() || wanted(c));
+    if cases.is_empty() {
+        return Err("no case has such a name; `--list` shows all".to_owned());
+    }
+    let peers = if args.peer.is_empty() { PEERS.to_vec() } else { args.peer.clone() };
+    if args.list {
+        for peer in peers {
+            println!("{peer}: {}", look(peer).map_or_else(|m| m.why, |()| "here".to_owned()));
+        }
+        cases.iter().for_each(|case| println!("{case}"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(folder) = &args.captures {
+        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
+    let captures = args.captures.as_ref().map(|f| f.canonicalize()).transpose();
+    let captures = captures.map_err(|e| format!("--captures: {e}"))?;
+    let program = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+    let suite = Suite { program, jobs: args.jobs, captures };
+    let mut results = Vec::new();
+    for peer in peers {
+        results.extend(suite.run(peer, &cases, &tell));
+    }
+    print!("{}", markdown(&results));
+    if !args.markdown {
+        print!("\n{}", remarks(&results));
+    }
+    let counts = count(&results);
+    eprintln!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
+    let bad = counts.failed > 0 || (args.require_all && counts.skipped > 0);
+    Ok(if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

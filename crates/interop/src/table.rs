@@ -1,0 +1,128 @@
+//! Results for people: a line for each case, a table, and the same table for the documentation.
+
+use std::fmt::Write;
+
+use crate::cases::CONDITIONS;
+use crate::peers::PEERS;
+use crate::run::{CaseResult, Outcome};
+
+/// One line for a case, on standard error.
+pub fn tell(result: &CaseResult) {
+    let CaseResult { peer, case, outcome, took_ms, .. } = result;
+    let seconds = *took_ms as f64 / 1000.0;
+    match outcome {
+        Outcome::Pass => eprintln!("pass {peer} {case} {seconds:.1} s"),
+        Outcome::Fail(why) => eprintln!("FAIL {peer} {case} {seconds:.1} s: {why}"),
+        Outcome::Skip(why) => eprintln!("skip {peer} {case}: {why}"),
+    }
+}
+
+/// Cases that passed, failed and were skipped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// They went as they should.
+    pub passed: usize,
+    /// They did not.
+    pub failed: usize,
+    /// They were not tried.
+    pub skipped: usize,
+}
+
+/// Counts `results`.
+pub fn count<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Counts {
+    let mut counts = Counts::default();
+    for result in results {
+        match result.outcome {
+            Outcome::Pass => counts.passed += 1,
+            Outcome::Fail(_) => counts.failed += 1,
+            Outcome::Skip(_) => counts.skipped += 1,
+        }
+    }
+    counts
+}
+
+fn cell(results: &[CaseResult], peer: &str, condition: &str) -> String {
+    let counts = count(results.iter().filter(|r| r.peer == peer && r.condition == condition));
+    let Counts { passed, failed, skipped } = counts;
+    match (passed + failed, skipped) {
+        (0, 0) => String::new(),
+        (0, _) => "skipped".to_owned(),
+        (tried, _) => format!("{passed}/{tried}"),
+    }
+}
+
+/// The table in Markdown: a row for each condition, a column for each peer, cases passed of those tried.
+pub fn markdown(results: &[CaseResult]) -> String {
+    let peers: Vec<String> = PEERS.iter().map(ToString::to_string).collect();
+    let peers: Vec<&String> =
+        peers.iter().filter(|p| results.iter().any(|r| r.peer == **p)).collect();
+    let mut out = String::from("| condition | |");
+    for peer in &peers {
+        let _ = write!(out, " {peer} |");
+    }
+    out.push_str("\n|---|---|");
+    out.push_str(&"---|".repeat(peers.len()));
+    for condition in CONDITIONS {
+        if !results.iter().any(|r| r.condition == condition.name) {
+            continue;
+        }
+        let _ = write!(out, "\n| {} | {} |", condition.name, condition.about);
+        for peer in &peers {
+            let _ = write!(out, " {} |", cell(results, peer, condition.name));
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// What did not pass: failures one by one, skips by peer and reason.
+pub fn remarks(results: &[CaseResult]) -> String {
+    let mut out = String::new();
+    let mut skips: Vec<(&str, &str)> = Vec::new();
+    for result in results {
+        match &result.outcome {
+            Outcome::Pass => {}
+            Outcome::Fail(why) => {
+                let _ = writeln!(out, "FAIL {} {}: {why}", result.peer, result.case);
+            }
+            Outcome::Skip(why) => {
+                let skip = (result.peer.as_str(), why.as_str());
+                if !skips.contains(&skip) {
+                    skips.push(skip);
+                }
+            }
+        }
+    }
+    for (peer, why) in skips {
+        let _ = writeln!(out, "skipped {peer}: {why}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::all;
+    use crate::peers::Peer;
+
+    #[test]
+    fn a_table_counts_what_was_tried_and_names_what_was_not() {
+        let cases = all();
+        let result = |peer, n: usize, outcome| CaseResult::of(peer, &cases[n], outcome, 1);
+        let results = [
+            result(Peer::Linux, 0, Outcome::Pass),
+            result(Peer::Linux, 1, Outcome::Fail("it hangs".to_owned())),
+            result(Peer::Lwip, 0, Outcome::Skip("no headers".to_owned())),
+            result(Peer::Lwip, 1, Outcome::Skip("no headers".to_owned())),
+        ];
+        let table = markdown(&results);
+        assert!(
+            table.starts_with("| condition | | linux | lwip |\n|---|---|---|---|\n"),
+            "{table}"
+        );
+        assert!(table.ends_with("| plain | IPv4, no faults | 1/2 | skipped |\n"), "{table}");
+        let remarks = remarks(&results);
+        assert_eq!(remarks, "FAIL linux plain-up-passive: it hangs\nskipped lwip: no headers\n");
+        assert_eq!(count(&results), Counts { passed: 1, failed: 1, skipped: 2 });
+    }
+}
