@@ -21,6 +21,8 @@ const PORT: u16 = 5201;
 const NOBODY: u16 = 5202;
 /// The longest that a connection may take, seconds.
 const LIMIT_S: u64 = 60;
+/// How long a call of ours waits while nothing happens at all. Retransmission timeouts are shorter.
+const IDLE: Duration = Duration::from_secs(20);
 /// How long the runner waits for the report of the peer, which gives up earlier by itself.
 const REPORT: Duration = Duration::from_secs(LIMIT_S + 5);
 /// How long our side of a connection may take to end after the application is done.
@@ -195,7 +197,7 @@ fn connection(
         Some(Err(error)) => (Account::failed(word(&error)), None),
         Some(Ok(listener)) => match listener.accept_within(limit) {
             Ok((stream, _)) => {
-                stream.set_timeout(Some(limit));
+                stream.set_timeout(Some(IDLE));
                 (perform(&stream, script), Some(stream))
             }
             Err(error) => (Account::failed(word(&error)), None),
@@ -206,7 +208,7 @@ fn connection(
 
 fn connect(live: &Live, config: &Config, script: &Script) -> io::Result<Stream> {
     let stream = live.begin_connect(script.remote, config)?;
-    stream.set_timeout(Some(Duration::from_secs(script.limit_s)));
+    stream.set_timeout(Some(IDLE));
     stream.finish_connect()?;
     Ok(stream)
 }

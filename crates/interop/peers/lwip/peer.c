@@ -167,6 +167,7 @@ static err_t on_data(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err)
     pbuf_free(p);
     if (script.reset_at > 0 && host.received >= script.reset_at) {
         host.pcb = NULL;
+        tcp_err(pcb, NULL);
         tcp_abort(pcb);
         report("aborted");
         return ERR_ABRT;
@@ -347,7 +348,8 @@ static void *read_packets(void *arg)
         ssize_t len = read(host.fd, packet, sizeof packet);
         if (len <= 0)
             fail("read the interface");
-        struct pbuf *p = pbuf_alloc(PBUF_RAW, (u16_t)len, PBUF_POOL);
+        /* Not PBUF_POOL: in Debian's 2.1.3 such a buffer says that it has 1500 bytes and has 616. */
+        struct pbuf *p = pbuf_alloc(PBUF_RAW, (u16_t)len, PBUF_RAM);
         if (p == NULL)
             continue;
         if (pbuf_take(p, packet, (u16_t)len) != ERR_OK || host.netif.input(p, &host.netif) != ERR_OK)
