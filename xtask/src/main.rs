@@ -2,7 +2,8 @@
 //!
 //! `registry` keeps the lists of registered files, `docs` the pages that are made of the code,
 //! `adversary` runs random connections, `fuzz` runs a fuzzer, `instructions` counts those of the hot path,
-//! `performance` writes the figures of a page, `record` what came of claims into their files; `docs/testing.md` and `docs/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
+//! `performance` writes the figures of a page, `record` what came of claims into their files, `suite` runs long
+//! suites by name; `docs/testing.md` and `docs/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
 
 mod adversary;
 mod arguments;
@@ -12,6 +13,7 @@ mod instructions;
 mod performance;
 mod record;
 mod registry;
+mod suite;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,7 +27,8 @@ usage: cargo xtask registry [--check]
        cargo xtask fuzz TARGET --keep
        cargo xtask instructions [--record] [PROGRAM]
        cargo xtask performance FILE
-       cargo xtask record FILE [--again]";
+       cargo xtask record FILE [--again]
+       cargo xtask suite [NAME]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -55,6 +58,11 @@ fn main() -> ExitCode {
         "record" => match record::Plan::read(rest) {
             Ok(plan) => plan.run(root()),
             Err(why) => usage(&why),
+        },
+        "suite" => match rest {
+            [] => suite::list(),
+            [name] => suite::run(root(), name).unwrap_or_else(|why| usage(&why)),
+            _ => usage("suite takes one name"),
         },
         "instructions" => match instructions::Plan::read(rest) {
             Ok(plan) => plan.run(root()),

@@ -40,6 +40,12 @@ pub enum UmlError {
         /// The last lines of its console.
         console: String,
     },
+    /// The kernel of the machine cannot restore the registers of this CPU.
+    #[error(
+        "this version of User Mode Linux cannot restore the registers of this CPU: their XSAVE area is larger than \
+         its buffer, as with AMX; use `--kernel FILE` with a newer version, or another machine"
+    )]
+    Registers,
     /// It did not boot in time.
     #[error("the machine did not boot within {} s; its console says:\n{console}", .limit.as_secs())]
     Boot {

@@ -26,6 +26,8 @@ const GRACE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
 /// How much of the console an error shows, bytes.
 const CONSOLE_TAIL: usize = 2_000;
+/// Message of a kernel whose buffer for PTRACE_SETREGSET is smaller than the CPU's XSAVE area.
+const REGISTERS: &str = "ptrace set fp regs failed";
 
 /// A word about the machine itself, for whoever waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -215,7 +217,11 @@ impl Running {
                             (Some(code), _) => format!("status {code}"),
                             (None, signal) => format!("signal {}", signal.unwrap_or(0)),
                         };
-                        return Err(UmlError::Died { status, console: self.console() });
+                        let console = self.console();
+                        if console.contains(REGISTERS) {
+                            return Err(UmlError::Registers);
+                        }
+                        return Err(UmlError::Died { status, console });
                     }
                 };
                 return Ok(Ended { status, boot: boot.unwrap_or_default() });

@@ -12,8 +12,7 @@ use crate::world::{Whose, World, bounded, bytes, network, rest};
 const SETTLED: Duration = Duration::from_ms(500);
 const LASTS: u64 = 2_000;
 
-#[test]
-fn dx_measures_the_queue_that_is_there() {
+pub(crate) fn dx_measures_the_queue_that_is_there() {
     bounded(|| {
         let whose = [Whose::Ours, Whose::Ours];
         let world = World::new(whose, &network("10 Mbit/s", 200, 500, 500), &Settings::default());

@@ -4,7 +4,7 @@ use lowtide_bottleneck::{Report, Settings};
 use lowtide_live::config;
 use lowtide_live::load::Way;
 
-use crate::world::{Whose, World, bounded, bytes, has_kernel, network};
+use crate::world::{Whose, World, bounded, bytes, network};
 
 /// Bytes both ways over IPv4 and IPv6.
 fn run(offloads: bool) -> Report {
@@ -22,11 +22,7 @@ fn run(offloads: bool) -> Report {
     world.end().0
 }
 
-#[test]
-fn kernels_on_ethernets_find_each_other_and_are_marked() {
-    if !has_kernel() {
-        return;
-    }
+pub(crate) fn kernels_on_ethernets_find_each_other_and_are_marked() {
     bounded(|| {
         let report = run(false);
         assert_eq!(report.fidelity.unfinished, 0);
@@ -39,11 +35,7 @@ fn kernels_on_ethernets_find_each_other_and_are_marked() {
     });
 }
 
-#[test]
-fn what_offloads_leave_undone_is_done_and_told() {
-    if !has_kernel() {
-        return;
-    }
+pub(crate) fn what_offloads_leave_undone_is_done_and_told() {
     bounded(|| {
         let report = run(true);
         assert!(report.fidelity.unfinished > 100);

@@ -8,8 +8,7 @@ use crate::world::{Whose, World, both_ways, bounded, bytes, network};
 
 const OURS: [Whose; 2] = [Whose::Ours, Whose::Ours];
 
-#[test]
-fn every_scheme_moves_its_bytes_whatever_happens_to_packets() {
+pub(crate) fn every_scheme_moves_its_bytes_whatever_happens_to_packets() {
     bounded(|| {
         let faults = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.5 %"];
         let world = World::new(OURS, &network("1 Gbit/s", 50, 100, 20), &both_ways(&faults));
@@ -23,8 +22,7 @@ fn every_scheme_moves_its_bytes_whatever_happens_to_packets() {
 }
 
 /// CE without a queue: RFC 3168 feedback says so, and a path that wipes the codepoint loses nothing but that.
-#[test]
-fn marks_and_their_absence_are_what_the_faults_say() {
+pub(crate) fn marks_and_their_absence_are_what_the_faults_say() {
     bounded(|| {
         let classic = config("linux", Some("ecn"), &[]).unwrap();
         let load = bytes(Way::Up, 1, 1_000_000);
@@ -48,8 +46,7 @@ fn marks_and_their_absence_are_what_the_faults_say() {
 }
 
 /// The window of DCTCP hovers about K packets and the queue with it. A machine that is busy may make it shorter.
-#[test]
-fn dctcp_keeps_a_short_queue() {
+pub(crate) fn dctcp_keeps_a_short_queue() {
     bounded(|| {
         let world = World::new(OURS, &network("20 Mbit/s", 500, 500, 20), &Settings::default());
         let dctcp = config("linux", Some("dctcp"), &[]).unwrap();

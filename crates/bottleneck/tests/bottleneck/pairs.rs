@@ -6,7 +6,7 @@ use lowtide_live::load::Way;
 use lowtide_tcp::EcnMode;
 use lowtide_tcp::scheme::SCHEMES;
 
-use crate::world::{Whose, World, both_ways, bounded, bytes, has_kernel, megabytes, network};
+use crate::world::{Whose, World, both_ways, bounded, bytes, megabytes, network};
 
 /// Connections at a time: their timeouts pass together.
 const PARALLEL: usize = 6;
@@ -124,9 +124,6 @@ fn run(whose: [Whose; 2], setting: &Setting, v6: bool) {
 }
 
 fn all(settings: &'static [Setting], whose: [Whose; 2]) {
-    if !has_kernel() {
-        return;
-    }
     bounded(move || {
         for (i, setting) in settings.iter().enumerate() {
             run(whose, setting, i % 2 == 1);
@@ -134,29 +131,22 @@ fn all(settings: &'static [Setting], whose: [Whose; 2]) {
     });
 }
 
-#[test]
-fn ours_and_the_kernels_whatever_their_ecn() {
+pub(crate) fn ours_and_the_kernels_whatever_their_ecn() {
     all(&ECN, [Whose::Ours, Whose::Kernel]);
 }
 
-#[test]
-fn ours_and_the_kernels_whatever_their_options() {
+pub(crate) fn ours_and_the_kernels_whatever_their_options() {
     all(&OPTIONS, [Whose::Ours, Whose::Kernel]);
 }
 
-#[test]
-fn the_kernels_among_themselves() {
+pub(crate) fn the_kernels_among_themselves() {
     const BOTH: [Setting; 2] =
         [setting("plain", &[], &[]), setting("bare", &[("tcp_sack", "0")], &[])];
     all(&BOTH, [Whose::Kernel, Whose::Kernel]);
 }
 
 /// Every sender of ours to the kernel's receiver, and the kernel's sender to every receiver of ours.
-#[test]
-fn every_scheme_of_ours_and_the_kernels_ecn() {
-    if !has_kernel() {
-        return;
-    }
+pub(crate) fn every_scheme_of_ours_and_the_kernels_ecn() {
     bounded(|| {
         let plan = network("1 Gbit/s", 50, 100, 20);
         let world = World::new([Whose::Ours, Whose::Kernel], &plan, &both_ways(&FAULTS));

@@ -10,7 +10,7 @@ use std::time::Duration;
 use lowtide_live::load::{Load, Way};
 use lowtide_live::{Clock, config};
 
-use crate::world::{Whose, World, both_ways, bytes, has_kernel, network, within};
+use crate::world::{Whose, World, both_ways, bytes, network, within};
 
 const FAULTS: [&str; 4] = ["loss=0.5 %", "reorder=1 %/300us", "duplicate=1 %", "corrupt=0.2 %"];
 /// Connections at a time.
@@ -80,11 +80,7 @@ fn round(world: &World, number: u64) -> usize {
     PARALLEL
 }
 
-#[test]
-fn soak() {
-    if !has_kernel() {
-        return;
-    }
+pub(crate) fn soak() {
     let time = minutes().map_or(Duration::from_secs(4), |m| Duration::from_secs(60 * m));
     within(time + Duration::from_mins(5), move || run(time));
 }

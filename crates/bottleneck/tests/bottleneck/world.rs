@@ -55,19 +55,6 @@ pub(crate) fn rest() {
     std::thread::sleep(Duration::from_millis(2));
 }
 
-/// Whether there can be a kernel at an end; says why not.
-pub(crate) fn has_kernel() -> bool {
-    let why = match Namespace::new() {
-        Err(why) => why.to_string(),
-        Ok(_) if !std::path::Path::new("/dev/net/tun").exists() => {
-            "there is no /dev/net/tun".into()
-        }
-        Ok(_) => return true,
-    };
-    eprintln!("skipped: {why}");
-    false
-}
-
 /// Whose TCP a host has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Whose {

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Lowest first, as in the table of `docs/architecture.md`.
-const ORDER: [&str; 21] = [
+const ORDER: [&str; 23] = [
     "lowtide-units",
     "lowtide-wire",
     "lowtide-capture",
@@ -28,6 +28,8 @@ const ORDER: [&str; 21] = [
     "lowtide",
     "own-scheme",
     "lowtide-trial",
+    "lowtide-test-needs",
+    "lowtide-interop",
 ];
 
 /// Edges that the order would allow and that must not be: what each crate must never know.
@@ -112,6 +114,29 @@ fn files(folder: &Path, out: &mut Vec<(usize, PathBuf)>) {
             out.push((text.lines().count(), path));
         }
     }
+}
+
+/// With `harness = false` the compiler drops functions under `#[test]` without a word.
+#[test]
+fn own_harnesses_list_their_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut checked = 0;
+    for package in root.read_dir().expect("a folder") {
+        let package = package.expect("an entry").path();
+        let manifest = std::fs::read_to_string(package.join("Cargo.toml")).unwrap_or_default();
+        for target in manifest.split("[[test]]").skip(1).filter(|t| t.contains("harness = false")) {
+            let name = target.split('"').nth(1).expect("a name in quotes");
+            let mut all = Vec::new();
+            files(&package.join("tests").join(name), &mut all);
+            for (_, path) in all {
+                let text = std::fs::read_to_string(&path).expect("code is text");
+                let attribute = concat!("#[", "test]");
+                assert!(!text.contains(attribute), "{}: list it in `main`", path.display());
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 20, "{checked} files");
 }
 
 #[test]

@@ -27,8 +27,7 @@ fn rest(mut from: impl Read) -> Vec<u8> {
     out
 }
 
-#[test]
-fn each_end_goes_on_sending_after_the_other_has_closed() {
+pub(crate) fn each_end_goes_on_sending_after_the_other_has_closed() {
     in_namespace(|| {
         let world = World::new();
         for v6 in [false, true] {
@@ -55,8 +54,7 @@ fn each_end_goes_on_sending_after_the_other_has_closed() {
     });
 }
 
-#[test]
-fn both_ends_may_close_at_once() {
+pub(crate) fn both_ends_may_close_at_once() {
     in_namespace(|| {
         let world = World::new();
         for round in 0..50 {
@@ -73,8 +71,7 @@ fn both_ends_may_close_at_once() {
     });
 }
 
-#[test]
-fn a_reset_is_an_error_at_the_other_end() {
+pub(crate) fn a_reset_is_an_error_at_the_other_end() {
     in_namespace(|| {
         let world = World::new();
         // Ours: given up, and dropped with data that was not read.
@@ -109,8 +106,7 @@ fn a_reset_is_an_error_at_the_other_end() {
     });
 }
 
-#[test]
-fn a_slow_reader_closes_the_window_and_opens_it_again() {
+pub(crate) fn a_slow_reader_closes_the_window_and_opens_it_again() {
     const BYTES: usize = 3_000_000;
     in_namespace(|| {
         let world = World::new();

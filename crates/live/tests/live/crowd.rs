@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use lowtide_live::{Clock, Poller, Stream};
+use lowtide_test_needs::Need;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::world::{PORT, World, in_namespace, kernel_at, ours_at, settings};
@@ -29,17 +30,22 @@ fn memory() -> u64 {
     kib << 10
 }
 
-#[test]
-fn a_crowd_comes_talks_and_goes() {
+/// One descriptor for every connection, and those of the test itself.
+pub(crate) const DESCRIPTORS: Need = Need {
+    name: "file descriptors for LOWTIDE_CROWD connections",
+    probe: || {
+        let needed = wanted() as u64 + 200;
+        let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(|e| e.to_string())?;
+        let allowed = hard >= needed;
+        allowed.then_some(()).ok_or_else(|| format!("{needed} are needed, {hard} are allowed"))
+    },
+    insist: true,
+};
+
+pub(crate) fn a_crowd_comes_talks_and_goes() {
     let n = wanted();
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).unwrap();
-    if hard < n as u64 + 200 {
-        eprintln!(
-            "skipped: {n} sockets of the kernel are more than the {hard} descriptors that are allowed"
-        );
-        return;
-    }
     in_namespace(move || {
         let world = World::new();
         let clock = Clock::start();

@@ -33,8 +33,7 @@ fn transfer(hosts: &[(Live, DevicePlan); 2], v6: bool, config: &Config, way: Way
     assert_good(&format!("v6 {v6} {way:?}"), &got, n);
 }
 
-#[test]
-fn two_of_us_talk_to_each_other() {
+pub(crate) fn two_of_us_talk_to_each_other() {
     in_namespace(|| {
         let hosts = two(1500);
         for v6 in [false, true] {
@@ -49,8 +48,7 @@ fn two_of_us_talk_to_each_other() {
 }
 
 /// Neither end knows of the narrow link: the router says so (RFC 1191, RFC 8201).
-#[test]
-fn a_router_that_says_too_big_lowers_the_mss() {
+pub(crate) fn a_router_that_says_too_big_lowers_the_mss() {
     in_namespace(|| {
         let hosts = two(1300);
         for v6 in [false, true] {

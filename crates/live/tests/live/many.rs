@@ -8,8 +8,7 @@ use lowtide_live::{Poller, Stream};
 
 use crate::world::{PORT, World, assert_good, in_namespace, ours_at, over, settings};
 
-#[test]
-fn many_short_connections_leave_nothing_behind() {
+pub(crate) fn many_short_connections_leave_nothing_behind() {
     in_namespace(|| {
         let world = World::new();
         let config = settings(&[]);
@@ -28,8 +27,7 @@ fn many_short_connections_leave_nothing_behind() {
 }
 
 /// An echo server for many connections in one thread.
-#[test]
-fn one_thread_serves_many_by_a_poller() {
+pub(crate) fn one_thread_serves_many_by_a_poller() {
     const CLIENTS: usize = 30;
     const EACH: usize = 200_000;
     in_namespace(|| {

@@ -30,8 +30,7 @@ fn every_way(world: &World, what: &str, segments: &str) {
     world.assert_empty();
 }
 
-#[test]
-fn a_veth_pair_carries_every_byte() {
+pub(crate) fn a_veth_pair_carries_every_byte() {
     in_namespace(|| {
         let world = World::veth(false, false);
         every_way(&world, "veth", "1");
@@ -41,8 +40,7 @@ fn a_veth_pair_carries_every_byte() {
     });
 }
 
-#[test]
-fn what_a_peer_with_offloads_leaves_undone_is_done_and_counted() {
+pub(crate) fn what_a_peer_with_offloads_leaves_undone_is_done_and_counted() {
     in_namespace(|| {
         let world = World::veth(true, false);
         every_way(&world, "veth with offloads", "64");
@@ -51,8 +49,7 @@ fn what_a_peer_with_offloads_leaves_undone_is_done_and_counted() {
     });
 }
 
-#[test]
-fn what_a_peer_with_offloads_leaves_undone_is_taken_as_it_is_where_that_is_wanted() {
+pub(crate) fn what_a_peer_with_offloads_leaves_undone_is_taken_as_it_is_where_that_is_wanted() {
     in_namespace(|| {
         let world = World::veth(true, true);
         every_way(&world, "veth with offloads at both ends", "64");
@@ -63,13 +60,11 @@ fn what_a_peer_with_offloads_leaves_undone_is_taken_as_it_is_where_that_is_wante
     });
 }
 
-#[test]
-fn a_tun_interface_of_somebody_else_carries_every_byte() {
+pub(crate) fn a_tun_interface_of_somebody_else_carries_every_byte() {
     in_namespace(|| every_way(&World::tuns(), "tun", "7"));
 }
 
-#[test]
-fn with_offload_several_segments_are_one_packet_and_every_byte_is_right() {
+pub(crate) fn with_offload_several_segments_are_one_packet_and_every_byte_is_right() {
     in_namespace(|| {
         let world = World::offload();
         every_way(&world, "tun with offload", "64");
@@ -79,8 +74,7 @@ fn with_offload_several_segments_are_one_packet_and_every_byte_is_right() {
     });
 }
 
-#[test]
-fn beyond_the_network_is_by_the_gateway() {
+pub(crate) fn beyond_the_network_is_by_the_gateway() {
     in_namespace(|| {
         let world = World::veth(false, false);
         let there = "10.99.0.1".parse().unwrap();
@@ -99,8 +93,7 @@ fn beyond_the_network_is_by_the_gateway() {
     });
 }
 
-#[test]
-fn what_stands_in_the_way_is_said() {
+pub(crate) fn what_stands_in_the_way_is_said() {
     in_namespace(|| {
         let start = |device: &str, side: &str| {
             let plan = plan(device, &[side]);

@@ -76,9 +76,7 @@ fn relayed(
 ) {
     let routes: Vec<_> = routes.iter().map(|r| r.parse().unwrap()).collect();
     in_namespace(move || {
-        if !ip(&["link", "set", "lo", "up"]) {
-            return;
-        }
+        ip(&["link", "set", "lo", "up"]);
         let world = World::new();
         let server = TcpListener::bind(SERVER).unwrap();
         let mut plan = RelayPlan::new(routes, settings(&[]));
@@ -130,8 +128,7 @@ fn reset(stream: TcpStream) {
 }
 
 /// The end of either direction is handed on, and the other direction goes on.
-#[test]
-fn bytes_and_the_ends_of_both_directions_are_carried() {
+pub(crate) fn bytes_and_the_ends_of_both_directions_are_carried() {
     relayed(
         &SERVICE,
         |_| {},
@@ -169,8 +166,7 @@ fn bytes_and_the_ends_of_both_directions_are_carried() {
     );
 }
 
-#[test]
-fn a_target_that_refuses_or_says_nothing_resets_whoever_came() {
+pub(crate) fn a_target_that_refuses_or_says_nothing_resets_whoever_came() {
     relayed(
         &[NOBODY, SILENCE].concat(),
         |plan| plan.connect = Duration::from_millis(200),
@@ -191,8 +187,7 @@ fn a_target_that_refuses_or_says_nothing_resets_whoever_came() {
 }
 
 /// Also where a direction is stuck, so that nothing is read from the side that resets.
-#[test]
-fn a_reset_of_one_side_resets_the_other() {
+pub(crate) fn a_reset_of_one_side_resets_the_other() {
     relayed(
         &SERVICE,
         |_| {},
@@ -239,8 +234,7 @@ fn fill(mut to: &TcpStream) -> usize {
 }
 
 /// Who does not read holds back who sends, and what waits in between has a limit.
-#[test]
-fn memory_is_bounded_whoever_reads_slowly() {
+pub(crate) fn memory_is_bounded_whoever_reads_slowly() {
     const BUFFER: usize = 16 << 10;
     relayed(
         &SERVICE,
@@ -271,8 +265,7 @@ fn memory_is_bounded_whoever_reads_slowly() {
     );
 }
 
-#[test]
-fn those_beyond_the_limit_wait_and_then_come_in() {
+pub(crate) fn those_beyond_the_limit_wait_and_then_come_in() {
     relayed(
         &SERVICE,
         |plan| plan.most = 2,
@@ -303,8 +296,7 @@ fn those_beyond_the_limit_wait_and_then_come_in() {
     );
 }
 
-#[test]
-fn many_at_a_time() {
+pub(crate) fn many_at_a_time() {
     const EACH: usize = 150;
     relayed(
         &SERVICE,
@@ -342,8 +334,7 @@ fn many_at_a_time() {
     );
 }
 
-#[test]
-fn idle_connections_are_reset_and_busy_ones_are_not() {
+pub(crate) fn idle_connections_are_reset_and_busy_ones_are_not() {
     relayed(
         &SERVICE,
         |plan| plan.idle = Some(Duration::from_secs(1)),
@@ -365,8 +356,7 @@ fn idle_connections_are_reset_and_busy_ones_are_not() {
 }
 
 /// What is open when the relay ends may go on for a while, and is reset then.
-#[test]
-fn the_end_lets_connections_end() {
+pub(crate) fn the_end_lets_connections_end() {
     relayed(
         &SERVICE,
         |plan| plan.drain = Duration::from_secs(1),
@@ -397,14 +387,13 @@ fn the_end_lets_connections_end() {
     );
 }
 
-#[test]
-fn without_its_device_it_ends_with_an_error() {
+pub(crate) fn without_its_device_it_ends_with_an_error() {
     relayed(
         &SERVICE,
         |_| {},
         |bench| {
             let (client, _server) = bench.both(fronts(8001)[0]);
-            assert!(ip(&["link", "delete", "lt0"]));
+            ip(&["link", "delete", "lt0"]);
             // The connection ends, or the relay with it.
             assert_eq!(error(&client), ErrorKind::ConnectionReset);
         },

@@ -13,8 +13,7 @@ fn flow(ms: u64, way: Way, n: u64) -> Flow {
     Flow { start: Duration::from_ms(ms), way, amount: Amount::Bytes(n), piece: 1000 }
 }
 
-#[test]
-fn each_begins_when_it_is_to_and_goes_its_own_way() {
+pub(crate) fn each_begins_when_it_is_to_and_goes_its_own_way() {
     in_namespace(|| {
         let world = World::new();
         let flows = vec![
@@ -37,8 +36,7 @@ fn each_begins_when_it_is_to_and_goes_its_own_way() {
     });
 }
 
-#[test]
-fn what_has_not_begun_when_all_is_stopped_is_not_opened() {
+pub(crate) fn what_has_not_begun_when_all_is_stopped_is_not_opened() {
     let load = Load { flows: vec![flow(60_000, Way::Up, 1)], interval: Duration::ZERO, seed: 1 };
     let open = || -> io::Result<Arc<dyn Pipe>> { panic!("it is not to be opened") };
     let report = run(&load, &open, &AtomicBool::new(true), &mut |_| {});

@@ -9,8 +9,7 @@ use lowtide_live::{Settings, replay};
 
 use crate::world::{World, assert_good, in_namespace, over, settings};
 
-#[test]
-fn a_replay_gives_every_answer_again() {
+pub(crate) fn a_replay_gives_every_answer_again() {
     in_namespace(|| {
         let path = std::env::temp_dir().join(format!("lowtide-tape-{}", std::process::id()));
         let world = World::with(Settings { tape: Some(path.clone()), ..Settings::default() });

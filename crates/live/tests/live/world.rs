@@ -33,19 +33,12 @@ pub(crate) struct World {
 /// Nothing here takes as long, unless it hangs.
 const LONGEST: Duration = Duration::from_mins(5);
 
-/// Runs `test` in a namespace of its own, or says why not; it fails if it hangs.
+/// Runs `test` in a namespace of its own; it fails if it hangs.
 pub(crate) fn in_namespace(test: impl FnOnce() + Send + 'static) {
     let (done, wait) = channel::<()>();
     let thread = std::thread::spawn(move || {
         let _done = done;
-        if let Err(why) = netns::enter_new() {
-            eprintln!("skipped: {why}");
-            return;
-        }
-        if !std::path::Path::new("/dev/net/tun").exists() {
-            eprintln!("skipped: there is no /dev/net/tun");
-            return;
-        }
+        netns::enter_new().unwrap();
         assert!(!netns::is_the_machines());
         test();
     });
@@ -240,16 +233,8 @@ pub(crate) fn assert_good(what: &str, (report, served): &(LoadReport, Vec<Stream
     assert!(served.iter().all(|s| s.error.is_none()), "{what}: {served:#?}");
 }
 
-/// Runs `ip`; false, and says so, where there is none.
-pub(crate) fn ip(args: &[&str]) -> bool {
-    match Command::new("ip").args(args).status() {
-        Ok(status) => {
-            assert!(status.success(), "ip {args:?}");
-            true
-        }
-        Err(why) => {
-            eprintln!("skipped: no `ip`: {why}");
-            false
-        }
-    }
+/// Runs `ip`, which must succeed.
+pub(crate) fn ip(args: &[&str]) {
+    let status = Command::new("ip").args(args).status().unwrap();
+    assert!(status.success(), "ip {args:?}");
 }

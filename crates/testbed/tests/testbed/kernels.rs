@@ -2,13 +2,9 @@
 
 use lowtide_testbed::Whose;
 
-use crate::{check_delivered, may, run, setup};
+use crate::{check_delivered, run, setup};
 
-#[test]
-fn the_kernel_runs_the_same_scenario_and_says_what_it_knows() {
-    if !may() {
-        return;
-    }
+pub(crate) fn the_kernel_runs_the_same_scenario_and_says_what_it_knows() {
     let made = run(&setup(&[]), Whose::Kernels, &[]);
     let tables = &made.tables;
     check_delivered(&tables.flows, 4);
@@ -28,11 +24,7 @@ fn the_kernel_runs_the_same_scenario_and_says_what_it_knows() {
     assert!(differences.iter().any(|d| d.contains("`freeze-growth`")), "{differences:?}");
 }
 
-#[test]
-fn ecn_and_control_are_those_of_the_scenario_whatever_the_machines() {
-    if !may() {
-        return;
-    }
+pub(crate) fn ecn_and_control_are_those_of_the_scenario_whatever_the_machines() {
     let cubic = setup(&[("transport.scheme", "sack"), ("transport.sender.cc", "cubic")]);
     let made = run(&cubic, Whose::Kernels, &[]);
     check_delivered(&made.tables.flows, 4);
@@ -41,11 +33,7 @@ fn ecn_and_control_are_those_of_the_scenario_whatever_the_machines() {
     assert_eq!(queue.marks, 0);
 }
 
-#[test]
-fn either_end_may_be_ours() {
-    if !may() {
-        return;
-    }
+pub(crate) fn either_end_may_be_ours() {
     for (all, except) in [(Whose::Ours, "senders"), (Whose::Kernels, "senders.*")] {
         let made = run(&setup(&[]), all, &[except]);
         check_delivered(&made.tables.flows, 4);

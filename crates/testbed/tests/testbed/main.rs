@@ -1,16 +1,40 @@
-//! Scenarios over real TCP, in real time. No assertion hangs on speed; what needs a right that is missing says so.
+//! Scenarios over real TCP, in real time. No assertion depends on speed. Tests without their prerequisites are ignored.
 #![cfg(target_os = "linux")]
-#![expect(clippy::print_stderr, reason = "a test that cannot run says why")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod kernels;
 mod ours;
 mod refused;
 
+use std::process::ExitCode;
+
 use lowtide_host::Setup;
 use lowtide_lab::{Backend, Made};
 use lowtide_record::FlowRow;
 use lowtide_scenario::Scenario;
+use lowtide_test_needs::{NAMESPACES, TUN, run_tests, tests};
 use lowtide_testbed::{Choice, Testbed, Whose};
+
+fn main() -> ExitCode {
+    run_tests([
+        tests!(&[];
+            ours::flows_arrive_and_what_is_known_is_told,
+            ours::an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out,
+            ours::applications_write_as_the_scenario_says,
+            ours::who_stops_it_gets_nothing,
+            refused::what_cannot_be_done_is_refused_by_name,
+            refused::controls_that_the_kernel_lacks_are_refused_with_a_way_out,
+        ),
+        tests!(&[NAMESPACES, TUN];
+            kernels::the_kernel_runs_the_same_scenario_and_says_what_it_knows,
+            kernels::ecn_and_control_are_those_of_the_scenario_whatever_the_machines,
+            kernels::either_end_may_be_ours,
+        ),
+        tests!(&[NAMESPACES, TUN, refused::NO_ACC_ECN];
+            refused::accurate_ecn_is_refused_where_the_kernel_lacks_it,
+        ),
+    ])
+}
 
 /// Two senders and a receiver at 40 Mbit/s; four transfers that are over in a quarter of a second.
 pub(crate) const SMALL: &str = r#"
@@ -79,14 +103,4 @@ pub(crate) fn check_delivered(flows: &[FlowRow], count: usize) {
             "faster than the line: {flow:?}"
         );
     }
-}
-
-/// Whether this process may make namespaces.
-pub(crate) fn may() -> bool {
-    let may = lowtide_live::netns::Namespace::new().is_ok()
-        && std::path::Path::new("/dev/net/tun").exists();
-    if !may {
-        eprintln!("skipped: namespaces and TUN interfaces need root and /dev/net/tun");
-    }
-    may
 }

@@ -4,8 +4,7 @@ use lowtide_testbed::Whose;
 
 use crate::{check_delivered, run, setup};
 
-#[test]
-fn flows_arrive_and_what_is_known_is_told() {
+pub(crate) fn flows_arrive_and_what_is_known_is_told() {
     let made = run(&setup(&[]), Whose::Ours, &[]);
     let tables = &made.tables;
     check_delivered(&tables.flows, 4);
@@ -25,8 +24,7 @@ fn flows_arrive_and_what_is_known_is_told() {
     assert!(measured.packets > 800 && measured.late_max_us >= measured.late_mean_us);
 }
 
-#[test]
-fn an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out() {
+pub(crate) fn an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out() {
     let set = [
         ("run.warmup", "150 ms"),
         ("run.duration", "300 ms"),
@@ -44,8 +42,7 @@ fn an_endless_flow_goes_on_until_the_end_and_warmup_is_left_out() {
     assert!(tables.flows.iter().map(|f| f.delivered_after_warmup_bytes).sum::<u64>() > 0);
 }
 
-#[test]
-fn applications_write_as_the_scenario_says() {
+pub(crate) fn applications_write_as_the_scenario_says() {
     let setup = setup(&[("traffic.bulk.size", "50 kB")]);
     let mut paced = setup.clone();
     let rate = lowtide_units::Rate::from_bps(4_000_000).unwrap();
@@ -69,8 +66,7 @@ fn applications_write_as_the_scenario_says() {
     assert!(least >= 180_000_000_000, "nine pauses of 20 ms: {least}");
 }
 
-#[test]
-fn who_stops_it_gets_nothing() {
+pub(crate) fn who_stops_it_gets_nothing() {
     use lowtide_lab::Backend;
     let testbed = lowtide_testbed::Testbed::new(crate::choice(Whose::Ours, &[]));
     let mut looks = 0;

@@ -1,6 +1,7 @@
 //! What a testbed does not take, and what it says.
 
 use lowtide_lab::Backend;
+use lowtide_test_needs::{ACC_ECN, Need};
 use lowtide_testbed::{Choice, Testbed, Whose};
 
 use crate::{choice, setup};
@@ -10,8 +11,7 @@ fn refusal(set: &[(&str, &str)], choice: Choice) -> String {
     format!("{} / {}", refusal.message, refusal.help.unwrap_or_default())
 }
 
-#[test]
-fn what_cannot_be_done_is_refused_by_name() {
+pub(crate) fn what_cannot_be_done_is_refused_by_name() {
     let ours = || choice(Whose::Ours, &[]);
     let many = refusal(&[("hosts.senders.count", "100")], ours());
     assert!(many.contains("101 hosts are more than the 64"), "{many}");
@@ -23,8 +23,22 @@ fn what_cannot_be_done_is_refused_by_name() {
     assert!(stray.contains("`servers`") && stray.contains("senders, receivers"), "{stray}");
 }
 
-#[test]
-fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
+/// A kernel in which Accurate ECN cannot be set.
+pub(crate) const NO_ACC_ECN: Need = Need {
+    name: "a kernel without Accurate ECN",
+    probe: || match (ACC_ECN.probe)() {
+        Ok(()) => Err("this one has it".into()),
+        Err(_) => Ok(()),
+    },
+    insist: false,
+};
+
+pub(crate) fn accurate_ecn_is_refused_where_the_kernel_lacks_it() {
+    let accecn = refusal(&[("transport.scheme", "accecn")], choice(Whose::Kernels, &[]));
+    assert!(accecn.contains("no Accurate ECN"), "{accecn}");
+}
+
+pub(crate) fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
     let kernels = || choice(Whose::Kernels, &[]);
     let one_sided = refusal(&[("transport.scheme", "odctcp")], kernels());
     assert!(one_sided.contains("host `senders.0`") && one_sided.contains("--kernel-cc odctcp="));
@@ -35,11 +49,6 @@ fn controls_that_the_kernel_lacks_are_refused_with_a_way_out() {
             dctcp.contains("no control `dctcp`") && dctcp.contains("User Mode Linux"),
             "{dctcp}"
         );
-    }
-    let accurate = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
-    if crate::may() && accurate.starts_with("6.18.") {
-        let accecn = refusal(&[("transport.scheme", "accecn")], kernels());
-        assert!(accecn.contains("no Accurate ECN"), "{accecn}");
     }
     let renamed = Choice {
         controls: vec![("newreno".to_owned(), "no-such-control".to_owned())],

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::live::{is_able, lowtide, stderr};
+use crate::live::{lowtide, stderr};
 
 /// What the transport shows, and what `lowtide analyze` finds in the capture at our host.
 struct Seen {
@@ -72,11 +72,7 @@ impl Seen {
 }
 
 /// §5.1: nobody tells the receiver that the window has come down, so it echoes for ever.
-#[test]
-fn a_dctcp_sender_without_cwr_collapses_against_the_kernel() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_dctcp_sender_without_cwr_collapses_against_the_kernel() {
     let without = ["--profile", "thesis-original", "-s", "send-buffer=100 kB", "-n", "1M"];
     let seen = run("without-cwr", &without);
     let (windows, usual) = seen.late_windows();
@@ -87,11 +83,7 @@ fn a_dctcp_sender_without_cwr_collapses_against_the_kernel() {
 }
 
 /// The same sender with CWR, one-sided DCTCP, lives with that receiver.
-#[test]
-fn a_one_sided_sender_does_not() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_one_sided_sender_does_not() {
     let seen = run("one-sided", &["--scheme", "odctcp-sender", "-s", "ect=data", "-n", "3M"]);
     let (windows, usual) = seen.late_windows();
     // K and what is on the way are some 17 segments.
@@ -104,11 +96,7 @@ fn a_one_sided_sender_does_not() {
 
 /// §5.2: the kernel sends, as RFC 3168 has it. A DCTCP receiver acknowledges the segment with CWR at once and by itself, a
 /// one-sided one together with the next; neither latches ECE.
-#[test]
-fn receivers_of_dctcp_hurry_the_ack_for_cwr_and_one_sided_ones_do_not() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn receivers_of_dctcp_hurry_the_ack_for_cwr_and_one_sided_ones_do_not() {
     let receive = |name, scheme| {
         let seen = run(name, &["-R", "--scheme", scheme, "-s", "ect=data", "-n", "5M"]);
         assert!(!seen.found("window-collapse"), "{scheme}: {:?}", seen.findings);

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use lowtide_test_needs::Need;
 use serde_json::Value;
 
 fn command(args: &[&str]) -> Command {
@@ -21,18 +22,17 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Without a kernel there is nothing to see.
-fn is_able() -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let able = std::env::split_paths(&path).any(|p| p.join("linux.uml").is_file());
-    if !able {
-        eprintln!("skipped: there is no linux.uml (Debian's package user-mode-linux)");
-    }
-    able
-}
+/// User Mode Linux 6.1 dies on CPUs with AMX. No package can change that.
+pub(crate) const REGISTERS: Need = Need {
+    name: "a User Mode Linux that can restore the registers of this CPU",
+    probe: || {
+        let dies = stderr(&uml(&["--", "--version"])).contains("XSAVE");
+        if dies { Err("it dies at its first process".into()) } else { Ok(()) }
+    },
+    insist: false,
+};
 
-#[test]
-fn without_a_kernel_it_says_where_to_get_one() {
+pub(crate) fn without_a_kernel_it_says_where_to_get_one() {
     let output = command(&["--", "list"]).env("PATH", "/nowhere").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("apt-get install"), "{}", stderr(&output));
@@ -49,11 +49,7 @@ fn without_a_kernel_it_says_where_to_get_one() {
 
 /// Our DCTCP and that of Linux understand each other in both directions; the SYN with ECT, which a kernel that
 /// is not DCTCP refuses, included.
-#[test]
-fn the_kernels_dctcp_is_there() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn the_kernels_dctcp_is_there() {
     for role in ["client", "server"] {
         let mut args = vec!["--", "live", role, "--peer", "kernel", "-n", "500K", "-i", "0", "-J"];
         args.extend(["--kernel-cc", "dctcp", "--kernel-ecn", "on", "--scheme", "dctcp"]);
@@ -68,11 +64,7 @@ fn the_kernels_dctcp_is_there() {
     }
 }
 
-#[test]
-fn files_output_and_status_are_those_of_the_command() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn files_output_and_status_are_those_of_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
     fs::create_dir_all(&inside).unwrap();
@@ -101,11 +93,7 @@ fn alive(folder: &str) -> usize {
 }
 
 /// Killed in the middle nothing is left but a folder, which the next one removes.
-#[test]
-fn a_machine_ends_with_whoever_booted_it() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_machine_ends_with_whoever_booted_it() {
     let parent = tempfile::tempdir().unwrap();
     let parent = parent.path();
     let mut child = command(&["--", "live", "client", "--peer", "kernel", "-t", "60", "-i", "0.1"])
@@ -146,11 +134,7 @@ traffic.long = { kind = "transfers", from = "senders", to = "receivers", count =
 compare = { schemes = ["dctcp"] }
 "#;
 
-#[test]
-fn a_scenario_runs_on_the_kernel_inside() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_scenario_runs_on_the_kernel_inside() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("two.toml"), TWO_FLOWS).unwrap();

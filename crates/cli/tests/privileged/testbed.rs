@@ -1,8 +1,8 @@
-//! `lowtide run --backend`, `compare` over backends and `lowtide testbed` as a user sees them. What needs root says
-//! so and does nothing without it.
+//! `lowtide run --backend`, `compare` over backends and `lowtide testbed` as a user sees them.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -66,16 +66,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-fn may() -> bool {
-    let may = lowtide_live::netns::Namespace::new().is_ok() && Path::new("/dev/net/tun").exists();
-    if !may {
-        eprintln!("skipped: namespaces and TUN interfaces need root and /dev/net/tun");
-    }
-    may
-}
-
-#[test]
-fn a_run_on_real_packets_fills_the_directory_of_a_simulation() {
+pub(crate) fn a_run_on_real_packets_fills_the_directory_of_a_simulation() {
     let folder = folder();
     let at = folder.path();
     let ran = json(&lowtide(at, &["run", "small.toml", "--backend", "live", "-o", "r", "--json"]));
@@ -100,8 +91,7 @@ fn a_run_on_real_packets_fills_the_directory_of_a_simulation() {
     assert!(stderr(&plot).contains("real packets do not come twice"), "{}", stderr(&plot));
 }
 
-#[test]
-fn one_scenario_by_several_backends_is_set_side_by_side() {
+pub(crate) fn one_scenario_by_several_backends_is_set_side_by_side() {
     let folder = folder();
     let args = ["compare", "small.toml", "--backends", "sim,live", "--json", "--seeds", "2"];
     let found = json(&lowtide(folder.path(), &args));
@@ -119,8 +109,7 @@ fn one_scenario_by_several_backends_is_set_side_by_side() {
     assert!(text.contains("fct_ms.mean") && text.contains("difference from `sim`"), "{text}");
 }
 
-#[test]
-fn what_does_not_go_together_is_refused() {
+pub(crate) fn what_does_not_go_together_is_refused() {
     let folder = folder();
     for (args, why) in [
         (&["run", "small.toml", "--kernel-hosts", "senders"] as &[&str], "--backend live"),
@@ -141,32 +130,19 @@ fn what_does_not_go_together_is_refused() {
     }
 }
 
-#[test]
-fn without_root_the_kernel_backend_says_what_it_takes() {
-    if !may() {
-        return;
-    }
+pub(crate) fn without_root_the_kernel_backend_says_what_it_takes() {
     let folder = folder();
     let (at, nobody) = (folder.path(), 65_534);
-    let mut run = command(
-        at,
-        &["run", "small.toml", "--backend", "kernel", "-s", "compare.schemes=[\"ecn\"]"],
-    );
-    let output =
-        match run.uid(nobody).gid(nobody).current_dir("/").arg("-o").arg("/nonexistent/r").output()
-        {
-            Ok(output) => output,
-            Err(why) => {
-                eprintln!("skipped: nobody else may run this program: {why}");
-                return;
-            }
-        };
-    // The scenario is in a folder of root's: the embedded one does as well.
+    // The build folder may be closed to other users.
+    fs::set_permissions(at, fs::Permissions::from_mode(0o755)).expect("the folder is ours");
+    let program = at.join("lowtide");
+    fs::copy(env!("CARGO_BIN_EXE_lowtide"), &program).expect("room for a copy");
+    let mut run = Command::new(program);
+    run.args(["run", "queue-buildup-100m", "--backend", "kernel"]).current_dir("/");
+    run.args(["-s", "compare.schemes=[\"ecn\"]", "-o", "/nonexistent/r"]);
+    let output = run.uid(nobody).gid(nobody).output().expect("the command starts");
     let why = stderr(&output);
     assert!(!output.status.success(), "{why}");
-    let mut run = command(at, &["run", "queue-buildup-100m", "--backend", "kernel"]);
-    run.args(["-s", "compare.schemes=[\"ecn\"]", "-o", "/nonexistent/r"]).current_dir("/");
-    let why = stderr(&run.uid(nobody).gid(nobody).output().expect("it has just run"));
     assert!(why.contains("that takes root") && why.contains("--backend live"), "{why}");
 }
 
@@ -223,11 +199,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 const NAMES: [&str; 3] = ["lowtide-receivers.0", "lowtide-senders.0", "lowtide-senders.1"];
 
-#[test]
-fn a_testbed_comes_is_used_and_goes() {
-    if !may() {
-        return;
-    }
+pub(crate) fn a_testbed_comes_is_used_and_goes() {
     let folder = folder();
     let at = folder.path();
     let ecn = ["-s", "compare.schemes=[\"ecn\"]"];
@@ -259,11 +231,7 @@ fn a_testbed_comes_is_used_and_goes() {
     assert_eq!((down["ended"].as_u64(), down["removed"].as_array().map(Vec::len)), (None, Some(0)));
 }
 
-#[test]
-fn what_a_killed_testbed_leaves_behind_is_found_and_nothing_else_is_touched() {
-    if !may() {
-        return;
-    }
+pub(crate) fn what_a_killed_testbed_leaves_behind_is_found_and_nothing_else_is_touched() {
     let folder = folder();
     let at = folder.path();
     let (mut up, _) = Up::make(at);

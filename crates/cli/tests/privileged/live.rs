@@ -1,4 +1,4 @@
-//! `lowtide live` as a user sees it. What needs root says so and does nothing without it.
+//! `lowtide live` as a user sees it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,20 +21,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Without namespaces of our own and TUN there is nothing to see.
-pub(crate) fn is_able() -> bool {
-    let probe = lowtide(&["live", "client", "--peer", "kernel", "-n", "1"]);
-    let why = stderr(&probe);
-    let able = probe.status.success();
-    assert!(able || why.contains("root") || why.contains("/dev/net/tun"), "{why}");
-    if !able {
-        eprintln!("skipped: {why}");
-    }
-    able
-}
-
-#[test]
-fn what_cannot_be_is_refused_with_what_could() {
+pub(crate) fn what_cannot_be_is_refused_with_what_could() {
     for (args, why) in [
         (&["client"] as &[&str], "needs the address of its server"),
         (&["client", "10.0.0.1", "--netns", "new"], "nobody can reach"),
@@ -62,8 +49,7 @@ fn what_cannot_be_is_refused_with_what_could() {
     }
 }
 
-#[test]
-fn the_machines_own_namespace_is_left_alone() {
+pub(crate) fn the_machines_own_namespace_is_left_alone() {
     if netns::is_the_machines() {
         let output = lowtide(&["live", "server"]);
         assert_eq!(output.status.code(), Some(2));
@@ -73,11 +59,7 @@ fn the_machines_own_namespace_is_left_alone() {
     assert!(!interfaces.contains("lt0:"), "{interfaces}");
 }
 
-#[test]
-fn a_transfer_says_what_happened_and_its_tape_replays() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_transfer_says_what_happened_and_its_tape_replays() {
     let tape = std::env::temp_dir().join(format!("lowtide-cli-{}.tape", std::process::id()));
     let tape = tape.to_str().unwrap();
     for (role, way) in [("client", "up"), ("server", "up"), ("client", "down"), ("server", "down")]
@@ -128,11 +110,7 @@ fn a_transfer_says_what_happened_and_its_tape_replays() {
 }
 
 /// Killed in the middle nothing of it is left: its namespace goes with it.
-#[test]
-fn a_process_that_is_killed_leaves_nothing_behind() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_process_that_is_killed_leaves_nothing_behind() {
     let namespaces = |pid: u32| fs::metadata(format!("/proc/{pid}/ns/net"));
     let before = fs::read_to_string("/proc/self/net/dev").unwrap().lines().count();
     let mut child = Command::new(env!("CARGO_BIN_EXE_lowtide"))
@@ -186,12 +164,8 @@ fn transfer(mut stream: &TcpStream, n: u64) {
 }
 
 /// A host that is killed in the middle of a connection: its peer hears of it from the next one at that address.
-#[test]
 #[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
-fn a_host_that_was_killed_can_come_back_at_once() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_host_that_was_killed_can_come_back_at_once() {
     let test = std::thread::spawn(|| {
         netns::enter_new().unwrap();
         let to: SocketAddr = "10.77.0.2:5201".parse().unwrap();
@@ -218,12 +192,8 @@ fn a_host_that_was_killed_can_come_back_at_once() {
 }
 
 /// A service of the kernel behind our TCP: SIGTERM ends the relay in good order, and it says what it did.
-#[test]
 #[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
-fn a_relay_carries_connections_and_ends_when_it_is_told_to() {
-    if !is_able() {
-        return;
-    }
+pub(crate) fn a_relay_carries_connections_and_ends_when_it_is_told_to() {
     let test = std::thread::spawn(|| {
         netns::enter_new().unwrap();
         let mut relay = Command::new(env!("CARGO_BIN_EXE_lowtide"))

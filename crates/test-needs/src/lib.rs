@@ -1,0 +1,139 @@
+//! Test harness for tests that need more than an ordinary user has: root, namespaces, programs.
+//!
+//! `libtest` decides at compile time which tests are ignored, so a test that finds a prerequisite
+//! missing can only pass. [`run_tests`] decides at run time: a test without its prerequisites is reported
+//! as `ignored`, with the reason. `LOWTIDE_REQUIRE_ROOT=1` makes it fail instead.
+//!
+//! A test target uses it with `harness = false` in its `Cargo.toml` and a `main` that lists its tests:
+//! ```no_run
+//! # mod bulk { pub(crate) fn every_profile() {} }
+//! use lowtide_test_needs::{NAMESPACES, TUN, run_tests, tests};
+//!
+//! fn main() -> std::process::ExitCode {
+//!     run_tests([tests!(&[NAMESPACES, TUN]; bulk::every_profile)])
+//! }
+//! ```
+//! A function that is not listed is dead code, which the lints refuse.
+
+mod needs;
+
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+pub use needs::{ACC_ECN, IP, NAMESPACES, Need, TUN, UML};
+
+/// Environment variable: `1` turns missing prerequisites that root or a package provides into failures.
+pub const REQUIRE: &str = "LOWTIDE_REQUIRE_ROOT";
+
+/// Tests that share their prerequisites; made by [`tests!`].
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Prerequisites of every test in the group.
+    pub needs: &'static [Need],
+    /// Path and function of each test.
+    pub tests: Vec<(&'static str, fn())>,
+}
+
+/// Makes a [`Group`]: prerequisites, then the paths of its tests.
+#[macro_export]
+macro_rules! tests {
+    ($needs:expr; $($test:path),+ $(,)?) => {
+        $crate::Group { needs: $needs, tests: vec![$((stringify!($test), $test as fn())),+] }
+    };
+}
+
+/// Runs the tests as `libtest` does, with its arguments.
+pub fn run_tests<const N: usize>(groups: [Group; N]) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let required = std::env::var(REQUIRE).is_ok_and(|value| value == "1");
+    let mut trials = Vec::new();
+    for group in groups {
+        // Probes may be slow, so only a group of which a test runs is probed.
+        let probed = Arc::new(OnceLock::new());
+        for (name, test) in group.tests {
+            let probed = Arc::clone(&probed);
+            let missing = move || probed.get_or_init(|| missing(group.needs, required)).clone();
+            trials.push(trial(name, test, missing));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A missing prerequisite.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Missing {
+    /// Name of the prerequisite, and why it is missing.
+    reason: String,
+    /// Whether the tests that need it fail.
+    fails: bool,
+}
+
+/// The first missing prerequisite. One that fails the tests precedes one that only skips them.
+fn missing(needs: &[Need], required: bool) -> Option<Missing> {
+    let absent = needs.iter().filter_map(|need| {
+        let why = (need.probe)().err()?;
+        let reason = format!("{}: {why}", need.name);
+        Some(Missing { reason, fails: required && need.insist })
+    });
+    absent.max_by_key(|missing| missing.fails)
+}
+
+fn trial(
+    name: &str,
+    test: fn(),
+    missing: impl FnOnce() -> Option<Missing> + Send + 'static,
+) -> Trial {
+    Trial::ignorable_test(name, move || match missing() {
+        Some(Missing { reason, fails: true }) => {
+            Err(Failed::from(format!("{REQUIRE}=1 requires {reason}")))
+        }
+        Some(Missing { reason, .. }) => Ok(Completion::ignored_with(reason)),
+        None => {
+            test();
+            Ok(Completion::Completed)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ABSENT: Need =
+        Need { name: "a tool", probe: || Err("not installed".into()), insist: true };
+    const OLD_KERNEL: Need =
+        Need { name: "a feature", probe: || Err("not in this kernel".into()), insist: false };
+    const PRESENT: Need = Need { name: "nothing", probe: || Ok(()), insist: true };
+
+    fn passes() {}
+
+    fn fails() {
+        panic!("this test fails on purpose");
+    }
+
+    /// Tests that passed, failed and were ignored.
+    fn conclude(test: fn(), needs: &'static [Need], required: bool) -> [u64; 3] {
+        let arguments = Arguments::from_iter(["test", "--quiet"]);
+        let trials = vec![trial("module::test", test, move || missing(needs, required))];
+        let conclusion = libtest_mimic::run(&arguments, trials);
+        [conclusion.num_passed, conclusion.num_failed, conclusion.num_ignored]
+    }
+
+    #[test]
+    fn a_missing_prerequisite_is_ignored_and_fails_where_it_is_required() {
+        assert_eq!(conclude(passes, &[PRESENT], true), [1, 0, 0]);
+        assert_eq!(conclude(fails, &[PRESENT], false), [0, 1, 0]);
+        assert_eq!(conclude(fails, &[PRESENT, ABSENT], false), [0, 0, 1]);
+        assert_eq!(conclude(passes, &[OLD_KERNEL, ABSENT], true), [0, 1, 0]);
+        assert_eq!(conclude(fails, &[OLD_KERNEL], true), [0, 0, 1]);
+    }
+
+    #[test]
+    fn the_reason_names_the_prerequisite() {
+        let found = missing(&[PRESENT, ABSENT], false);
+        assert_eq!(found, Some(Missing { reason: "a tool: not installed".into(), fails: false }));
+        assert_eq!(missing(&[PRESENT], true), None);
+    }
+}

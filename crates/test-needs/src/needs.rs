@@ -1,0 +1,75 @@
+//! Prerequisites and how each is probed.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A prerequisite of a test.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    /// What is needed, as it is printed.
+    pub name: &'static str,
+    /// Says why it is missing.
+    pub probe: fn() -> Result<(), String>,
+    /// `LOWTIDE_REQUIRE_ROOT=1` insists on what root or a package provides, not on kernel features.
+    pub insist: bool,
+}
+
+/// Network namespaces of our own: `CAP_SYS_ADMIN`.
+pub const NAMESPACES: Need = Need { name: "a network namespace", probe: namespace, insist: true };
+/// TUN interfaces: `/dev/net/tun`, open for reading and writing.
+pub const TUN: Need = Need { name: "/dev/net/tun", probe: tun, insist: true };
+/// The command `ip` of iproute2.
+pub const IP: Need = Need { name: "the command `ip`", probe: ip, insist: true };
+/// User Mode Linux: `linux.uml` on the path.
+pub const UML: Need =
+    Need { name: "linux.uml (Debian package user-mode-linux)", probe: uml, insist: true };
+/// A kernel with Accurate ECN (`net.ipv4.tcp_ecn = 3`, Linux 6.17 and later).
+pub const ACC_ECN: Need =
+    Need { name: "a kernel with Accurate ECN", probe: acc_ecn, insist: false };
+
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "a namespace belongs to a thread")]
+fn in_namespace(probe: fn() -> Result<(), String>) -> Result<(), String> {
+    use nix::sched::{CloneFlags, unshare};
+    let probed = std::thread::spawn(move || {
+        unshare(CloneFlags::CLONE_NEWNET).map_err(|e| format!("{e}; run as root"))?;
+        probe()
+    });
+    probed.join().unwrap_or_else(|_| Err("the probe failed".into()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_namespace(_: fn() -> Result<(), String>) -> Result<(), String> {
+    Err("only Linux has them".into())
+}
+
+fn namespace() -> Result<(), String> {
+    in_namespace(|| Ok(()))
+}
+
+fn tun() -> Result<(), String> {
+    let opened = std::fs::File::options().read(true).write(true).open("/dev/net/tun");
+    opened.map(drop).map_err(|e| e.to_string())
+}
+
+fn ip() -> Result<(), String> {
+    let mut command = Command::new("ip");
+    let status = command.arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.map(drop).map_err(|e| e.to_string())
+}
+
+fn uml() -> Result<(), String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).any(|folder| folder.join("linux.uml").is_file());
+    found.then_some(()).ok_or_else(|| "not on the path".into())
+}
+
+fn acc_ecn() -> Result<(), String> {
+    const KEY: &str = "/proc/sys/net/ipv4/tcp_ecn";
+    in_namespace(|| {
+        if !Path::new(KEY).exists() {
+            return Err(format!("{KEY} is missing"));
+        }
+        std::fs::write(KEY, "3").map_err(|e| format!("{KEY} refuses 3: {e}"))
+    })
+}

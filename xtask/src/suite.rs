@@ -1,0 +1,131 @@
+//! Suites that take too long for every change, by name.
+//!
+//! A suite is a list of commands with their environment. Its output is that of its commands.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// A long suite.
+struct Suite {
+    name: &'static str,
+    /// What it shows.
+    about: &'static str,
+    /// Typical duration on two cores, with the build, minutes.
+    minutes: u64,
+    steps: &'static [Step],
+}
+
+/// A command of a suite.
+struct Step {
+    env: &'static [(&'static str, &'static str)],
+    /// Program and arguments.
+    command: &'static [&'static str],
+}
+
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "adversary",
+        about: "random connections against bad links, liars and middleboxes",
+        minutes: 8,
+        steps: &[
+            step(&["cargo", "xtask", "adversary", "--cases", "1000000", "-j", "2"]),
+            step(&["cargo", "xtask", "adversary", "--cases", "20000", "--long", "-j", "2"]),
+        ],
+    },
+    Suite {
+        name: "crowd",
+        about: "10,000 open connections with the kernel; needs root",
+        minutes: 5,
+        steps: &[Step {
+            env: &[("LOWTIDE_CROWD", "10000"), ROOT],
+            command: &[
+                "cargo",
+                "test",
+                "--release",
+                "-p",
+                "lowtide-live",
+                "--test",
+                "live",
+                "crowd",
+            ],
+        }],
+    },
+    Suite {
+        name: "soak",
+        about: "connections of all sizes over a bad network for 20 minutes; needs root",
+        minutes: 25,
+        steps: &[Step {
+            env: &[("LOWTIDE_SOAK_MINUTES", "20"), ROOT],
+            command: &[
+                "cargo",
+                "test",
+                "--release",
+                "-p",
+                "lowtide-bottleneck",
+                "--test",
+                "bottleneck",
+                "soak",
+            ],
+        }],
+    },
+];
+
+const ROOT: (&str, &str) = ("LOWTIDE_REQUIRE_ROOT", "1");
+
+const fn step(command: &'static [&'static str]) -> Step {
+    Step { env: &[], command }
+}
+
+/// Lists the suites.
+pub(crate) fn list() -> ExitCode {
+    for suite in SUITES {
+        println!("{:<12} {:>3} min  {}", suite.name, suite.minutes, suite.about);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Runs the suite `name`; every step, also after one that failed.
+#[expect(clippy::disallowed_methods, reason = "it reports its duration")]
+pub(crate) fn run(root: &Path, name: &str) -> Result<ExitCode, String> {
+    let Some(suite) = SUITES.iter().find(|s| s.name == name) else {
+        let names: Vec<_> = SUITES.iter().map(|s| s.name).collect();
+        return Err(format!("there is no suite `{name}`: there are {}", names.join(", ")));
+    };
+    println!("== {}: {}, about {} min", suite.name, suite.about, suite.minutes);
+    let start = Instant::now();
+    let mut failed = 0;
+    for step in suite.steps {
+        let [program, arguments @ ..] = step.command else { continue };
+        println!("== {}", step.shown());
+        let mut command = Command::new(program);
+        let status =
+            command.args(arguments).envs(step.env.iter().copied()).current_dir(root).status();
+        match status {
+            Ok(status) if status.success() => {}
+            Ok(status) => {
+                eprintln!("== failed ({status}): {}", step.shown());
+                failed += 1;
+            }
+            Err(why) => {
+                eprintln!("== cannot run {program}: {why}");
+                failed += 1;
+            }
+        }
+    }
+    println!(
+        "== {}: {} s, {failed} of {} steps failed",
+        suite.name,
+        start.elapsed().as_secs(),
+        suite.steps.len()
+    );
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Step {
+    /// The command as a shell takes it.
+    fn shown(&self) -> String {
+        let env = self.env.iter().map(|(key, value)| format!("{key}={value} "));
+        env.collect::<String>() + &self.command.join(" ")
+    }
+}
