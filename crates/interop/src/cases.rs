@@ -98,6 +98,14 @@ pub const CONDITIONS: &[Condition] = &[
         ..PLAIN
     },
     Condition {
+        name: "heavy-loss",
+        about: "10 % loss",
+        faults: &["loss=10%"],
+        bytes: 50_000,
+        shapes: &[Shape::Both],
+        ..PLAIN
+    },
+    Condition {
         name: "reordering",
         about: "5 % of the packets arrive 3 ms late",
         faults: &["reorder=5%/3ms"],
@@ -126,6 +134,15 @@ pub const CONDITIONS: &[Condition] = &[
         bytes: 300_000,
         v6: true,
         shapes: &[Shape::Both],
+        ..PLAIN
+    },
+    Condition {
+        name: "no-options",
+        about: "our end has no SACK, timestamps or window scaling; all faults, IPv4",
+        faults: ALL_FAULTS,
+        ours: &[("sack", "false"), ("timestamps", "false"), ("window-scaling", "false")],
+        bytes: 300_000,
+        shapes: UP_AND_DOWN,
         ..PLAIN
     },
     Condition {
@@ -207,12 +224,12 @@ pub const CONDITIONS: &[Condition] = &[
     },
 ];
 
-/// Conditions of the short subset that `cargo test` runs.
+/// The short subset that `cargo test` runs. Our end opens the first, the peer the second, and so on.
 const QUICK: [(&str, Shape); 4] = [
     ("ipv6", Shape::Both),
     ("all-faults", Shape::Both),
-    ("reset", Shape::ResetByPeer),
     ("ecn", Shape::Up),
+    ("reset", Shape::ResetByPeer),
 ];
 
 /// One connection.
@@ -224,12 +241,18 @@ pub struct Case {
     pub shape: Shape,
     /// Our end sends the SYN.
     pub active: bool,
+    /// Which repetition it is: another seed, and `#N` behind the name beyond the first (0).
+    pub round: u32,
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let open = if self.active { "active" } else { "passive" };
-        write!(f, "{}-{}-{open}", self.condition.name, self.shape.name())
+        write!(f, "{}-{}-{open}", self.condition.name, self.shape.name())?;
+        if self.round > 0 {
+            write!(f, "#{}", self.round)?;
+        }
+        Ok(())
     }
 }
 
@@ -246,11 +269,29 @@ impl Case {
 /// Every case.
 pub fn all() -> Vec<Case> {
     let shapes = CONDITIONS.iter().flat_map(|c| c.shapes.iter().map(move |s| (c, *s)));
-    let case = |(condition, shape)| [true, false].map(|active| Case { condition, shape, active });
+    let case = |(condition, shape)| {
+        [true, false].map(|active| Case { condition, shape, active, round: 0 })
+    };
     shapes.flat_map(case).collect()
 }
 
-/// The short subset. Its cases open from alternating ends.
+/// Each of `cases` so many times, round by round.
+pub fn repeat(cases: &[Case], rounds: u32) -> Vec<Case> {
+    let round = |round| cases.iter().map(move |case| Case { round, ..*case });
+    (0..rounds).flat_map(round).collect()
+}
+
+/// The case of that name.
+pub fn find(name: &str) -> Option<Case> {
+    let (plain, round) = match name.split_once('#') {
+        Some((plain, round)) => (plain, round.parse().ok()?),
+        None => (name, 0),
+    };
+    let case = all().into_iter().find(|c| c.to_string() == plain)?;
+    Some(Case { round, ..case })
+}
+
+/// The short subset.
 pub fn quick() -> Vec<Case> {
     let wanted = |case: &Case| {
         let at = QUICK.iter().position(|q| *q == (case.condition.name, case.shape));
@@ -267,7 +308,8 @@ mod tests {
 
     #[test]
     fn every_case_has_a_name_and_a_seed_of_its_own() {
-        let all = all();
+        let all = repeat(&all(), 3);
+        assert!(all.iter().all(|c| find(&c.to_string()).is_some_and(|f| f.seed() == c.seed())));
         let names: BTreeSet<String> = all.iter().map(Case::to_string).collect();
         let seeds: BTreeSet<u64> = all.iter().map(Case::seed).collect();
         assert_eq!((names.len(), seeds.len()), (all.len(), all.len()));

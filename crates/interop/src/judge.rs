@@ -1,11 +1,21 @@
 //! What must be true after a case.
 
 use lowtide_tcp::EcnMode;
+use lowtide_units::parse_parts;
 
 use crate::cases::{Case, Shape};
 use crate::peers::Peer;
 use crate::run::{Evidence, scripts};
 use crate::script::{Account, Checksum};
+
+/// A fault that is expected so many times happens at least once but in one of 160,000 cases.
+const CERTAIN: u64 = 12;
+
+/// The share of a fault (`loss=2%`), in 10^-9.
+fn share_ppb(fault: &str) -> u64 {
+    let share = fault.split(['=', '/']).nth(1).and_then(|s| parse_parts(s).ok());
+    share.and_then(|s| u64::try_from(s.as_ppb()).ok()).unwrap_or(0)
+}
 
 impl Peer {
     /// Its TCP negotiates ECN.
@@ -17,7 +27,10 @@ impl Peer {
 /// Everything that is wrong with a case, in words; nothing where it went well.
 pub fn judge(peer: Peer, case: &Case, evidence: &Evidence) -> Vec<String> {
     let mut wrong = Vec::new();
-    ends(case, evidence, &mut wrong);
+    ends(case, &evidence.ours, evidence.peer.as_ref(), &mut wrong);
+    if evidence.left > 0 {
+        wrong.push(format!("{} of our connections did not end", evidence.left));
+    }
     packets(case, evidence, &mut wrong);
     if case.condition.ecn {
         marks(peer, case, evidence, &mut wrong);
@@ -25,7 +38,7 @@ pub fn judge(peer: Peer, case: &Case, evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
-fn ends(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
+fn ends(case: &Case, ours: &Account, peer: Option<&Account>, wrong: &mut Vec<String>) {
     let (our_script, peer_script) = scripts(case);
     let [ours_want, peer_want] = match case.shape {
         Shape::ResetByOurs => ["aborted", "reset"],
@@ -40,8 +53,8 @@ fn ends(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
             wrong.push(format!("{who} ended with `{ended}` instead of `{want}` ({bytes})"));
         }
     };
-    look("ours", &evidence.ours, ours_want);
-    if let Some(peer) = &evidence.peer {
+    look("ours", ours, ours_want);
+    if let Some(peer) = peer {
         look("the peer", peer, peer_want);
     }
     let mut arrived = |who: &str, seen: &Account, seed: u64, sent: u64, reset_at: u64| {
@@ -57,12 +70,9 @@ fn ends(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
         }
     };
     let (us, them) = (&our_script, &peer_script);
-    arrived("ours", &evidence.ours, them.seed, them.send, us.reset_at);
-    if let Some(peer) = &evidence.peer {
+    arrived("ours", ours, them.seed, them.send, us.reset_at);
+    if let Some(peer) = peer {
         arrived("the peer", peer, us.seed, us.send, them.reset_at);
-    }
-    if evidence.left > 0 {
-        wrong.push(format!("{} of our connections did not end", evidence.left));
     }
 }
 
@@ -73,18 +83,18 @@ fn packets(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
         report.hosts.iter().map(|h| f(&h.faults)).sum()
     };
     let lost: u64 = report.ports.iter().map(|p| p.stats.lost).sum();
+    let sent: u64 = report.hosts.iter().map(|h| h.sent).sum();
     for fault in case.condition.faults {
-        let kind = fault.split('=').next().unwrap_or(fault);
-        let happened = match kind {
-            "loss" => lost,
-            "reorder" => counts(|f| f.reordered),
-            "duplicate" => counts(|f| f.duplicated),
-            "corrupt" => counts(|f| f.corrupted),
-            // Judged with the marks.
-            _ => 1,
+        let (kind, happened) = match fault.split('=').next().unwrap_or(fault) {
+            "loss" => ("loss", lost),
+            "reorder" => ("reordering", counts(|f| f.reordered)),
+            "duplicate" => ("duplication", counts(|f| f.duplicated)),
+            "corrupt" => ("corruption", counts(|f| f.corrupted)),
+            // CE is judged with the marks.
+            _ => continue,
         };
-        if happened == 0 {
-            wrong.push(format!("the fault {kind} did not happen once"));
+        if happened == 0 && sent.saturating_mul(share_ppb(fault)) >= CERTAIN * 1_000_000_000 {
+            wrong.push(format!("no {kind} in {sent} packets"));
         }
     }
     let damaged = counts(|f| f.corrupted);
@@ -122,5 +132,53 @@ fn marks(peer: Peer, case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) 
     }
     if matches!(case.shape, Shape::Down | Shape::Both) && (theirs == 0 || info.marked_bytes == 0) {
         wrong.push(format!("{} B of {theirs} marked packets were seen", info.marked_bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::all;
+
+    fn account(seed: u64, received: u64, ended: &str) -> Account {
+        let checksum = Checksum::of_pattern(seed, received).text();
+        Account { sent: 0, received, checksum, ended: ended.to_owned() }
+    }
+
+    fn judged(name: &str, change: impl FnOnce(&mut Account, &mut Account)) -> Vec<String> {
+        let case = all().into_iter().find(|c| c.to_string() == name).unwrap();
+        let (us, them) = scripts(&case);
+        let (our_bytes, our_end, their_end) = match case.shape {
+            Shape::ResetByOurs => (us.reset_at, "aborted", "reset"),
+            _ => (them.send, "closed", "closed"),
+        };
+        let mut ours = account(them.seed, our_bytes, our_end);
+        let mut peer = account(us.seed, us.send, their_end);
+        change(&mut ours, &mut peer);
+        let mut wrong = Vec::new();
+        ends(&case, &ours, Some(&peer), &mut wrong);
+        wrong
+    }
+
+    #[test]
+    fn shares_of_faults_are_read() {
+        assert_eq!([share_ppb("loss=2%"), share_ppb("reorder=5%/3ms")], [20_000_000, 50_000_000]);
+    }
+
+    #[test]
+    fn damage_losses_and_other_ends_of_a_connection_are_noticed() {
+        for name in [
+            "plain-both-active",
+            "reset-by-ours-passive",
+            "half-close-loss-peer-closes-first-active",
+        ] {
+            assert_eq!(judged(name, |_, _| {}), Vec::<String>::new(), "{name}");
+            let damaged = judged(name, |ours, _| ours.checksum.replace_range(..1, "x"));
+            assert_eq!(damaged, ["ours received other bytes than were sent"], "{name}");
+            let short = judged(name, |ours, _| ours.received -= 1);
+            assert_eq!(short.len(), 2, "{name}: {short:?}");
+            let cut = judged(name, |_, peer| peer.ended = "timeout".to_owned());
+            assert!(cut[0].starts_with("the peer ended with `timeout` instead of"), "{cut:?}");
+        }
     }
 }

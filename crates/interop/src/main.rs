@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use lowtide_interop::cases::{Case, all, quick};
+use lowtide_interop::cases::{Case, all, quick, repeat};
 use lowtide_interop::peer;
 use lowtide_interop::peers::{PEERS, Peer, look};
 use lowtide_interop::script::Script;
@@ -15,6 +15,7 @@ use lowtide_interop::table::{count, markdown, remarks, tell};
 /// Runs connections between our TCP and others, with faults between them, and prints a table.
 #[derive(Parser, Debug)]
 #[command(name = "lowtide-interop")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct Args {
     #[command(subcommand)]
     role: Option<Role>,
@@ -27,6 +28,9 @@ struct Args {
     /// The short subset that `cargo test` runs.
     #[arg(long)]
     quick: bool,
+    /// Runs every case so many times, each time with other seeds.
+    #[arg(long, default_value_t = 1)]
+    rounds: u32,
     /// Cases at a time.
     #[arg(long, default_value_t = 3)]
     jobs: usize,
@@ -103,6 +107,7 @@ fn suite(args: &Args) -> Result<ExitCode, String> {
     let mut cases = if args.quick { quick() } else { all() };
     let wanted = |c: &Case| args.case.iter().any(|text| c.to_string().contains(text));
     cases.retain(|c| args.case.is_empty() || wanted(c));
+    let cases = repeat(&cases, args.rounds);
     if cases.is_empty() {
         return Err("no case has such a name; `--list` shows all".to_owned());
     }
@@ -111,7 +116,9 @@ fn suite(args: &Args) -> Result<ExitCode, String> {
         for peer in peers {
             println!("{peer}: {}", look(peer).map_or_else(|m| m.why, |()| "here".to_owned()));
         }
-        cases.iter().for_each(|case| println!("{case}"));
+        for case in &cases {
+            println!("{case}");
+        }
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(folder) = &args.captures {

@@ -168,6 +168,18 @@ fn make_folder(folder: &Path) -> Result<(), BuildError> {
     made.map_err(|e| BuildError::Broken(format!("cannot make {}: {e}", folder.display())))
 }
 
+/// Makes `out` under another name first: another process may be running the one that is there.
+fn finish(
+    out: &Path,
+    make: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<PathBuf, BuildError> {
+    let unfinished = out.with_extension(std::process::id().to_string());
+    make(&unfinished).map_err(BuildError::Broken)?;
+    std::fs::rename(&unfinished, out)
+        .map_err(|e| BuildError::Broken(format!("cannot write {}: {e}", out.display())))?;
+    Ok(out.to_owned())
+}
+
 fn gvisor(folder: &Path) -> Result<PathBuf, BuildError> {
     make_folder(folder)?;
     let source = Path::new(SOURCES).join("gvisor");
@@ -182,16 +194,24 @@ fn gvisor(folder: &Path) -> Result<PathBuf, BuildError> {
         let why = format!("the Go module gvisor.dev/gvisor cannot be had: {why}");
         BuildError::Missing(Missing::program(why))
     })?;
-    run(go().args(["build", "-trimpath", "-o"]).arg(&out).arg(".")).map_err(BuildError::Broken)?;
-    Ok(out)
+    finish(&out, |unfinished| run(go().args(["build", "-trimpath", "-o"]).arg(unfinished).arg(".")))
 }
 
 fn lwip(folder: &Path) -> Result<PathBuf, BuildError> {
     make_folder(folder)?;
     let source = Path::new(SOURCES).join("lwip/peer.c");
     let out = folder.join("lwip-peer");
-    let mut command = Command::new("cc");
-    command.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&out);
-    run(command.args([LWIP_HEADERS]).arg(&source).arg("-llwip")).map_err(BuildError::Broken)?;
-    Ok(out)
+    finish(&out, |unfinished| {
+        let mut command = Command::new("cc");
+        command.args([
+            "-std=gnu11",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-pthread",
+            LWIP_HEADERS,
+        ]);
+        run(command.arg("-o").arg(unfinished).arg(&source).arg("-llwip"))
+    })
 }

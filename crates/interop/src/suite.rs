@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lowtide_uml::{Kernel, Machine, NETWORK, UmlError, Word};
 
-use crate::cases::Case;
+use crate::cases::{Case, find};
 use crate::peers::{BuildError, Peer, PeerProgram, build};
 use crate::run::{CaseResult, Outcome, run};
 use crate::world::build_folder;
@@ -37,6 +37,15 @@ fn all_alike(peer: Peer, cases: &[Case], outcome: &Outcome) -> Vec<CaseResult> {
     cases.iter().map(|c| CaseResult::of(peer, c, outcome.clone(), 0)).collect()
 }
 
+/// The outcome of every case where the machine did not do its work.
+fn not_booted(error: &UmlError) -> Outcome {
+    match error {
+        // A matter of the CPU, which no package changes.
+        UmlError::Registers => Outcome::Skip(error.to_string()),
+        other => Outcome::Fail(other.to_string()),
+    }
+}
+
 impl Suite {
     /// Runs `cases` against `peer`; `tell` hears of each as it ends. Results are in the order of the cases.
     pub fn run(
@@ -48,17 +57,19 @@ impl Suite {
         if cases.is_empty() {
             return Vec::new();
         }
-        let results = match build(peer, &self.program, &build_folder(&self.program)) {
-            Err(BuildError::Missing(what)) => all_alike(peer, cases, &Outcome::Skip(what.why)),
+        let outcome = match build(peer, &self.program, &build_folder(&self.program)) {
+            Err(BuildError::Missing(what)) => Outcome::Skip(what.why),
             Err(BuildError::Broken(why)) => {
-                let why = format!("the peer's program does not compile: {why}");
-                all_alike(peer, cases, &Outcome::Fail(why))
+                Outcome::Fail(format!("the peer's program does not compile: {why}"))
             }
-            Ok(_) if peer == Peer::Uml => self
-                .boot(cases)
-                .unwrap_or_else(|error| all_alike(peer, cases, &Outcome::Fail(error.to_string()))),
+            Ok(_) if peer == Peer::Uml => match self.boot(cases) {
+                // Told inside the machine.
+                Ok(results) => return results,
+                Err(error) => not_booted(&error),
+            },
             Ok(program) => return self.side_by_side(peer, &program, cases, tell),
         };
+        let results = all_alike(peer, cases, &outcome);
         results.iter().for_each(tell);
         results
     }
@@ -135,8 +146,7 @@ pub fn inside(results: &Path, captures: &str, names: &[String]) -> std::io::Resu
     let program = std::env::current_exe()?;
     let captures = (!captures.is_empty()).then(|| PathBuf::from(captures));
     let suite = Suite { program, jobs: UML_JOBS, captures };
-    let mut cases = crate::cases::all();
-    cases.retain(|c| names.contains(&c.to_string()));
+    let cases: Vec<Case> = names.iter().filter_map(|name| find(name)).collect();
     let done = match build(Peer::Linux, &suite.program, Path::new("/run")) {
         Ok(program) => suite.side_by_side(Peer::Uml, &program, &cases, &crate::table::tell),
         Err(error) => all_alike(Peer::Uml, &cases, &Outcome::Fail(format!("{error:?}"))),
