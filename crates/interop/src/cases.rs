@@ -99,8 +99,8 @@ pub const CONDITIONS: &[Condition] = &[
     },
     Condition {
         name: "heavy-loss",
-        about: "10 % loss",
-        faults: &["loss=10%"],
+        about: "7 % loss",
+        faults: &["loss=7%"],
         bytes: 50_000,
         shapes: &[Shape::Both],
         ..PLAIN

@@ -38,6 +38,15 @@ pub fn judge(peer: Peer, case: &Case, evidence: &Evidence) -> Vec<String> {
     wrong
 }
 
+/// The known defect of a peer that explains a failure.
+pub fn known(peer: Peer, case: &Case, evidence: &Evidence) -> Option<&'static str> {
+    let loses = case.condition.faults.iter().any(|f| f.starts_with("loss"));
+    // After a tail loss probe its retransmission timer runs only while its count of outstanding packets is
+    // above zero, and that count can be zero too early.
+    (peer == Peer::Gvisor && loses && evidence.peer_stalled)
+        .then_some("gVisor stops retransmitting its last segment or FIN")
+}
+
 fn ends(case: &Case, ours: &Account, peer: Option<&Account>, wrong: &mut Vec<String>) {
     let (our_script, peer_script) = scripts(case);
     let [ours_want, peer_want] = match case.shape {

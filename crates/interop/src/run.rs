@@ -20,13 +20,13 @@ use crate::world::{OURS, PEER, PEER_TUN, PeerProcess, WorldError, bottleneck, li
 const PORT: u16 = 5201;
 const NOBODY: u16 = 5202;
 /// The longest that a connection may take, seconds.
-const LIMIT_S: u64 = 60;
-/// How long a call of ours waits while nothing happens at all. Retransmission timeouts are shorter.
-const IDLE: Duration = Duration::from_secs(20);
+const LIMIT_S: u64 = 120;
+/// How long a call of ours waits while nothing happens at all: a peer that lost a packet often doubles its timeout as often.
+const IDLE: Duration = Duration::from_mins(1);
 /// How long the runner waits for the report of the peer, which gives up earlier by itself.
 const REPORT: Duration = Duration::from_secs(LIMIT_S + 5);
 /// How long our side of a connection may take to end after the application is done.
-const LINGER: Duration = Duration::from_secs(10);
+pub const LINGER: Duration = Duration::from_secs(10);
 
 /// The outcome of one case.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub enum Outcome {
     Pass,
     /// It did not: why.
     Fail(String),
+    /// It did not, by a known defect of the peer.
+    Known(String),
     /// It was not tried: why.
     Skip(String),
 }
@@ -76,17 +78,23 @@ pub struct Evidence {
     pub stats: LiveStats,
     /// Connections of ours that did not end in time.
     pub left: u64,
+    /// At the end the peer owed us data or FIN, we owed it nothing, and it sent nothing for [`LINGER`].
+    pub peer_stalled: bool,
     /// What happened between the two.
     pub report: Report,
 }
 
-/// Runs `case` against `program`, and keeps what passes our interface in `capture`.
-pub fn run(peer: Peer, program: &PeerProgram, case: &Case, capture: Option<&Path>) -> CaseResult {
+/// Runs `case` against `program`, and keeps what passes both interfaces in the folder `captures`.
+pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Path>) -> CaseResult {
     let clock = Clock::start();
-    let outcome = match attempt(peer, program, case, capture) {
+    let outcome = match attempt(peer, program, case, captures) {
         Ok(evidence) => {
-            let faults = judge::judge(peer, case, &evidence);
-            if faults.is_empty() { Outcome::Pass } else { Outcome::Fail(faults.join("; ")) }
+            let wrong = judge::judge(peer, case, &evidence);
+            match judge::known(peer, case, &evidence) {
+                _ if wrong.is_empty() => Outcome::Pass,
+                Some(defect) => Outcome::Known(defect.to_owned()),
+                None => Outcome::Fail(wrong.join("; ")),
+            }
         }
         Err(error) => Outcome::Fail(error.to_string()),
     };
@@ -136,7 +144,7 @@ fn attempt(
     peer: Peer,
     program: &PeerProgram,
     case: &Case,
-    capture: Option<&Path>,
+    captures: Option<&Path>,
 ) -> Result<Evidence, WorldError> {
     let (script, peer_script) = scripts(case);
     let setting = case.condition;
@@ -146,10 +154,16 @@ fn attempt(
     let mut process = PeerProcess::start(program, &peer_script, &ecn)?;
     let at_peer = process.take_device();
     let at_peer = at_peer.ok_or_else(|| WorldError::Peer("has no interface".to_owned()))?;
-    let capture = capture.map(|folder| folder.join(format!("{peer}-{case}.pcapng")));
-    let between = bottleneck((at_ours, at_peer), setting.faults, case.seed(), capture)?;
+    let captures = captures.map(|folder| {
+        ["ours", "peer"].map(|end| folder.join(format!("{peer}-{case}-{end}.pcapng")))
+    });
+    let between = bottleneck((at_ours, at_peer), setting.faults, case.seed(), captures)?;
     let (ours, stream, peers) = connection(&live, &config, &script, &mut process, case);
+    let sent = || between.report().hosts.get(PEER.0 as usize).map(|h| h.sent);
+    let before = sent();
     let left = settle(&live);
+    let owes_nothing = stream.as_ref().is_some_and(|s| s.unacknowledged() == 0);
+    let peer_stalled = left > 0 && owes_nothing && sent() == before;
     // Only now: applications are done before the last bytes are acknowledged.
     let info = stream.as_ref().and_then(Stream::info).map(|i| i.tcp);
     drop(stream);
@@ -162,7 +176,7 @@ fn attempt(
         Some(Err(error)) => Some(Account::failed(error.to_string())),
         None => None,
     };
-    Ok(Evidence { ours, peer, info, stats, left, report })
+    Ok(Evidence { ours, peer, info, stats, left, peer_stalled, report })
 }
 
 /// Both ends perform their scripts. The peer's report is `None` where nothing is expected of it.

@@ -15,7 +15,7 @@ use crate::world::build_folder;
 /// Memory of the machine that is booted, MiB.
 const UML_MEMORY_MIB: u32 = 512;
 /// The longest that one case may take inside it.
-const UML_CASE: Duration = Duration::from_secs(80);
+const UML_CASE: Duration = Duration::from_secs(200);
 /// Cases at a time inside it: it has one processor.
 const UML_JOBS: usize = 2;
 /// The file in which the machine leaves its results.

@@ -13,6 +13,7 @@ pub fn tell(result: &CaseResult) {
     match outcome {
         Outcome::Pass => eprintln!("pass {peer} {case} {seconds:.1} s"),
         Outcome::Fail(why) => eprintln!("FAIL {peer} {case} {seconds:.1} s: {why}"),
+        Outcome::Known(why) => eprintln!("known {peer} {case} {seconds:.1} s: {why}"),
         Outcome::Skip(why) => eprintln!("skip {peer} {case}: {why}"),
     }
 }
@@ -24,6 +25,8 @@ pub struct Counts {
     pub passed: usize,
     /// They did not.
     pub failed: usize,
+    /// They did not, by a known defect of the peer.
+    pub known: usize,
     /// They were not tried.
     pub skipped: usize,
 }
@@ -35,6 +38,7 @@ pub fn count<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Counts {
         match result.outcome {
             Outcome::Pass => counts.passed += 1,
             Outcome::Fail(_) => counts.failed += 1,
+            Outcome::Known(_) => counts.known += 1,
             Outcome::Skip(_) => counts.skipped += 1,
         }
     }
@@ -43,10 +47,11 @@ pub fn count<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Counts {
 
 fn cell(results: &[CaseResult], peer: &str, condition: &str) -> String {
     let counts = count(results.iter().filter(|r| r.peer == peer && r.condition == condition));
-    let Counts { passed, failed, skipped } = counts;
-    match (passed + failed, skipped) {
+    let Counts { passed, failed, known, skipped } = counts;
+    match (passed + failed + known, skipped) {
         (0, 0) => String::new(),
         (0, _) => "skipped".to_owned(),
+        (tried, _) if known > 0 => format!("{passed}/{tried}, {known} known"),
         (tried, _) => format!("{passed}/{tried}"),
     }
 }
@@ -75,26 +80,28 @@ pub fn markdown(results: &[CaseResult]) -> String {
     out
 }
 
-/// What did not pass: failures one by one, skips by peer and reason.
+/// What did not pass: failures one by one, known defects and skips by peer and reason.
 pub fn remarks(results: &[CaseResult]) -> String {
     let mut out = String::new();
-    let mut skips: Vec<(&str, &str)> = Vec::new();
+    let mut others: Vec<(&str, &str, &str)> = Vec::new();
     for result in results {
         match &result.outcome {
             Outcome::Pass => {}
             Outcome::Fail(why) => {
                 let _ = writeln!(out, "FAIL {} {}: {why}", result.peer, result.case);
             }
-            Outcome::Skip(why) => {
-                let skip = (result.peer.as_str(), why.as_str());
-                if !skips.contains(&skip) {
-                    skips.push(skip);
+            Outcome::Known(why) | Outcome::Skip(why) => {
+                let skipped = matches!(result.outcome, Outcome::Skip(_));
+                let word = if skipped { "skipped" } else { "known defect of" };
+                let other = (word, result.peer.as_str(), why.as_str());
+                if !others.contains(&other) {
+                    others.push(other);
                 }
             }
         }
     }
-    for (peer, why) in skips {
-        let _ = writeln!(out, "skipped {peer}: {why}");
+    for (word, peer, why) in others {
+        let _ = writeln!(out, "{word} {peer}: {why}");
     }
     out
 }
@@ -112,17 +119,24 @@ mod tests {
         let results = [
             result(Peer::Linux, 0, Outcome::Pass),
             result(Peer::Linux, 1, Outcome::Fail("it hangs".to_owned())),
+            result(Peer::Gvisor, 0, Outcome::Known("it stalls".to_owned())),
             result(Peer::Lwip, 0, Outcome::Skip("no headers".to_owned())),
             result(Peer::Lwip, 1, Outcome::Skip("no headers".to_owned())),
         ];
         let table = markdown(&results);
         assert!(
-            table.starts_with("| condition | | linux | lwip |\n|---|---|---|---|\n"),
+            table.starts_with("| condition | | linux | gvisor | lwip |\n|---|---|---|---|---|\n"),
             "{table}"
         );
-        assert!(table.ends_with("| plain | IPv4, no faults | 1/2 | skipped |\n"), "{table}");
+        assert!(
+            table.ends_with("| plain | IPv4, no faults | 1/2 | 0/1, 1 known | skipped |\n"),
+            "{table}"
+        );
         let remarks = remarks(&results);
-        assert_eq!(remarks, "FAIL linux plain-up-passive: it hangs\nskipped lwip: no headers\n");
-        assert_eq!(count(&results), Counts { passed: 1, failed: 1, skipped: 2 });
+        assert_eq!(
+            remarks,
+            "FAIL linux plain-up-passive: it hangs\nknown defect of gvisor: it stalls\nskipped lwip: no headers\n"
+        );
+        assert_eq!(count(&results), Counts { passed: 1, failed: 1, known: 1, skipped: 2 });
     }
 }

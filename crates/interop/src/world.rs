@@ -126,7 +126,7 @@ pub fn our_end(seed: u64) -> Result<(Live, Device, Namespace), WorldError> {
     Ok((live, device, namespace))
 }
 
-/// Starts the bottleneck between the two devices.
+/// Starts the bottleneck between the two devices. Captures are those of our interface and of the peer's.
 ///
 /// # Errors
 /// Faults that are not written as they should be, a capture that cannot be written.
@@ -134,14 +134,17 @@ pub fn bottleneck(
     (ours, peer): (Device, Device),
     faults: &[&str],
     seed: u64,
-    capture: Option<PathBuf>,
+    captures: Option<[PathBuf; 2]>,
 ) -> Result<Bottleneck, WorldError> {
     let mut both = Faults::default();
     faults.iter().try_for_each(|text| both.set(text))?;
     let settings = Settings {
         seed,
         faults: vec![(OURS, both), (PEER, both)],
-        captures: capture.map(|path| (OURS, path)).into_iter().collect(),
+        captures: captures
+            .into_iter()
+            .flat_map(|both| [OURS, PEER].into_iter().zip(both))
+            .collect(),
         ..Settings::default()
     };
     let ports = vec![

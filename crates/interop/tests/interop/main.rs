@@ -50,7 +50,7 @@ fn trial(
     match outcome {
         Some(Outcome::Pass) => Ok(Completion::Completed),
         Some(Outcome::Fail(why)) => Err(Failed::from(why)),
-        Some(Outcome::Skip(why)) => Ok(Completion::ignored_with(why)),
+        Some(Outcome::Known(why) | Outcome::Skip(why)) => Ok(Completion::ignored_with(why)),
         None => Err(Failed::from("the case left no result")),
     }
 }
