@@ -59,6 +59,8 @@ pub struct Condition {
     pub pause_ms: u64,
     /// Bytes of each direction that sends.
     pub bytes: u64,
+    /// Bytes of one write of ours.
+    pub write: u64,
     /// ECN is asked for, and the peer grants it where it can.
     pub ecn: bool,
     /// IPv6.
@@ -77,6 +79,7 @@ const PLAIN: Condition = Condition {
     peer_window: 0,
     pause_ms: 0,
     bytes: 1_000_000,
+    write: 16 << 10,
     ecn: false,
     v6: false,
     shapes: &[Shape::Up, Shape::Down, Shape::Both],
@@ -143,6 +146,24 @@ pub const CONDITIONS: &[Condition] = &[
         ours: &[("sack", "false"), ("timestamps", "false"), ("window-scaling", "false")],
         bytes: 300_000,
         shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "small-mtu",
+        about: "our end has an MTU of 576 bytes; all faults, IPv4",
+        faults: ALL_FAULTS,
+        ours: &[("mtu", "576")],
+        bytes: 200_000,
+        shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "small-writes",
+        about: "our end writes 100 bytes at a time; 2 % loss",
+        faults: &["loss=2%"],
+        bytes: 100_000,
+        write: 100,
+        shapes: &[Shape::Up, Shape::HalfDown],
         ..PLAIN
     },
     Condition {

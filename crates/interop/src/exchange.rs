@@ -10,7 +10,7 @@ use lowtide_live::load::{Pattern, Pipe};
 
 use crate::script::{Account, Checksum, Script};
 
-/// Bytes of one write, and of one read at most.
+/// The most bytes of one read.
 const PIECE: usize = 16 << 10;
 
 /// A stream that can be aborted.
@@ -75,8 +75,8 @@ fn send(end: &dyn End, script: &Script, fin: &Receiver<()>) -> io::Result<u64> {
     let pattern = Pattern::new(script.seed);
     let mut sent = 0;
     while sent < script.send {
-        let left = usize::try_from(script.send - sent).unwrap_or(usize::MAX);
-        let piece = pattern.at(sent, left.min(PIECE));
+        let most = script.write.min(script.send - sent);
+        let piece = pattern.at(sent, usize::try_from(most).unwrap_or(usize::MAX));
         end.write_all(piece)?;
         sent += piece.len() as u64;
     }

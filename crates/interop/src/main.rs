@@ -34,7 +34,7 @@ struct Args {
     /// Cases at a time.
     #[arg(long, default_value_t = 3)]
     jobs: usize,
-    /// Captures of both interfaces go into this folder, two files for each case.
+    /// The packets of both interfaces and the tape of our end go into this folder, three files for each case.
     #[arg(long)]
     captures: Option<PathBuf>,
     /// Prints the table only, as `docs/testing.md` has it.

@@ -84,7 +84,7 @@ pub struct Evidence {
     pub report: Report,
 }
 
-/// Runs `case` against `program`, and keeps what passes both interfaces in the folder `captures`.
+/// Runs `case` against `program`. The folder `captures` gets the packets of both interfaces, and the tape of our end.
 pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Path>) -> CaseResult {
     let clock = Clock::start();
     let outcome = match attempt(peer, program, case, captures) {
@@ -119,6 +119,7 @@ pub fn scripts(case: &Case) -> (Script, Script) {
         local: listener(OURS, v6, PORT),
         remote: listener(PEER, v6, at_peer),
         send: up,
+        write: case.condition.write,
         seed: case.seed(),
         after_fin: case.shape == Shape::HalfDown,
         reset_at: if case.shape == Shape::ResetByOurs { bytes / 4 } else { 0 },
@@ -150,13 +151,12 @@ fn attempt(
     let setting = case.condition;
     let config = config(setting.profile, None, setting.ours).map_err(WorldError::Peer)?;
     let ecn = [("ipv4.tcp_ecn", if setting.ecn { "1" } else { "2" })];
-    let (live, at_ours, _namespace) = our_end(case.seed())?;
+    let file = |end: &str| captures.map(|folder| folder.join(format!("{peer}-{case}-{end}")));
+    let (live, at_ours, _namespace) = our_end(case.seed(), file("ours.tape"))?;
     let mut process = PeerProcess::start(program, &peer_script, &ecn)?;
     let at_peer = process.take_device();
     let at_peer = at_peer.ok_or_else(|| WorldError::Peer("has no interface".to_owned()))?;
-    let captures = captures.map(|folder| {
-        ["ours", "peer"].map(|end| folder.join(format!("{peer}-{case}-{end}.pcapng")))
-    });
+    let captures = [file("ours.pcapng"), file("peer.pcapng")];
     let between = bottleneck((at_ours, at_peer), setting.faults, case.seed(), captures)?;
     let (ours, stream, peers) = connection(&live, &config, &script, &mut process, case);
     let sent = || between.report().hosts.get(PEER.0 as usize).map(|h| h.sent);

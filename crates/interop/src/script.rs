@@ -37,6 +37,8 @@ pub struct Script {
     pub remote: SocketAddr,
     /// Bytes to send, then FIN.
     pub send: u64,
+    /// Bytes of one write. Peers in other languages write as much as fits.
+    pub write: u64,
     /// Seed of their pattern.
     pub seed: u64,
     /// Sends nothing until the FIN of the other end has arrived.
@@ -64,6 +66,7 @@ impl Script {
             format!("remote={}", remote.ip()),
             format!("remote-port={}", remote.port()),
             format!("send={}", self.send),
+            format!("write={}", self.write),
             format!("seed={}", self.seed),
             format!("after-fin={}", u8::from(self.after_fin)),
             format!("reset-at={}", self.reset_at),
@@ -101,6 +104,7 @@ impl Script {
             local: address("local", "local-port")?,
             remote: address("remote", "remote-port")?,
             send: number("send")?,
+            write: number("write")?,
             seed: number("seed")?,
             after_fin: number("after-fin")? != 0,
             reset_at: number("reset-at")?,
@@ -187,6 +191,7 @@ mod tests {
             local: "[fd78::2]:5201".parse().unwrap(),
             remote: "[fd78::1]:0".parse().unwrap(),
             send: 1 << 40,
+            write: 100,
             seed: u64::MAX,
             after_fin: true,
             reset_at: 7,

@@ -108,16 +108,17 @@ fn quiet_namespace() -> Result<Namespace, LiveError> {
     Ok(namespace)
 }
 
-/// Our end: its TUN interface, and the bottleneck's device at the kernel's side of it.
+/// Our end: its TUN interface, and the bottleneck's device at the kernel's side of it. Its calls into the transport
+/// are recorded in `tape`.
 ///
 /// # Errors
 /// No right to make them.
-pub fn our_end(seed: u64) -> Result<(Live, Device, Namespace), WorldError> {
+pub fn our_end(seed: u64, tape: Option<PathBuf>) -> Result<(Live, Device, Namespace), WorldError> {
     let namespace = quiet_namespace()?;
     let make = || -> Result<(Live, Device), LiveError> {
         let tun = Device::open(&plan("tun", OUR_TUN, Vec::new())?)?;
         let locals = networks(OURS).into_iter().map(|(a, _)| a).collect();
-        let settings = lowtide_live::Settings { seed: Some(seed), ..Default::default() };
+        let settings = lowtide_live::Settings { seed: Some(seed), tape, ..Default::default() };
         let live = Live::on(tun, locals, settings)?;
         let device = Device::open(&plan("packet", OUR_TUN, sides(OURS, PEER))?)?;
         Ok((live, device))
@@ -134,16 +135,17 @@ pub fn bottleneck(
     (ours, peer): (Device, Device),
     faults: &[&str],
     seed: u64,
-    captures: Option<[PathBuf; 2]>,
+    captures: [Option<PathBuf>; 2],
 ) -> Result<Bottleneck, WorldError> {
     let mut both = Faults::default();
     faults.iter().try_for_each(|text| both.set(text))?;
     let settings = Settings {
         seed,
         faults: vec![(OURS, both), (PEER, both)],
-        captures: captures
+        captures: [OURS, PEER]
             .into_iter()
-            .flat_map(|both| [OURS, PEER].into_iter().zip(both))
+            .zip(captures)
+            .filter_map(|(h, p)| Some((h, p?)))
             .collect(),
         ..Settings::default()
     };
