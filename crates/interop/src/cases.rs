@@ -116,6 +116,14 @@ pub const CONDITIONS: &[Condition] = &[
         ..PLAIN
     },
     Condition {
+        name: "heavy-reordering",
+        about: "30 % of the packets arrive 5 ms late",
+        faults: &["reorder=30%/5ms"],
+        bytes: 300_000,
+        shapes: &[Shape::Both],
+        ..PLAIN
+    },
+    Condition {
         name: "duplication",
         about: "10 % of the packets arrive twice",
         faults: &["duplicate=10%"],
@@ -202,9 +210,17 @@ pub const CONDITIONS: &[Condition] = &[
     },
     Condition {
         name: "reset",
-        about: "one end aborts in the middle of the data; nobody listens",
+        about: "one end aborts in the middle of the data, or nobody listens",
         bytes: 4_000_000,
         shapes: &[Shape::ResetByOurs, Shape::ResetByPeer, Shape::Refused],
+        ..PLAIN
+    },
+    Condition {
+        name: "reset-loss",
+        about: "one end aborts in the middle of the data; 5 % loss",
+        faults: &["loss=5%"],
+        bytes: 1_000_000,
+        shapes: &[Shape::ResetByOurs, Shape::ResetByPeer],
         ..PLAIN
     },
     Condition {

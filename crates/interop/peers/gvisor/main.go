@@ -29,6 +29,8 @@ const (
 	nic   = 1
 	mtu   = 1500
 	piece = 16 << 10
+	// With a backlog of one every SYN-ACK is a SYN cookie, without SACK and window scaling.
+	backlog = 16
 )
 
 // script is one end of one connection.
@@ -181,7 +183,7 @@ func open(s script, host *stack.Stack) (*gonet.TCPConn, tcpip.Endpoint, error) {
 	if err := ep.Bind(at); err != nil {
 		return nil, nil, errors.New(err.String())
 	}
-	if err := ep.Listen(1); err != nil {
+	if err := ep.Listen(backlog); err != nil {
 		return nil, nil, errors.New(err.String())
 	}
 	say("ready")

@@ -122,9 +122,10 @@ impl Host {
             self.turn();
             let (now, late) = (instant(self.clock), self.is_late(script));
             let socket = self.sockets.get_mut::<Socket<'_>>(self.handle);
-            // Reset: nothing may be sent or received any more although FIN did not go both ways.
-            let mut dead = socket.state() == State::Closed && !(fin_sent && fin_seen);
-            while now >= start + pause && !fin_seen && !dead {
+            // A socket that is closed tells at once whether FIN or RST came.
+            let closed = socket.state() == State::Closed;
+            let mut dead = false;
+            while (closed || now >= start + pause) && !fin_seen && !dead {
                 let most = if script.reset_at > 0 { script.reset_at - received } else { u64::MAX };
                 let most = usize::try_from(most).unwrap_or(usize::MAX);
                 let got = socket.recv(|bytes| {
@@ -159,7 +160,7 @@ impl Host {
             if fin_sent && fin_seen && socket.send_queue() == 0 {
                 break "closed";
             }
-            if dead {
+            if dead || closed {
                 break "reset";
             }
             if late {
