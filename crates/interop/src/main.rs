@@ -37,6 +37,9 @@ struct Args {
     /// The packets of both interfaces and the tape of our end go into this folder, three files for each case.
     #[arg(long)]
     captures: Option<PathBuf>,
+    /// The User Mode Linux to boot, instead of the `linux.uml` of PATH.
+    #[arg(long, value_name = "FILE")]
+    kernel: Option<PathBuf>,
     /// Prints the table only, as `docs/testing.md` has it.
     #[arg(long)]
     markdown: bool,
@@ -127,7 +130,7 @@ fn suite(args: &Args) -> Result<ExitCode, String> {
     let captures = args.captures.as_ref().map(|f| f.canonicalize()).transpose();
     let captures = captures.map_err(|e| format!("--captures: {e}"))?;
     let program = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
-    let suite = Suite { program, jobs: args.jobs, captures };
+    let suite = Suite { program, jobs: args.jobs, captures, uml: args.kernel.clone() };
     let mut results = Vec::new();
     for peer in peers {
         results.extend(suite.run(peer, &cases, &tell));

@@ -30,6 +30,8 @@ pub struct Suite {
     pub jobs: usize,
     /// Where captures go.
     pub captures: Option<PathBuf>,
+    /// The User Mode Linux to boot; that of `PATH` without.
+    pub uml: Option<PathBuf>,
 }
 
 /// Every case of `cases` against `peer`, for the same reason.
@@ -40,8 +42,8 @@ fn all_alike(peer: Peer, cases: &[Case], outcome: &Outcome) -> Vec<CaseResult> {
 /// The outcome of every case where the machine did not do its work.
 fn not_booted(error: &UmlError) -> Outcome {
     match error {
-        // A matter of the CPU, which no package changes.
-        UmlError::Registers => Outcome::Skip(error.to_string()),
+        // The machine has no such kernel, or a CPU whose registers it cannot restore.
+        UmlError::NoKernel | UmlError::Registers => Outcome::Skip(error.to_string()),
         other => Outcome::Fail(other.to_string()),
     }
 }
@@ -57,16 +59,18 @@ impl Suite {
         if cases.is_empty() {
             return Vec::new();
         }
+        if peer == Peer::Uml {
+            return self.boot(cases).unwrap_or_else(|error| {
+                let results = all_alike(peer, cases, &not_booted(&error));
+                results.iter().for_each(tell);
+                results
+            });
+        }
         let outcome = match build(peer, &self.program, &build_folder(&self.program)) {
             Err(BuildError::Missing(what)) => Outcome::Skip(what.why),
             Err(BuildError::Broken(why)) => {
                 Outcome::Fail(format!("the peer's program does not compile: {why}"))
             }
-            Ok(_) if peer == Peer::Uml => match self.boot(cases) {
-                // Told inside the machine.
-                Ok(results) => return results,
-                Err(error) => not_booted(&error),
-            },
             Ok(program) => return self.side_by_side(peer, &program, cases, tell),
         };
         let results = all_alike(peer, cases, &outcome);
@@ -105,7 +109,7 @@ impl Suite {
         done.into_iter().map(|(_, result)| result).collect()
     }
 
-    /// Boots User Mode Linux and runs the cases inside it, against its kernel.
+    /// Boots User Mode Linux and runs the cases inside it, against its kernel. Each result is told from inside.
     fn boot(&self, cases: &[Case]) -> Result<Vec<CaseResult>, UmlError> {
         let system = |what: &str| {
             let what = what.to_owned();
@@ -118,7 +122,7 @@ impl Suite {
         args.extend(cases.iter().map(Case::to_string));
         let captures = self.captures.iter().cloned();
         let machine = Machine {
-            kernel: Kernel::find()?,
+            kernel: self.uml.as_deref().map_or_else(Kernel::find, Kernel::at)?,
             memory_mib: UML_MEMORY_MIB,
             modules: NETWORK.iter().map(|n| (*n).to_owned()).collect(),
             writable: captures.chain([folder.path().to_owned()]).collect(),
@@ -145,7 +149,7 @@ impl Suite {
 pub fn inside(results: &Path, captures: &str, names: &[String]) -> std::io::Result<()> {
     let program = std::env::current_exe()?;
     let captures = (!captures.is_empty()).then(|| PathBuf::from(captures));
-    let suite = Suite { program, jobs: UML_JOBS, captures };
+    let suite = Suite { program, jobs: UML_JOBS, captures, uml: None };
     let cases: Vec<Case> = names.iter().filter_map(|name| find(name)).collect();
     let done = match build(Peer::Linux, &suite.program, Path::new("/run")) {
         Ok(program) => suite.side_by_side(Peer::Uml, &program, &cases, &crate::table::tell),

@@ -43,7 +43,7 @@ fn trial(
     }
     let results = results.get_or_init(|| {
         let program = env!("CARGO_BIN_EXE_lowtide-interop").into();
-        Suite { program, jobs: 2, captures: None }.run(peer, &quick(), &|_| {})
+        Suite { program, jobs: 2, captures: None, uml: None }.run(peer, &quick(), &|_| {})
     });
     let name = case.to_string();
     let outcome = results.iter().find(|r| r.case == name).map(|r| &r.outcome);
