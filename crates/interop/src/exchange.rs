@@ -33,7 +33,7 @@ impl End for TcpStream {
 }
 
 /// The word for an error.
-pub fn word(error: &io::Error) -> String {
+pub fn error_name(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionReset => "reset".to_owned(),
         io::ErrorKind::ConnectionRefused => "refused".to_owned(),
@@ -62,8 +62,8 @@ pub fn perform(end: &dyn End, script: &Script) -> Account {
     let ended = match (&sent, &result) {
         (Ok(_), Ok(())) if script.reset_at > 0 => "aborted".to_owned(),
         (Ok(_), Ok(())) => "closed".to_owned(),
-        (Err(e), _) | (_, Err(e)) if e.kind() == io::ErrorKind::ConnectionReset => word(e),
-        (_, Err(e)) | (Err(e), _) => word(e),
+        (Err(e), _) | (_, Err(e)) if e.kind() == io::ErrorKind::ConnectionReset => error_name(e),
+        (_, Err(e)) | (Err(e), _) => error_name(e),
     };
     Account { sent: sent.unwrap_or(0), received: bytes, checksum: checksum.text(), ended }
 }

@@ -55,18 +55,18 @@ fn ends(case: &Case, ours: &Account, peer: Option<&Account>, wrong: &mut Vec<Str
         Shape::Refused => ["refused", "refused"],
         _ => ["closed", "closed"],
     };
-    let mut look = |who: &str, seen: &Account, want: &str| {
+    let mut check_end = |who: &str, seen: &Account, want: &str| {
         if seen.ended != want {
             let Account { ended, sent, received, .. } = seen;
             let bytes = format!("sent {sent} B, received {received} B");
             wrong.push(format!("{who} ended with `{ended}` instead of `{want}` ({bytes})"));
         }
     };
-    look("ours", ours, ours_want);
+    check_end("ours", ours, ours_want);
     if let Some(peer) = peer {
-        look("the peer", peer, peer_want);
+        check_end("the peer", peer, peer_want);
     }
-    let mut arrived = |who: &str, seen: &Account, seed: u64, sent: u64, reset_at: u64| {
+    let mut check_bytes = |who: &str, seen: &Account, seed: u64, sent: u64, reset_at: u64| {
         let want = match case.shape {
             Shape::ResetByOurs | Shape::ResetByPeer if reset_at > 0 => reset_at,
             _ => sent,
@@ -79,9 +79,9 @@ fn ends(case: &Case, ours: &Account, peer: Option<&Account>, wrong: &mut Vec<Str
         }
     };
     let (us, them) = (&our_script, &peer_script);
-    arrived("ours", ours, them.seed, them.send, us.reset_at);
+    check_bytes("ours", ours, them.seed, them.send, us.reset_at);
     if let Some(peer) = peer {
-        arrived("the peer", peer, us.seed, us.send, them.reset_at);
+        check_bytes("the peer", peer, us.seed, us.send, them.reset_at);
     }
 }
 

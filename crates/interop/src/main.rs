@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use lowtide_interop::cases::{Case, all, quick, repeat};
 use lowtide_interop::peer;
-use lowtide_interop::peers::{PEERS, Peer, look};
+use lowtide_interop::peers::{PEERS, Peer, probe};
 use lowtide_interop::script::Script;
 use lowtide_interop::suite::{Suite, inside};
-use lowtide_interop::table::{Counts, count, markdown, remarks, tell};
+use lowtide_interop::table::{Counts, count, markdown, print_result, remarks};
 
 /// Runs connections between our TCP and others, with faults between them, and prints a table.
 #[derive(Parser, Debug)]
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
         Some(Role::Inside { results, captures, cases }) => inside(results, captures, cases)
             .map(|()| ExitCode::SUCCESS)
             .map_err(|e| format!("{}: {e}", results.display())),
-        Some(Role::Peer { stack, script }) => play(stack, script).map(|()| ExitCode::SUCCESS),
+        Some(Role::Peer { stack, script }) => run_peer(stack, script).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|why| {
         eprintln!("error: {why}");
@@ -96,7 +96,7 @@ fn main() -> ExitCode {
     })
 }
 
-fn play(stack: &str, script: &[String]) -> Result<(), String> {
+fn run_peer(stack: &str, script: &[String]) -> Result<(), String> {
     let script = Script::from_args(script)?;
     let done = match stack {
         "kernel" => peer::kernel::main(&script),
@@ -117,7 +117,7 @@ fn suite(args: &Args) -> Result<ExitCode, String> {
     let peers = if args.peer.is_empty() { PEERS.to_vec() } else { args.peer.clone() };
     if args.list {
         for peer in peers {
-            println!("{peer}: {}", look(peer).map_or_else(|m| m.why, |()| "here".to_owned()));
+            println!("{peer}: {}", probe(peer).map_or_else(|m| m.why, |()| "here".to_owned()));
         }
         for case in &cases {
             println!("{case}");
@@ -133,7 +133,7 @@ fn suite(args: &Args) -> Result<ExitCode, String> {
     let suite = Suite { program, jobs: args.jobs, captures, uml: args.kernel.clone() };
     let mut results = Vec::new();
     for peer in peers {
-        results.extend(suite.run(peer, &cases, &tell));
+        results.extend(suite.run(peer, &cases, &print_result));
     }
     print!("{}", markdown(&results));
     if !args.markdown {

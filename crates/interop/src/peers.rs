@@ -49,14 +49,14 @@ impl fmt::Display for Peer {
 pub struct Missing {
     /// What is missing and what brings it.
     pub why: String,
-    /// Namespaces or TUN interfaces: a matter of rights, which `LOWTIDE_REQUIRE_ROOT` does not excuse. Otherwise a
-    /// program or library, which `LOWTIDE_REQUIRE_PEERS` does not excuse.
-    pub is_right: bool,
+    /// Namespaces or TUN interfaces are missing: `LOWTIDE_REQUIRE_ROOT=1` makes that a failure in tests. Otherwise it is
+    /// a program or a library, for which `LOWTIDE_REQUIRE_PEERS=1` does so.
+    pub is_privilege: bool,
 }
 
 impl Missing {
     fn program(why: impl Into<String>) -> Self {
-        Self { why: why.into(), is_right: false }
+        Self { why: why.into(), is_privilege: false }
     }
 }
 
@@ -75,8 +75,8 @@ pub struct PeerProgram {
 ///
 /// # Errors
 /// Which of them is missing.
-pub fn rights() -> Result<(), Missing> {
-    let right = |why| Missing { why, is_right: true };
+pub fn privileges() -> Result<(), Missing> {
+    let right = |why| Missing { why, is_privilege: true };
     Namespace::new().map_err(|e| right(e.to_string()))?;
     if !Path::new("/dev/net/tun").exists() {
         return Err(right("there is no /dev/net/tun".to_owned()));
@@ -88,12 +88,12 @@ pub fn rights() -> Result<(), Missing> {
 ///
 /// # Errors
 /// The first thing that is missing.
-pub fn look(peer: Peer) -> Result<(), Missing> {
+pub fn probe(peer: Peer) -> Result<(), Missing> {
     if peer == Peer::Uml {
         // Rights are those of the machine inside.
         return Kernel::find().map(|_| ()).map_err(|e| Missing::program(e.to_string()));
     }
-    rights()?;
+    privileges()?;
     let answers = |program: &str, arg: &str| {
         let mut command = Command::new(program);
         command.arg(arg).stdout(Stdio::null()).stderr(Stdio::null());
@@ -139,7 +139,7 @@ pub enum BuildError {
 /// # Errors
 /// Something is missing, or the source does not compile.
 pub fn build(peer: Peer, ours: &Path, folder: &Path) -> Result<PeerProgram, BuildError> {
-    look(peer).map_err(BuildError::Missing)?;
+    probe(peer).map_err(BuildError::Missing)?;
     let plain = |path: PathBuf| PeerProgram { path, args: Vec::new(), is_kernel: false };
     match peer {
         Peer::Linux | Peer::Uml => {

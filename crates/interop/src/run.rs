@@ -10,7 +10,7 @@ use lowtide_tcp::{Config, Info};
 use serde::{Deserialize, Serialize};
 
 use crate::cases::{Case, Shape};
-use crate::exchange::{perform, word};
+use crate::exchange::{error_name, perform};
 use crate::judge;
 use crate::peers::{Peer, PeerProgram};
 use crate::script::{Account, Open, Script};
@@ -31,7 +31,7 @@ pub const LINGER: Duration = Duration::from_secs(10);
 /// The outcome of one case.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum CaseOutcome {
     /// It went as it should.
     Pass,
     /// It did not: why.
@@ -52,14 +52,14 @@ pub struct CaseResult {
     /// Name of the case.
     pub case: String,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: CaseOutcome,
     /// Milliseconds that it took.
     pub took_ms: u64,
 }
 
 impl CaseResult {
     /// A result of `case`.
-    pub fn of(peer: Peer, case: &Case, outcome: Outcome, took_ms: u64) -> Self {
+    pub fn of(peer: Peer, case: &Case, outcome: CaseOutcome, took_ms: u64) -> Self {
         let condition = case.condition.name.to_owned();
         Self { peer: peer.to_string(), condition, case: case.to_string(), outcome, took_ms }
     }
@@ -91,12 +91,12 @@ pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Pat
         Ok(evidence) => {
             let wrong = judge::judge(peer, case, &evidence);
             match judge::known(peer, case, &evidence) {
-                _ if wrong.is_empty() => Outcome::Pass,
-                Some(defect) => Outcome::Known(defect.to_owned()),
-                None => Outcome::Fail(wrong.join("; ")),
+                _ if wrong.is_empty() => CaseOutcome::Pass,
+                Some(defect) => CaseOutcome::Known(defect.to_owned()),
+                None => CaseOutcome::Fail(wrong.join("; ")),
             }
         }
-        Err(error) => Outcome::Fail(error.to_string()),
+        Err(error) => CaseOutcome::Fail(error.to_string()),
     };
     let took_ms = clock.now().since_start().as_ns() / 1_000_000;
     CaseResult::of(peer, case, outcome, took_ms)
@@ -196,7 +196,7 @@ fn connection(
         }
         let (account, stream) = match connect(live, config, script) {
             Ok(stream) => (perform(&stream, script), Some(stream)),
-            Err(error) => (Account::failed(word(&error)), None),
+            Err(error) => (Account::failed(error_name(&error)), None),
         };
         let peers = (!refused).then(|| process.account(REPORT));
         return (account, stream, peers);
@@ -208,13 +208,13 @@ fn connection(
     }
     let (account, stream) = match listening {
         None => (Account::failed("refused"), None),
-        Some(Err(error)) => (Account::failed(word(&error)), None),
+        Some(Err(error)) => (Account::failed(error_name(&error)), None),
         Some(Ok(listener)) => match listener.accept_within(limit) {
             Ok((stream, _)) => {
                 stream.set_timeout(Some(IDLE));
                 (perform(&stream, script), Some(stream))
             }
-            Err(error) => (Account::failed(word(&error)), None),
+            Err(error) => (Account::failed(error_name(&error)), None),
         },
     };
     (account, stream, Some(process.account(REPORT)))

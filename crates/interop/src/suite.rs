@@ -9,7 +9,7 @@ use lowtide_uml::{Kernel, Machine, NETWORK, UmlError, Word};
 
 use crate::cases::{Case, find};
 use crate::peers::{BuildError, Peer, PeerProgram, build};
-use crate::run::{CaseResult, Outcome, run};
+use crate::run::{CaseOutcome, CaseResult, run};
 use crate::world::build_folder;
 
 /// Memory of the machine that is booted, MiB.
@@ -35,26 +35,26 @@ pub struct Suite {
 }
 
 /// Every case of `cases` against `peer`, for the same reason.
-fn all_alike(peer: Peer, cases: &[Case], outcome: &Outcome) -> Vec<CaseResult> {
+fn all_alike(peer: Peer, cases: &[Case], outcome: &CaseOutcome) -> Vec<CaseResult> {
     cases.iter().map(|c| CaseResult::of(peer, c, outcome.clone(), 0)).collect()
 }
 
 /// The outcome of every case where the machine did not do its work.
-fn not_booted(error: &UmlError) -> Outcome {
+fn not_booted(error: &UmlError) -> CaseOutcome {
     match error {
         // The machine has no such kernel, or a CPU whose registers it cannot restore.
-        UmlError::NoKernel | UmlError::Registers => Outcome::Skip(error.to_string()),
-        other => Outcome::Fail(other.to_string()),
+        UmlError::NoKernel | UmlError::Registers => CaseOutcome::Skip(error.to_string()),
+        other => CaseOutcome::Fail(other.to_string()),
     }
 }
 
 impl Suite {
-    /// Runs `cases` against `peer`; `tell` hears of each as it ends. Results are in the order of the cases.
+    /// Runs `cases` against `peer`; `on_result` is called with each as it ends. Results are in the order of the cases.
     pub fn run(
         &self,
         peer: Peer,
         cases: &[Case],
-        tell: &(dyn Fn(&CaseResult) + Sync),
+        on_result: &(dyn Fn(&CaseResult) + Sync),
     ) -> Vec<CaseResult> {
         if cases.is_empty() {
             return Vec::new();
@@ -62,19 +62,19 @@ impl Suite {
         if peer == Peer::Uml {
             return self.boot(cases).unwrap_or_else(|error| {
                 let results = all_alike(peer, cases, &not_booted(&error));
-                results.iter().for_each(tell);
+                results.iter().for_each(on_result);
                 results
             });
         }
         let outcome = match build(peer, &self.program, &build_folder(&self.program)) {
-            Err(BuildError::Missing(what)) => Outcome::Skip(what.why),
+            Err(BuildError::Missing(what)) => CaseOutcome::Skip(what.why),
             Err(BuildError::Broken(why)) => {
-                Outcome::Fail(format!("the peer's program does not compile: {why}"))
+                CaseOutcome::Fail(format!("the peer's program does not compile: {why}"))
             }
-            Ok(program) => return self.side_by_side(peer, &program, cases, tell),
+            Ok(program) => return self.side_by_side(peer, &program, cases, on_result),
         };
         let results = all_alike(peer, cases, &outcome);
-        results.iter().for_each(tell);
+        results.iter().for_each(on_result);
         results
     }
 
@@ -84,7 +84,7 @@ impl Suite {
         peer: Peer,
         program: &PeerProgram,
         cases: &[Case],
-        tell: &(dyn Fn(&CaseResult) + Sync),
+        on_result: &(dyn Fn(&CaseResult) + Sync),
     ) -> Vec<CaseResult> {
         let queue = Mutex::new(cases.iter().enumerate());
         let done = Mutex::new(Vec::with_capacity(cases.len()));
@@ -93,7 +93,7 @@ impl Suite {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((number, case)) = next else { break };
                 let result = run(peer, program, case, self.captures.as_deref());
-                tell(&result);
+                on_result(&result);
                 done.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
             }
         };
@@ -152,8 +152,8 @@ pub fn inside(results: &Path, captures: &str, names: &[String]) -> std::io::Resu
     let suite = Suite { program, jobs: UML_JOBS, captures, uml: None };
     let cases: Vec<Case> = names.iter().filter_map(|name| find(name)).collect();
     let done = match build(Peer::Linux, &suite.program, Path::new("/run")) {
-        Ok(program) => suite.side_by_side(Peer::Uml, &program, &cases, &crate::table::tell),
-        Err(error) => all_alike(Peer::Uml, &cases, &Outcome::Fail(format!("{error:?}"))),
+        Ok(program) => suite.side_by_side(Peer::Uml, &program, &cases, &crate::table::print_result),
+        Err(error) => all_alike(Peer::Uml, &cases, &CaseOutcome::Fail(format!("{error:?}"))),
     };
     std::fs::write(results, serde_json::to_vec(&done)?)
 }

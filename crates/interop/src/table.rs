@@ -4,17 +4,17 @@ use std::fmt::Write;
 
 use crate::cases::CONDITIONS;
 use crate::peers::PEERS;
-use crate::run::{CaseResult, Outcome};
+use crate::run::{CaseOutcome, CaseResult};
 
 /// One line for a case, on standard error.
-pub fn tell(result: &CaseResult) {
+pub fn print_result(result: &CaseResult) {
     let CaseResult { peer, case, outcome, took_ms, .. } = result;
     let seconds = *took_ms as f64 / 1000.0;
     match outcome {
-        Outcome::Pass => eprintln!("pass {peer} {case} {seconds:.1} s"),
-        Outcome::Fail(why) => eprintln!("FAIL {peer} {case} {seconds:.1} s: {why}"),
-        Outcome::Known(why) => eprintln!("known {peer} {case} {seconds:.1} s: {why}"),
-        Outcome::Skip(why) => eprintln!("skip {peer} {case}: {why}"),
+        CaseOutcome::Pass => eprintln!("pass {peer} {case} {seconds:.1} s"),
+        CaseOutcome::Fail(why) => eprintln!("FAIL {peer} {case} {seconds:.1} s: {why}"),
+        CaseOutcome::Known(why) => eprintln!("known {peer} {case} {seconds:.1} s: {why}"),
+        CaseOutcome::Skip(why) => eprintln!("skip {peer} {case}: {why}"),
     }
 }
 
@@ -36,10 +36,10 @@ pub fn count<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Counts {
     let mut counts = Counts::default();
     for result in results {
         match result.outcome {
-            Outcome::Pass => counts.passed += 1,
-            Outcome::Fail(_) => counts.failed += 1,
-            Outcome::Known(_) => counts.known += 1,
-            Outcome::Skip(_) => counts.skipped += 1,
+            CaseOutcome::Pass => counts.passed += 1,
+            CaseOutcome::Fail(_) => counts.failed += 1,
+            CaseOutcome::Known(_) => counts.known += 1,
+            CaseOutcome::Skip(_) => counts.skipped += 1,
         }
     }
     counts
@@ -86,12 +86,12 @@ pub fn remarks(results: &[CaseResult]) -> String {
     let mut others: Vec<(&str, &str, &str)> = Vec::new();
     for result in results {
         match &result.outcome {
-            Outcome::Pass => {}
-            Outcome::Fail(why) => {
+            CaseOutcome::Pass => {}
+            CaseOutcome::Fail(why) => {
                 let _ = writeln!(out, "FAIL {} {}: {why}", result.peer, result.case);
             }
-            Outcome::Known(why) | Outcome::Skip(why) => {
-                let skipped = matches!(result.outcome, Outcome::Skip(_));
+            CaseOutcome::Known(why) | CaseOutcome::Skip(why) => {
+                let skipped = matches!(result.outcome, CaseOutcome::Skip(_));
                 let word = if skipped { "skipped" } else { "known defect of" };
                 let other = (word, result.peer.as_str(), why.as_str());
                 if !others.contains(&other) {
@@ -117,11 +117,11 @@ mod tests {
         let cases = all();
         let result = |peer, n: usize, outcome| CaseResult::of(peer, &cases[n], outcome, 1);
         let results = [
-            result(Peer::Linux, 0, Outcome::Pass),
-            result(Peer::Linux, 1, Outcome::Fail("it hangs".to_owned())),
-            result(Peer::Gvisor, 0, Outcome::Known("it stalls".to_owned())),
-            result(Peer::Lwip, 0, Outcome::Skip("no headers".to_owned())),
-            result(Peer::Lwip, 1, Outcome::Skip("no headers".to_owned())),
+            result(Peer::Linux, 0, CaseOutcome::Pass),
+            result(Peer::Linux, 1, CaseOutcome::Fail("it hangs".to_owned())),
+            result(Peer::Gvisor, 0, CaseOutcome::Known("it stalls".to_owned())),
+            result(Peer::Lwip, 0, CaseOutcome::Skip("no headers".to_owned())),
+            result(Peer::Lwip, 1, CaseOutcome::Skip("no headers".to_owned())),
         ];
         let table = markdown(&results);
         assert!(

@@ -9,7 +9,7 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 
 use super::{report, say, wait_for_go};
-use crate::exchange::{limit, perform, word};
+use crate::exchange::{error_name, limit, perform};
 use crate::script::{Account, Open, Script};
 
 /// Performs `script` and waits to be ended.
@@ -21,7 +21,7 @@ pub fn main(script: &Script) -> io::Result<()> {
     wait_for_go()?;
     let (account, stream) = match open(script) {
         Ok(stream) => (perform(&stream, script), Some(stream)),
-        Err(error) => (Account::failed(word(&error)), None),
+        Err(error) => (Account::failed(error_name(&error)), None),
     };
     // Closing sends the RST of an abort, and nothing where both FINs have gone.
     drop(stream);

@@ -10,8 +10,8 @@ use std::sync::{Arc, OnceLock};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use lowtide_interop::cases::{Case, quick};
-use lowtide_interop::peers::{Missing, PEERS, Peer, look};
-use lowtide_interop::run::{CaseResult, Outcome};
+use lowtide_interop::peers::{Missing, PEERS, Peer, probe};
+use lowtide_interop::run::{CaseOutcome, CaseResult};
 use lowtide_interop::suite::Suite;
 use lowtide_test_needs::REQUIRE;
 
@@ -38,7 +38,7 @@ fn trial(
     case: &Case,
     results: &OnceLock<Vec<CaseResult>>,
 ) -> Result<Completion, Failed> {
-    if let Err(missing) = look(peer) {
+    if let Err(missing) = probe(peer) {
         return skip(&missing);
     }
     let results = results.get_or_init(|| {
@@ -48,16 +48,16 @@ fn trial(
     let name = case.to_string();
     let outcome = results.iter().find(|r| r.case == name).map(|r| &r.outcome);
     match outcome {
-        Some(Outcome::Pass) => Ok(Completion::Completed),
-        Some(Outcome::Fail(why)) => Err(Failed::from(why)),
-        Some(Outcome::Known(why) | Outcome::Skip(why)) => Ok(Completion::ignored_with(why)),
+        Some(CaseOutcome::Pass) => Ok(Completion::Completed),
+        Some(CaseOutcome::Fail(why)) => Err(Failed::from(why)),
+        Some(CaseOutcome::Known(why) | CaseOutcome::Skip(why)) => Ok(Completion::ignored_with(why)),
         None => Err(Failed::from("the case left no result")),
     }
 }
 
 /// Skips a test, or fails it where the environment requires what is missing.
 fn skip(missing: &Missing) -> Result<Completion, Failed> {
-    let variable = if missing.is_right { REQUIRE } else { REQUIRE_PEERS };
+    let variable = if missing.is_privilege { REQUIRE } else { REQUIRE_PEERS };
     if std::env::var(variable).is_ok_and(|value| value == "1") {
         return Err(Failed::from(format!("{variable}=1 requires it: {}", missing.why)));
     }
