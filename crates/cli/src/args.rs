@@ -107,7 +107,7 @@ pub(crate) enum Command {
     },
     /// Print a commented scenario file to start from
     New {
-        /// Which: `star` or `dumbbell`
+        #[arg(help = templates())]
         kind: String,
     },
     /// Print the JSON Schema of scenario files
@@ -304,6 +304,13 @@ fn tasks(text: &str) -> Result<usize, String> {
         Ok(n @ 1..=1_000_000) => Ok(n),
         _ => Err("expected a whole number from 1 to 1000000".to_owned()),
     }
+}
+
+/// The templates of `new`, each with its line.
+fn templates() -> String {
+    let line = |t: &lowtide_scenario::Template| format!("`{}`: {}", t.name, t.summary);
+    let lines: Vec<String> = lowtide_scenario::TEMPLATES.iter().map(line).collect();
+    format!("Which one:\n{}", lines.join("\n"))
 }
 
 const RUN_EXAMPLES: &str = "\

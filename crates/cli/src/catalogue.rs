@@ -2,6 +2,7 @@
 
 use lowtide_lab::claims::Expected;
 use lowtide_net::registry::Entry as NetEntry;
+use lowtide_scenario::nearest;
 use lowtide_tcp::{Param, ack, cc, feedback, profile, scheme, switches};
 use lowtide_traffic::Cdf;
 use lowtide_traffic::cdf::Measure;
@@ -226,16 +227,15 @@ pub(crate) fn named(name: &str) -> Vec<Item> {
     KINDS.iter().flat_map(|k| of(*k)).filter(|i| i.name == name).collect()
 }
 
-/// The names nearest to one that does not exist.
+/// At most three names that are near one that does not exist, the nearest first; none where none is.
 pub(crate) fn some_nearest(name: &str, among: &[String]) -> Vec<String> {
-    let mut scored: Vec<(usize, &String)> =
-        among.iter().map(|n| (strsim::damerau_levenshtein(n, name), n)).collect();
-    scored.sort_unstable();
-    scored.into_iter().take(3).map(|(_, n)| n.clone()).collect()
-}
-
-/// The name that was probably meant, if one is near.
-pub(crate) fn nearest(name: &str, among: &[String]) -> Option<String> {
-    let scored = among.iter().map(|n| (strsim::damerau_levenshtein(n, name), n));
-    scored.filter(|(d, _)| *d <= 1 + name.len() / 3).min().map(|(_, n)| n.clone())
+    let mut left: Vec<&str> = among.iter().map(String::as_str).collect();
+    let mut near = Vec::new();
+    while near.len() < 3
+        && let Some(found) = nearest(name, left.iter().copied())
+    {
+        left.retain(|n| *n != found);
+        near.push(found.to_owned());
+    }
+    near
 }

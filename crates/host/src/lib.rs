@@ -51,7 +51,7 @@ pub use nic::{AggregationSpec, NicSpec};
 pub use noise::{DMA_FETCH, DMA_LATE, DMA_TOGETHER, NoiseSpec, STACK_DEVIATION, STACK_LEAST};
 pub use outcome::{
     ClassRecord, Counts, DelayRow, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome,
-    ProbeRow, QueryRecord, QueueLevel, QueueRecord, QueueSample,
+    ProbeRow, QueryRecord, QueueLevel, QueueRecord, QueueSample, Stopped,
 };
 pub use parallel::{Fewer, Threads, Used, run_on};
 pub use profile::{HOST_PROFILES, HostProfile, find_host_profile};

@@ -1,5 +1,6 @@
 //! What one run leaves behind: plain rows, no analysis.
 
+use lowtide_tcp::{Info, LimitedBy};
 use lowtide_units::{Duration, Instant};
 
 use crate::signals::Signals;
@@ -36,6 +37,56 @@ impl FlowStatus {
             Self::Complete => "complete",
             Self::Unfinished => "unfinished",
             Self::Failed => "failed",
+        }
+    }
+}
+
+/// What a flow with a size waited for when the run ended, or its connection failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// Its application had not opened it yet.
+    NotStarted,
+    /// The handshake was not over.
+    Handshake,
+    /// It repaired what a retransmission timeout had found lost, or waited for one (or for a delayed ACK):
+    /// data in flight, and nothing sent or newly acknowledged for two smoothed round trips.
+    Rto,
+    /// The receiver's window was closed.
+    ZeroWindow,
+    /// The receiver's window, which was open, held its data back.
+    ReceiveWindow,
+    /// The application had written nothing more.
+    Application,
+    /// Nothing: it was sending, or its last data were in flight.
+    Sending,
+}
+
+impl Stopped {
+    /// The name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotStarted => "not-started",
+            Self::Handshake => "handshake",
+            Self::Rto => "rto",
+            Self::ZeroWindow => "zero-window",
+            Self::ReceiveWindow => "receive-window",
+            Self::Application => "application",
+            Self::Sending => "sending",
+        }
+    }
+
+    /// Of a sender whose handshake is over, as it is at `now`.
+    pub fn of_sender(now: Instant, sender: &Info) -> Self {
+        let quiet = now.saturating_since(sender.last_progress);
+        let waits = sender.srtt.is_some_and(|srtt| quiet > srtt.saturating_mul(2));
+        let stuck = sender.in_flight > 0 && waits;
+        match sender.limited_by {
+            _ if sender.after_timeout => Self::Rto,
+            LimitedBy::ReceiveWindow if sender.snd_wnd == 0 => Self::ZeroWindow,
+            LimitedBy::ReceiveWindow => Self::ReceiveWindow,
+            _ if stuck => Self::Rto,
+            LimitedBy::Application if sender.in_flight == 0 => Self::Application,
+            _ => Self::Sending,
         }
     }
 }
@@ -129,6 +180,9 @@ pub struct FlowRecord {
     pub cc_used: &'static str,
     /// How it ended.
     pub status: FlowStatus,
+    /// What it waited for at its end; `None` of a complete one, of one without a size, and where that is
+    /// not known.
+    pub stopped: Option<Stopped>,
     /// Why it failed, when it did.
     pub error: Option<&'static str>,
 }
@@ -355,4 +409,48 @@ pub struct Outcome {
     pub trace: Option<Trace>,
     /// Work done.
     pub counts: Counts,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::sync::Arc;
+
+    use lowtide_tcp::{Config, Endpoint};
+
+    use super::*;
+
+    #[test]
+    fn a_sender_says_what_it_waits_for() {
+        let host = |n| Ipv4Addr::new(10, 0, 0, n).into();
+        let mut endpoint = Endpoint::new(1);
+        let config = Arc::new(Config::default());
+        let id = endpoint.connect(Instant::ZERO, host(1), 0, host(2), 5001, config).unwrap();
+        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
+        // It sent at 10 ms, and a round trip takes 2 ms.
+        let sending = Info {
+            srtt: Some(Duration::from_ms(2)),
+            last_progress: at(10),
+            in_flight: 3_000,
+            snd_wnd: 60_000,
+            limited_by: LimitedBy::Cwnd,
+            ..endpoint.conn(id).unwrap().info()
+        };
+        let of = |ms, info| Stopped::of_sender(at(ms), &info);
+        assert_eq!(of(14, sending), Stopped::Sending);
+        assert_eq!(of(15, sending), Stopped::Rto, "it waits for the timer");
+        assert_eq!(of(11, Info { after_timeout: true, ..sending }), Stopped::Rto);
+        let limited_by = LimitedBy::ReceiveWindow;
+        let window = Info { limited_by, in_flight: 0, ..sending };
+        assert_eq!(of(99, window), Stopped::ReceiveWindow);
+        assert_eq!(
+            of(99, Info { in_flight: 1, ..window }),
+            Stopped::ReceiveWindow,
+            "a delayed ACK"
+        );
+        assert_eq!(of(99, Info { snd_wnd: 0, ..window }), Stopped::ZeroWindow);
+        let idle = Info { limited_by: LimitedBy::Application, ..window };
+        assert_eq!(of(99, idle), Stopped::Application);
+        assert_eq!(of(11, Info { in_flight: 1, ..idle }), Stopped::Sending);
+    }
 }

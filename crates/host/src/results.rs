@@ -2,19 +2,21 @@
 
 use lowtide_net::{ClassStats, Level, MemoryView, PortStats};
 use lowtide_sim::Digest;
-use lowtide_tcp::{DelayMode, EcnMode, switches};
+use lowtide_tcp::{DelayMode, EcnMode, Info, switches};
 use lowtide_units::{Bytes, Duration, Instant, Rate};
 
 use crate::app::Progress;
 use crate::node::Node;
 use crate::outcome::{
     ClassRecord, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome, QueueLevel, QueueRecord,
+    Stopped,
 };
 use crate::world::World;
 
 /// The rows of a run whose network has been finished ([`lowtide_net::Network::finish`]).
 pub(crate) fn collect(mut world: World<'_>, ended: Instant, reason: EndReason) -> Outcome {
-    let flows = (0..world.flows.len() as u32).filter_map(|i| flow_record(&mut world, i)).collect();
+    let flows =
+        (0..world.flows.len() as u32).filter_map(|i| flow_record(&mut world, i, ended)).collect();
     let queries = world.query_rows(ended);
     let queues = world
         .net
@@ -67,7 +69,7 @@ fn count_memory(world: &mut World<'_>) {
 }
 
 /// `None` for a connection that no query asked for.
-fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
+fn flow_record(world: &mut World<'_>, id: u32, ended: Instant) -> Option<FlowRecord> {
     let progress: Progress = *world.flows.get(id as usize)?;
     if progress.start == Instant::FAR_FUTURE {
         return None;
@@ -86,6 +88,8 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         (None, Some(_)) => FlowStatus::Failed,
         (None, None) => FlowStatus::Unfinished,
     };
+    let stopped = (status != FlowStatus::Complete && progress.size.is_some())
+        .then(|| stopped(&progress, sender.as_ref(), ended));
     let counters = sender.map(|s| s.counters).unwrap_or_default();
     let mode = sender.map_or(EcnMode::Off, |s| s.ecn);
     let guesses = sender.map(|s| s.delack).unwrap_or_default();
@@ -132,8 +136,18 @@ fn flow_record(world: &mut World<'_>, id: u32) -> Option<FlowRecord> {
         delay_option: sender.is_some_and(|s| s.delay == DelayMode::On),
         cc_used: sender.map_or(sending.cc, |s| s.cc),
         status,
+        stopped,
         error: progress.failed.map(lowtide_tcp::CloseReason::name),
     })
+}
+
+/// What a flow that did not complete waited for when the run ended.
+fn stopped(progress: &Progress, sender: Option<&Info>, ended: Instant) -> Stopped {
+    match sender {
+        _ if progress.established.is_none() && progress.start > ended => Stopped::NotStarted,
+        Some(sender) if progress.established.is_some() => Stopped::of_sender(ended, sender),
+        _ => Stopped::Handshake,
+    }
 }
 
 impl QueueRecord {

@@ -9,7 +9,7 @@ use lowtide_scenario::Plan;
 use lowtide_units::Instant;
 
 use crate::error::LabError;
-use crate::paths::with_ideals;
+use crate::ideal::with_ideals;
 
 /// Runs a setup on real packets.
 pub trait Backend: Sync {

@@ -1,8 +1,8 @@
 //! What one run says: per traffic group and per queue, computed from its tables alone.
 //!
-//! Contract: a flow that did not end never leaves a statistic in silence. The mean and the maximum of
-//! completion times exist only when every flow with a size completed; a quantile exists only when the
-//! missing flows cannot move it, whatever their times would have been.
+//! Contract: a flow that did not end never leaves a statistic in silence ([`crate::Times`]).
+
+use std::collections::BTreeMap;
 
 use lowtide_record::{FlowRow, RunKey, RunTables};
 use serde::Serialize;
@@ -12,6 +12,7 @@ use crate::queues::{self, MemoryFacts, QueueFacts};
 use crate::signals::SignalFacts;
 use crate::srtt::Srtt;
 use crate::times::{ClassFacts, Slowdown, Times, classes};
+use crate::transports::TransportFacts;
 
 /// One run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -53,6 +54,9 @@ pub struct GroupFacts {
     pub size_bytes: Option<u64>,
     /// Flows with a size that the end of the run cut off.
     pub unfinished: usize,
+    /// What these waited for, and how many of them: the column `stopped` of the table `flows`, `unknown`
+    /// where nobody knows.
+    pub stopped: BTreeMap<String, usize>,
     /// Flows whose connection failed.
     pub failed: usize,
     /// Completion times, from the application's open to its last byte delivered.
@@ -74,6 +78,8 @@ pub struct GroupFacts {
     pub retx_bytes: Option<u64>,
     /// Share of the arriving payload bytes that carried CE.
     pub marked_fraction: Option<f64>,
+    /// Congestion controls and modes of ECN that its flows asked for and ran, with counts.
+    pub transports: Vec<TransportFacts>,
     /// What its senders said and heard of congestion; `None` where an end did not count it.
     pub signals: Option<SignalFacts>,
 }
@@ -150,6 +156,7 @@ impl GroupFacts {
             flows: flows.len(),
             size_bytes: first_size.filter(|_| flows.iter().all(|f| f.size_bytes == first_size)),
             unfinished: count("unfinished"),
+            stopped: stopped(flows),
             failed: flows.iter().filter(|f| f.status == "failed").count(),
             fct_ms: Times::new(flows, ended_ps),
             slowdown: Slowdown::new(flows, ended_ps),
@@ -160,9 +167,20 @@ impl GroupFacts {
             rto_count: sum(|f| f.rto_count),
             retx_bytes: sum(|f| f.bytes_retrans),
             marked_fraction: received.zip(marked).map(|(all, marked)| marked as f64 / all as f64),
+            transports: TransportFacts::of(flows),
             signals: SignalFacts::new(flows),
         }
     }
+}
+
+/// What the flows with a size that the end of the run cut off waited for.
+fn stopped(flows: &[&FlowRow]) -> BTreeMap<String, usize> {
+    let mut out = BTreeMap::new();
+    for flow in flows.iter().filter(|f| f.status == "unfinished" && f.size_bytes.is_some()) {
+        let what = flow.stopped.clone().unwrap_or_else(|| "unknown".to_owned());
+        *out.entry(what).or_default() += 1;
+    }
+    out
 }
 
 const fn ms(ps: u64) -> f64 {
@@ -225,5 +243,28 @@ mod tests {
         assert_eq!(facts.goodput_mbps, Some(100.0));
         assert_eq!((facts.unfinished, facts.jain, facts.size_bytes), (0, None, None));
         assert_eq!(facts.fct_ms, Times::default());
+    }
+
+    #[test]
+    fn flows_that_were_cut_off_say_what_they_waited_for() {
+        let cut = |stopped: Option<&str>| FlowRow {
+            stopped: stopped.map(str::to_owned),
+            ..flow(0, None, "unfinished")
+        };
+        let endless = FlowRow { size_bytes: None, ..cut(Some("sending")) };
+        let flows = [
+            cut(Some("rto")),
+            cut(Some("handshake")),
+            cut(Some("rto")),
+            cut(None),
+            endless,
+            flow(0, Some(1), "complete"),
+            flow(0, None, "failed"),
+        ];
+        let facts = GroupFacts::new("short", &flows.iter().collect::<Vec<_>>(), 0, 1);
+        assert_eq!((facts.unfinished, facts.failed), (4, 1));
+        let stopped: Vec<(&str, usize)> =
+            facts.stopped.iter().map(|(what, n)| (what.as_str(), *n)).collect();
+        assert_eq!(stopped, [("handshake", 1), ("rto", 2), ("unknown", 1)]);
     }
 }

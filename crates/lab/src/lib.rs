@@ -14,7 +14,9 @@ pub mod diff;
 mod error;
 mod facts;
 mod figure;
+mod findings;
 pub mod flow;
+mod ideal;
 mod interval;
 pub mod matrix;
 mod paths;
@@ -35,10 +37,12 @@ mod subject;
 mod summary;
 pub mod theory;
 mod times;
+mod transports;
 
 pub use backend::{Backend, Made, Refusal};
 pub use error::LabError;
 pub use facts::{GroupFacts, RunFacts};
+pub use findings::{Finding, NEVER_MARKED, UNFINISHED};
 pub use interval::OverSeeds;
 pub use queries::QueryFacts;
 pub use queues::{MemoryFacts, QueueClassFacts, QueueFacts, Seen};
@@ -52,6 +56,7 @@ pub use srtt::Srtt;
 pub use subject::Subject;
 pub use summary::SummaryRow;
 pub use times::{ClassFacts, Slowdown, Times};
+pub use transports::{Mismatch, TransportFacts, Transports, planned_label};
 
 /// Version of the tool.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

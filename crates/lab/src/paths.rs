@@ -3,22 +3,17 @@
 //! Contract: integers, exact to the picosecond of each line. The way is one that the routes of the network
 //! have: with `single` the one that packets take; with `ecmp` and `spray`, of all equally short ones, the one
 //! whose slowest line is fastest, then the one over which a full packet goes soonest, then the first in the
-//! order of the links. So where lines of one tier differ, no flow is told to be faster than its best way,
-//! and one that was sent over a slower way shows it in its slowdown. Links that fail during the run count as
-//! whole; the way back is taken to be the same.
+//! order of the links. Links that fail during the run count as whole; the way back is taken to be the same.
+//! The ideal time of a flow, which no path may beat, is in `ideal`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use lowtide_host::Setup;
 use lowtide_net::{Blueprint, HostId, LineSpec, LinkSpec, NodeId, Ways};
-use lowtide_record::RunTables;
 use lowtide_units::{Bytes, Duration, Rate};
 
 /// Bytes of a pure ACK: IP and TCP headers, timestamps.
 const ACK_BYTES: u64 = 52;
-/// Bytes of a SYN, and of its answer: IP and TCP headers, 20 bytes of options.
-const SYN_BYTES: u64 = 60;
 /// Bytes of the packet by which equally short ways are compared.
 const FULL_BYTES: u64 = 1500;
 
@@ -135,68 +130,16 @@ fn onward(
 impl Path<'_> {
     /// From the first bit of a packet of `mtu` bytes to the last bit of its ACK.
     pub(crate) fn round_trip(&self, mtu: u64) -> Duration {
-        self.both_ways(mtu, ACK_BYTES)
-    }
-
-    fn both_ways(&self, forth: u64, back: u64) -> Duration {
         self.0.iter().fold(Duration::ZERO, |sum, hop| {
-            sum.saturating_add(hop.crossing(false, forth)).saturating_add(hop.crossing(true, back))
+            let back = hop.crossing(true, ACK_BYTES);
+            sum.saturating_add(hop.crossing(false, mtu)).saturating_add(back)
         })
     }
-
-    /// The least time from the open of a connection to its last byte delivered: a handshake, then all
-    /// packets back to back over the slowest line, none of them waiting for a window.
-    ///
-    /// `size` bytes go in packets of `mss` payload bytes and `headers` bytes of IP and TCP.
-    pub(crate) fn ideal(&self, size: u64, mss: u64, headers: u64) -> Duration {
-        let mss = mss.max(1);
-        let packets = size.div_ceil(mss).max(1);
-        let last = size - (packets - 1).saturating_mul(mss).min(size) + headers;
-        let first = size.min(mss) + headers;
-        let wait = |hop: &Hop<'_>| {
-            let full = hop.sending(false, first);
-            full.saturating_mul(packets - 1).saturating_add(hop.sending(false, last))
-        };
-        // Packets of one size, the last one smaller, in a row of lines: the longest of the ways on which
-        // the first crosses the lines before one, all cross that one, and the last crosses the rest.
-        let slowest = (0..self.0.len()).map(|at| {
-            self.0.iter().enumerate().fold(Duration::ZERO, |sum, (i, hop)| {
-                sum.saturating_add(match i.cmp(&at) {
-                    std::cmp::Ordering::Less => hop.sending(false, first),
-                    std::cmp::Ordering::Equal => wait(hop),
-                    std::cmp::Ordering::Greater => hop.sending(false, last),
-                })
-            })
-        });
-        let flight = self
-            .0
-            .iter()
-            .fold(Duration::ZERO, |sum, hop| sum.saturating_add(hop.line(false).delay));
-        self.both_ways(SYN_BYTES, SYN_BYTES)
-            .saturating_add(flight)
-            .saturating_add(slowest.max().unwrap_or(Duration::ZERO))
-    }
-}
-
-/// The tables of a run with the ideal time of every flow that has a size and came to be.
-pub(crate) fn with_ideals(mut tables: RunTables, setup: &Setup) -> RunTables {
-    let mut paths = Paths::new(&setup.network);
-    for row in &mut tables.flows {
-        let Some(flow) = setup.flows.get(row.flow as usize) else { continue };
-        let path = paths.between(flow.src, flow.dst);
-        let mtu = setup.hosts.get(flow.src as usize).map(|h| u64::from(h.config.mtu));
-        row.ideal_ps = path.zip(mtu).zip(row.size_bytes.zip(row.mss_bytes)).map(
-            |((path, mtu), (size, mss))| {
-                let mss = u64::from(mss);
-                path.ideal(size, mss, mtu.saturating_sub(mss)).as_ps()
-            },
-        );
-    }
-    tables
 }
 
 #[cfg(test)]
 mod tests {
+    use lowtide_host::Setup;
     use lowtide_net::{Framing, PortSpec, Routing, SwitchSpec};
     use lowtide_scenario::Scenario;
     use lowtide_units::Parts;
@@ -219,18 +162,6 @@ mod tests {
         // 4 x 20 us, 2 x 1538 B and 2 x 90 B at 1 Gbit/s.
         let expected = 80_000_000 + 2 * (1538 + 90) * 8000;
         assert_eq!(path(&setup()).round_trip(1500).as_ps(), expected);
-    }
-
-    #[test]
-    fn the_ideal_time_is_a_handshake_and_every_packet_once() {
-        let setup = setup();
-        let path = path(&setup);
-        let shake = 80_000_000 + 4 * 98 * 8000;
-        // Two packets of 1448 and one of 104 bytes: 1538, 1538 and 194 on each of two lines.
-        let three = shake + 40_000_000 + (1538 + 1538 + 1538 + 194) * 8000;
-        assert_eq!(path.ideal(3000, 1448, 52).as_ps(), three);
-        let one = shake + 40_000_000 + 2 * (1 + 52 + 38) * 8000;
-        assert_eq!(path.ideal(1, 1448, 52).as_ps(), one);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::flow;
 use crate::plots::{self, Source};
 use crate::report;
 use crate::results::Results;
+use crate::transports::Transports;
 
 /// Writes them and returns their names.
 pub(crate) fn write(
@@ -27,18 +28,21 @@ pub(crate) fn write(
         .map_err(|e| LabError::Draw { what: "summary.json".to_owned(), reason: e.to_string() })?;
     json.push('\n');
     write("summary.json".to_owned(), &json)?;
-    let source = Source { manifest, results };
+    let transports = Transports::new(manifest, results);
+    // People read labels; keys stay in the tables, in summary.json and in names of files.
+    let (labelled, shown) = transports.shown(manifest, results);
+    let source = Source { manifest: &labelled, results: &shown };
     let mut figures = Vec::new();
     for figure in plots::figures(dir, source)? {
         figures.push(Drawn::of(&figure)?);
     }
-    for stack in flow::recorded(dir, source)? {
+    for stack in flow::recorded(dir, Source { manifest, results })? {
         figures.push(Drawn::of_stack(&stack)?);
     }
     for figure in &figures {
         write(format!("figures/{}.svg", figure.id), &figure.svg)?;
         write(format!("figures/{}.csv", figure.id), &figure.csv)?;
     }
-    write("report.html".to_owned(), &report::render(source, &figures)?)?;
+    write("report.html".to_owned(), &report::render(source, &transports, &figures)?)?;
     Ok(files)
 }

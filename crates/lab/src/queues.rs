@@ -24,12 +24,17 @@ pub struct QueueFacts {
     pub max_packets: Option<u32>,
     /// What arriving packets found.
     pub seen: Seen,
+    /// Its marker, if that sets CE; null with classes, which have their own.
+    pub marker: Option<String>,
     /// Packets marked.
     pub marks: u64,
     /// Packets dropped for want of memory.
     pub drops: u64,
     /// Packets dropped by the marker.
     pub aqm_drops: u64,
+    /// It had a marker and flows that agreed on ECN, dropped packets, and marked none: the threshold is
+    /// out of reach, or none of these flows came here.
+    pub never_marked: bool,
     /// Packets lost at random before they met it.
     pub lost: u64,
     /// Packets lost because its link failed.
@@ -70,12 +75,16 @@ pub struct QueueClassFacts {
     pub p99_packets: Option<u32>,
     /// The longest.
     pub max_packets: Option<u32>,
+    /// Its marker, if that sets CE.
+    pub marker: Option<String>,
     /// Packets marked.
     pub marks: u64,
     /// Packets dropped for want of memory.
     pub drops: u64,
     /// Packets dropped by the marker.
     pub aqm_drops: u64,
+    /// As [`QueueFacts::never_marked`].
+    pub never_marked: bool,
 }
 
 /// A memory that queues of a switch share.
@@ -93,11 +102,12 @@ pub struct MemoryFacts {
 
 /// The queues at switches of a run.
 pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
+    let ecn = tables.flows.iter().any(|f| f.ecn);
     let links: BTreeMap<u32, Option<f64>> =
         tables.links.iter().map(|l| (l.link, l.utilisation)).collect();
     let mut classes: BTreeMap<u32, Vec<QueueClassFacts>> = BTreeMap::new();
     for row in &tables.classes {
-        classes.entry(row.queue).or_default().push(QueueClassFacts::new(row));
+        classes.entry(row.queue).or_default().push(QueueClassFacts::new(row, ecn));
     }
     let queue = |q: &QueueRow| QueueFacts {
         name: q.name.clone(),
@@ -113,9 +123,11 @@ pub(crate) fn facts(tables: &RunTables) -> Vec<QueueFacts> {
             p99_packets: q.seen_p99_packets,
             p999_packets: q.seen_p999_packets,
         },
+        marker: q.marker.clone(),
         marks: q.marks,
         drops: q.drops,
         aqm_drops: q.aqm_drops,
+        never_marked: ecn && q.marker.is_some() && q.drops > 0 && q.marks + q.aqm_drops == 0,
         lost: q.lost,
         cut: q.cut,
         utilisation: links.get(&q.queue).copied().flatten(),
@@ -132,7 +144,8 @@ impl QueueFacts {
 }
 
 impl QueueClassFacts {
-    fn new(row: &ClassRow) -> Self {
+    fn new(row: &ClassRow, ecn: bool) -> Self {
+        let acted = row.marks + row.aqm_drops > 0;
         Self {
             name: row.class.clone(),
             packets: row.packets,
@@ -140,9 +153,11 @@ impl QueueClassFacts {
             mean_packets: row.mean_packets,
             p99_packets: row.p99_packets,
             max_packets: row.max_packets,
+            marker: row.marker.clone(),
             marks: row.marks,
             drops: row.drops,
             aqm_drops: row.aqm_drops,
+            never_marked: ecn && row.marker.is_some() && row.drops > 0 && !acted,
         }
     }
 }

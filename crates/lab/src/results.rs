@@ -1,10 +1,14 @@
 //! What an experiment came to: facts of every run, summary over seeds, one digest.
 
+use std::collections::BTreeMap;
+
 use lowtide_record::{Manifest, combine_digests};
 use serde::Serialize;
 
 use crate::facts::RunFacts;
+use crate::findings::{Finding, findings};
 use crate::summary::{SummaryRow, summarise};
+use crate::transports::{Mismatch, Transports};
 
 /// The results of all runs of a plan.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,6 +17,8 @@ pub struct Results {
     pub runs: Vec<RunFacts>,
     /// Every metric over seeds.
     pub summary: Vec<SummaryRow>,
+    /// What a reader must know before these.
+    pub findings: Vec<Finding>,
     /// One digest for all runs, in the order of the plan.
     pub digest: String,
 }
@@ -30,22 +36,31 @@ pub struct Envelope<'a> {
     pub scenario_hash: &'a str,
     /// One digest for all runs.
     pub digest: &'a str,
+    /// The label of each scheme: its name, and what ran otherwise.
+    pub labels: BTreeMap<String, String>,
+    /// Everything that ran otherwise than its name or its settings say.
+    pub mismatches: Vec<Mismatch>,
     /// Every run, in the order of the plan.
     pub runs: &'a [RunFacts],
     /// Every metric over seeds.
     pub summary: &'a [SummaryRow],
+    /// What a reader must know before these.
+    pub findings: &'a [Finding],
 }
 
 impl Results {
     /// From the facts of all runs, in the order of the plan.
     pub fn new(runs: Vec<RunFacts>) -> Self {
         let digest = combine_digests(runs.iter().map(|r| r.digest.as_str()));
-        Self { summary: summarise(&runs), runs, digest }
+        Self { summary: summarise(&runs), findings: findings(&runs), runs, digest }
     }
 
     /// With what identifies it.
     pub fn envelope<'a>(&'a self, manifest: &'a Manifest) -> Envelope<'a> {
+        let transports = Transports::new(manifest, self);
         Envelope {
+            labels: transports.labels(),
+            mismatches: transports.mismatches,
             schema: "lowtide.run/1",
             version: &manifest.version,
             scenario: &manifest.scenario,
@@ -53,6 +68,7 @@ impl Results {
             digest: &self.digest,
             runs: &self.runs,
             summary: &self.summary,
+            findings: &self.findings,
         }
     }
 

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lowtide_record::{MANIFEST_SCHEMA, Manifest, ManifestRun, Point, RunDir, RunKey, Status};
+use lowtide_record::{MANIFEST_SCHEMA, Manifest, ManifestRun, Point};
+use lowtide_record::{RunDir, RunKey, Status};
 use lowtide_scenario::{Plan, RunSpec};
 
 use crate::backend::{self, Backend, Made};
@@ -20,6 +21,7 @@ use crate::present;
 use crate::results::Results;
 use crate::schedule::{Progress, Schedule, keys};
 use crate::settings::settings;
+use crate::transports::{Transports, recorded};
 
 /// How a plan is executed.
 pub struct Options<'a> {
@@ -54,6 +56,13 @@ pub struct Finished {
     pub manifest: Manifest,
     /// Its results.
     pub results: Results,
+}
+
+impl Finished {
+    /// What ran, with the labels that say so.
+    pub fn transports(&self) -> Transports {
+        Transports::new(&self.manifest, &self.results)
+    }
 }
 
 /// Writes what people look at into a directory whose tables are complete, and names its files.
@@ -389,6 +398,7 @@ fn manifest(plan: &Plan, options: &Options<'_>) -> Result<Manifest, LabError> {
         backend: options.backend.map(Backend::entry),
         digest: None,
         schemes: plan.schemes.clone(),
+        replaced: plan.replaced.iter().map(recorded).collect(),
         points: plan.points.iter().cloned().map(Point).collect(),
         seeds,
         settings: settings(plan)?,

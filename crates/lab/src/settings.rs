@@ -91,7 +91,8 @@ fn base_rtt(setup: &Setup) -> Option<String> {
     let mut paths = Paths::new(&setup.network);
     let mut range: Option<(Duration, Duration)> = None;
     for (src, dst) in pairs {
-        let mtu = u64::from(setup.hosts.get(src as usize)?.config.mtu);
+        let mtu = |host: u32| Some(u64::from(setup.hosts.get(host as usize)?.config.mtu));
+        let mtu = mtu(src)?.min(mtu(dst)?);
         let rtt = paths.between(src, dst)?.round_trip(mtu);
         range = Some(range.map_or((rtt, rtt), |(low, high)| (low.min(rtt), high.max(rtt))));
     }

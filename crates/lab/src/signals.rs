@@ -8,8 +8,10 @@ use serde::Serialize;
 /// warm-up, bytes and reductions over the whole run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct SignalFacts {
-    /// Congestion control of the senders, when all have the same.
+    /// Congestion control that the senders asked for, when all have the same.
     pub cc: Option<String>,
+    /// Congestion control that governed, when it is the same for all.
+    pub cc_used: Option<String>,
     /// Payload bytes of a full segment, when all flows have the same.
     pub mss_bytes: Option<u32>,
     /// Flows that agreed on ECN.
@@ -49,10 +51,13 @@ impl SignalFacts {
         let sum =
             |of: fn(&FlowRow) -> Option<u64>| flows.iter().map(|f| of(f)).sum::<Option<u64>>();
         let first = flows.first();
-        let cc = first.map(|f| &f.cc).filter(|cc| flows.iter().all(|f| f.cc == **cc));
+        let common = |of: fn(&FlowRow) -> &String| {
+            first.map(|f| of(f)).filter(|cc| flows.iter().all(|f| of(f) == *cc)).cloned()
+        };
         let mss = first.and_then(|f| f.mss_bytes);
         Some(Self {
-            cc: cc.cloned(),
+            cc: common(|f| &f.cc),
+            cc_used: common(|f| &f.cc_used),
             mss_bytes: mss.filter(|_| flows.iter().all(|f| f.mss_bytes == mss)),
             ecn_flows: flows.iter().filter(|f| f.ecn).count(),
             accecn_flows: flows.iter().filter(|f| f.ecn_mode == EcnMode::AccEcn.name()).count(),
@@ -79,6 +84,11 @@ impl SignalFacts {
                 other.cc.clone()
             } else {
                 self.cc.filter(|c| Some(c) == other.cc.as_ref())
+            },
+            cc_used: if first {
+                other.cc_used.clone()
+            } else {
+                self.cc_used.filter(|c| Some(c) == other.cc_used.as_ref())
             },
             mss_bytes: if first {
                 other.mss_bytes

@@ -66,12 +66,14 @@ macro_rules! metrics {
 /// What there is of a traffic group.
 pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
     "fct_ms.mean", "ms", More, |g| g.fct_ms.mean;
+    "fct_ms.mean_at_least", "ms", More, |g| g.fct_ms.mean_at_least;
     "fct_ms.p50", "ms", More, |g| g.fct_ms.p50;
     "fct_ms.p95", "ms", More, |g| g.fct_ms.p95;
     "fct_ms.p99", "ms", More, |g| g.fct_ms.p99;
     "fct_ms.p999", "ms", More, |g| g.fct_ms.p999;
     "fct_ms.max", "ms", More, |g| g.fct_ms.max;
     "slowdown.mean", "", More, |g| g.slowdown.mean;
+    "slowdown.mean_at_least", "", More, |g| g.slowdown.mean_at_least;
     "slowdown.p50", "", More, |g| g.slowdown.p50;
     "slowdown.p95", "", More, |g| g.slowdown.p95;
     "slowdown.p99", "", More, |g| g.slowdown.p99;
@@ -92,12 +94,14 @@ pub(crate) const GROUP: &[Metric<GroupFacts>] = metrics! {
 pub(crate) const CLASS: &[Metric<ClassFacts>] = metrics! {
     "flows", "flows", Either, |c| Some(c.flows as f64);
     "fct_ms.mean", "ms", More, |c| c.fct_ms.mean;
+    "fct_ms.mean_at_least", "ms", More, |c| c.fct_ms.mean_at_least;
     "fct_ms.p50", "ms", More, |c| c.fct_ms.p50;
     "fct_ms.p95", "ms", More, |c| c.fct_ms.p95;
     "fct_ms.p99", "ms", More, |c| c.fct_ms.p99;
     "fct_ms.p999", "ms", More, |c| c.fct_ms.p999;
     "fct_ms.max", "ms", More, |c| c.fct_ms.max;
     "slowdown.mean", "", More, |c| c.slowdown.mean;
+    "slowdown.mean_at_least", "", More, |c| c.slowdown.mean_at_least;
     "slowdown.p50", "", More, |c| c.slowdown.p50;
     "slowdown.p95", "", More, |c| c.slowdown.p95;
     "slowdown.p99", "", More, |c| c.slowdown.p99;
@@ -110,6 +114,7 @@ pub(crate) const CLASS: &[Metric<ClassFacts>] = metrics! {
 /// What there is of the queries of a group.
 pub(crate) const QUERY: &[Metric<QueryFacts>] = metrics! {
     "qct_ms.mean", "ms", More, |q| q.qct_ms.mean;
+    "qct_ms.mean_at_least", "ms", More, |q| q.qct_ms.mean_at_least;
     "qct_ms.p50", "ms", More, |q| q.qct_ms.p50;
     "qct_ms.p95", "ms", More, |q| q.qct_ms.p95;
     "qct_ms.p99", "ms", More, |q| q.qct_ms.p99;
@@ -167,6 +172,9 @@ pub(crate) const QUEUE: &[Metric<QueueFacts>] = metrics! {
 /// Of these, counts that have rows only where any queue of any run has one.
 const RARE: [&str; 3] = ["aqm_drops", "lost", "cut"];
 
+/// Beside means, of flows and queries that not all completed.
+const AT_LEAST: &str = ".mean_at_least";
+
 /// What there is of a class of a queue.
 pub(crate) const QUEUE_CLASS: &[Metric<QueueClassFacts>] = metrics! {
     "packets", "packets", Either, |c| Some(c.packets as f64);
@@ -200,23 +208,27 @@ pub(crate) fn summarise(runs: &[RunFacts]) -> Vec<SummaryRow> {
     };
     let rare: Vec<&str> = RARE.into_iter().filter(|m| !seen(m)).collect();
     let failures = runs.iter().any(|r| r.cut + r.unrouted > 0);
+    let cut_off = runs.iter().any(|r| {
+        r.groups.iter().any(|g| g.unfinished > 0) || r.queries.iter().any(|q| q.unfinished > 0)
+    });
+    let is_shown = |row: &SummaryRow| cut_off || !row.about.metric.ends_with(AT_LEAST);
     let mut rows = Vec::new();
     for seeds in runs.chunk_by(|a, b| same(&a.key, &b.key)) {
         let Some(first) = seeds.first() else { continue };
         for name in first.groups.iter().map(|g| g.name.as_str()) {
             let of = |run: &RunFacts| run.group(name).cloned();
             let of_group = |row| about(row, |a| a.group = Some(name.to_owned()));
-            rows.extend(over_seeds(seeds, GROUP, of).map(of_group));
+            rows.extend(over_seeds(seeds, GROUP, of).filter(is_shown).map(of_group));
             for class in class_names(seeds, name) {
                 let of = |run: &RunFacts| run.group(name)?.class(&class).cloned();
                 let of_class = |row| about(of_group(row), |a| a.class = Some(class.clone()));
-                rows.extend(over_seeds(seeds, CLASS, of).map(of_class));
+                rows.extend(over_seeds(seeds, CLASS, of).filter(is_shown).map(of_class));
             }
         }
         for name in first.queries.iter().map(|q| q.name.as_str()) {
             let of = |run: &RunFacts| run.queries(name).cloned();
             let of_group = |row| about(row, |a| a.group = Some(name.to_owned()));
-            rows.extend(over_seeds(seeds, QUERY, of).map(of_group));
+            rows.extend(over_seeds(seeds, QUERY, of).filter(is_shown).map(of_group));
         }
         for (i, queue) in first.queues.iter().enumerate() {
             let name = &queue.name;

@@ -1,8 +1,9 @@
 //! How long flows took: completion times and slowdown, of all flows and by their size.
 //!
-//! Contract: a flow that did not end never leaves a statistic in silence. A mean and a maximum exist only
-//! when every flow with a size completed; a quantile exists only when the missing flows cannot move it,
-//! whatever their times would have been.
+//! Contract: times are right-censored by the end of the run, and no flow leaves a statistic in silence. A mean
+//! and a maximum exist only when every flow with a size completed; a quantile exists only when the missing
+//! flows cannot move it, whatever their times would have been. A flow that began late was there for a short
+//! time only, so each one is censored at its own. Beside the mean stands a lower bound of it.
 
 use lowtide_record::{FlowRow, Quantile};
 use serde::Serialize;
@@ -12,6 +13,9 @@ use serde::Serialize;
 pub struct Times {
     /// Mean; only when every flow completed.
     pub mean: Option<f64>,
+    /// No less than this is the mean: a flow that the end of the run cut off takes at least as long as it
+    /// was there. The mean itself where every flow completed; `None` where one failed.
+    pub mean_at_least: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
     /// 95th percentile.
@@ -30,6 +34,9 @@ pub struct Times {
 pub struct Slowdown {
     /// Mean; only when every flow completed.
     pub mean: Option<f64>,
+    /// No less than this is the mean: a flow that the end of the run cut off takes at least as long as it
+    /// was there. The mean itself where every flow completed; `None` where one failed.
+    pub mean_at_least: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
     /// 95th percentile.
@@ -138,10 +145,11 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// `scaled` makes a value of a time. What did not end takes at least as long as it was there, and what
-    /// failed takes for ever.
+    /// `scaled` makes a value of a time, none of which is below `floor`. What did not end takes at least
+    /// as long as it was there, and what failed takes for ever.
     fn new<T>(
         all: impl Iterator<Item = (T, Timed)>,
+        floor: u64,
         scaled: impl Fn(&T, u64) -> Option<u64>,
     ) -> Self {
         let (mut least, mut most) = (Vec::new(), Vec::new());
@@ -150,9 +158,9 @@ impl Bounds {
             let at_least = if timed.failed {
                 u64::MAX
             } else if timed.took_ps.is_some() {
-                0
+                floor
             } else {
-                scaled(&of, timed.so_far_ps).unwrap_or(0)
+                scaled(&of, timed.so_far_ps).unwrap_or(0).max(floor)
             };
             least.push(known.unwrap_or(at_least));
             most.push(known.unwrap_or(u64::MAX));
@@ -172,9 +180,18 @@ impl Bounds {
     }
 
     fn mean(&self) -> Option<f64> {
-        let sum: u128 = self.most.iter().map(|t| u128::from(*t)).sum();
-        self.max().map(|_| sum as f64 / self.most.len() as f64)
+        mean(&self.most)
     }
+
+    fn mean_at_least(&self) -> Option<f64> {
+        mean(&self.least)
+    }
+}
+
+/// The mean of values in ascending order; `None` where one has no bound.
+fn mean(values: &[u64]) -> Option<f64> {
+    let sum: u128 = values.iter().map(|t| u128::from(*t)).sum();
+    values.last().filter(|last| **last != u64::MAX).map(|_| sum as f64 / values.len() as f64)
 }
 
 /// The flows that have a size.
@@ -192,11 +209,12 @@ impl Times {
     }
 
     pub(crate) fn of(all: impl Iterator<Item = Timed>) -> Self {
-        let all = Bounds::new(all.map(|timed| ((), timed)), |(), ps| Some(ps));
+        let all = Bounds::new(all.map(|timed| ((), timed)), 0, |(), ps| Some(ps));
         let ms = |ps: u64| ps as f64 / 1e9;
         let quantile = |q| all.quantile(q).map(ms);
         Self {
             mean: all.mean().map(|ps| ps / 1e9),
+            mean_at_least: all.mean_at_least().map(|ps| ps / 1e9),
             p50: quantile(Quantile::P50),
             p95: quantile(Quantile::P95),
             p99: quantile(Quantile::P99),
@@ -208,7 +226,9 @@ impl Times {
 
 impl Slowdown {
     pub(crate) fn new(flows: &[&FlowRow], ended_ps: u64) -> Self {
-        let all = Bounds::new(sized(flows, ended_ps), |flow, ps| {
+        // Without an ideal time of any flow there is nothing to bound.
+        let known = sized(flows, ended_ps).any(|(flow, _)| flow.ideal_ps.is_some());
+        let all = Bounds::new(sized(flows, ended_ps), PARTS, |flow, ps| {
             let ideal = flow.ideal_ps.filter(|ideal| *ideal > 0)?;
             u64::try_from(u128::from(ps) * u128::from(PARTS) / u128::from(ideal)).ok()
         });
@@ -216,6 +236,7 @@ impl Slowdown {
         let quantile = |q| all.quantile(q).map(one);
         Self {
             mean: all.mean().map(|parts| parts / PARTS as f64),
+            mean_at_least: all.mean_at_least().filter(|_| known).map(|parts| parts / PARTS as f64),
             p50: quantile(Quantile::P50),
             p95: quantile(Quantile::P95),
             p99: quantile(Quantile::P99),
@@ -285,6 +306,7 @@ pub(crate) mod tests {
             ack_used: String::new(),
             delay_option: false,
             status: status.into(),
+            stopped: (status != "complete").then(|| "rto".to_owned()),
             error: None,
         }
     }
@@ -312,12 +334,17 @@ pub(crate) mod tests {
         let t = times(&flows, 100);
         assert_eq!((t.mean, t.max), (None, None));
         assert_eq!(t.p50, Some(5.0), "it took 50 ms at least");
+        assert_eq!(t.mean_at_least, Some(9.5), "45 ms and 50 ms of ten flows");
         flows[9] = flow(98, None, "unfinished");
         assert_eq!(times(&flows, 100).p50, None, "it could have been one of the fast ones");
         flows[9] = flow(98, None, "failed");
         assert_eq!(times(&flows, 100).p50, Some(5.0), "it never completes");
+        assert_eq!(times(&flows, 100).mean_at_least, None, "no mean has it");
         let late: Vec<_> = (0..10).map(|_| flow(0, None, "unfinished")).collect();
-        assert_eq!(times(&late, 100), Times::default());
+        let none = Times { mean_at_least: Some(100.0), ..Times::default() };
+        assert_eq!(times(&late, 100), none);
+        flows[9] = flow(200, None, "unfinished");
+        assert_eq!(times(&flows, 100).mean_at_least, Some(4.5), "it had not begun");
     }
 
     fn sized(size: u64, fct_ms: u64, ideal_ms: u64) -> FlowRow {
@@ -334,9 +361,16 @@ pub(crate) mod tests {
         let flows: Vec<&FlowRow> = flows.iter().collect();
         let slow = Slowdown::new(&flows, 1);
         assert_eq!((slow.mean, slow.p50, slow.max), (Some(2.0), Some(2.0), Some(3.0)));
+        assert_eq!(slow.mean_at_least, slow.mean);
         let unknown = [FlowRow { ideal_ps: None, ..sized(1, 2, 1) }];
         let unknown: Vec<&FlowRow> = unknown.iter().collect();
         assert_eq!(Slowdown::new(&unknown, 1), Slowdown::default());
+        // 4 ms of an ideal 2 ms, and one that never opened: not below 1.
+        let ps = |ms: u64| ms * 1_000_000_000;
+        let open = FlowRow { ideal_ps: Some(ps(2)), ..flow(6, None, "unfinished") };
+        let cut = [sized(1, 3, 1), open, flow(10, None, "unfinished")];
+        let slow = Slowdown::new(&cut.iter().collect::<Vec<_>>(), ps(10));
+        assert_eq!((slow.mean, slow.mean_at_least), (None, Some(2.0)));
     }
 
     #[test]

@@ -108,6 +108,25 @@ pub enum MarkSpec {
 }
 
 impl MarkSpec {
+    /// The name of the marker in its registry, if it sets CE; `None` for one that drops what it chooses,
+    /// and without a marker.
+    pub const fn sets_ce(&self) -> Option<&'static str> {
+        let (name, signal) = match self {
+            Self::None => return None,
+            Self::Step { .. } => return Some("step"),
+            Self::StepDequeue { .. } => return Some("step-dequeue"),
+            Self::Phantom { .. } => return Some("phantom"),
+            Self::Red(red) => ("red", red.signal),
+            Self::CoDel(codel) => ("codel", codel.signal),
+            Self::Pi(pi) => ("pi", pi.signal),
+            Self::Pie(pie) => ("pie", pie.signal),
+        };
+        match signal {
+            Signal::Mark(_) => Some(name),
+            Signal::Drop => None,
+        }
+    }
+
     /// Whether it may drop a packet that has its place in the queue already, or needs to see the queue
     /// at times of its own: such a port takes two events per packet.
     pub(crate) const fn is_bound_late(&self) -> bool {

@@ -4,6 +4,7 @@ use lowtide_host::{
     ClassRecord, EndReason, FlowRecord, FlowStatus, MemoryRecord, Outcome, QueryRecord,
     QueueRecord, Setup,
 };
+use lowtide_net::{Blueprint, PortSpec};
 use lowtide_units::{Duration, Instant};
 
 use crate::digest::hex;
@@ -57,12 +58,15 @@ impl RunTables {
         let queue_name = |queue: u32| {
             outcome.queues.get(queue as usize).map_or_else(String::new, |q| q.name.clone())
         };
+        let marks = Markers::new(setup, outcome);
         let numbered = || outcome.queues.iter().enumerate().map(|(i, q)| (i as u32, q));
         Self {
             run: run_row(setup, outcome),
             queries: outcome.queries.iter().map(|q| query_row(setup, q)).collect(),
-            queues: numbered().map(|(i, q)| queue_row(i, q, observed_ps)).collect(),
-            classes: numbered().flat_map(|(i, q)| class_rows(setup, i, q)).collect(),
+            queues: numbered()
+                .map(|(i, q)| queue_row((i, q), marks.of_queue(i), observed_ps))
+                .collect(),
+            classes: numbered().flat_map(|(i, q)| class_rows(setup, (i, q), marks)).collect(),
             memories: outcome.memories.iter().map(memory_row).collect(),
             levels: numbered().flat_map(|(i, q)| level_rows(i, q)).collect(),
             links: numbered().map(|(i, q)| link_row(i, q, observed_ps)).collect(),
@@ -232,11 +236,46 @@ fn flow_row(setup: &Setup, f: &FlowRecord) -> FlowRow {
         ack_used: f.ack_used.to_owned(),
         delay_option: f.delay_option,
         status: f.status.name().to_owned(),
+        stopped: f.stopped.map(|stopped| stopped.name().to_owned()),
         error: f.error.map(str::to_owned),
     }
 }
 
-fn queue_row(queue: u32, q: &QueueRecord, observed_ps: u64) -> QueueRow {
+/// The markers of the queues of a run.
+#[derive(Clone, Copy)]
+struct Markers<'a> {
+    /// Nothing where the queues are not those of the network.
+    network: Option<&'a Blueprint>,
+}
+
+impl<'a> Markers<'a> {
+    fn new(setup: &'a Setup, outcome: &Outcome) -> Self {
+        let network = &setup.network;
+        Self { network: (outcome.queues.len() == 2 * network.links.len()).then_some(network) }
+    }
+
+    fn port(self, queue: u32) -> Option<(&'a Blueprint, &'a PortSpec)> {
+        let network = self.network?;
+        let link = network.links.get(queue as usize / 2)?;
+        Some((network, &link.line(queue % 2 == 1).port))
+    }
+
+    fn of_queue(self, queue: u32) -> Option<String> {
+        self.port(queue)?.1.mark.sets_ce().map(str::to_owned)
+    }
+
+    fn of_class(self, queue: u32, class: u32) -> Option<String> {
+        let (network, port) = self.port(queue)?;
+        let classes = network.class_sets.get(port.classes?.0 as usize)?;
+        classes.get(class as usize)?.mark.sets_ce().map(str::to_owned)
+    }
+}
+
+fn queue_row(
+    (queue, q): (u32, &QueueRecord),
+    marker: Option<String>,
+    observed_ps: u64,
+) -> QueueRow {
     let time = |quantile| Weight::Time.quantile(&q.levels, quantile);
     let seen = |quantile| Weight::Arrivals.quantile(&q.levels, quantile);
     QueueRow {
@@ -250,6 +289,7 @@ fn queue_row(queue: u32, q: &QueueRecord, observed_ps: u64) -> QueueRow {
         marks: q.marks,
         drops: q.drops,
         aqm_drops: q.aqm_drops,
+        marker,
         lost: q.lost,
         cut: q.cut,
         max_bytes: q.max_bytes,
@@ -269,8 +309,8 @@ fn queue_row(queue: u32, q: &QueueRecord, observed_ps: u64) -> QueueRow {
 
 fn class_rows<'a>(
     setup: &'a Setup,
-    queue: u32,
-    q: &'a QueueRecord,
+    (queue, q): (u32, &'a QueueRecord),
+    marks: Markers<'a>,
 ) -> impl Iterator<Item = ClassRow> + 'a {
     (0_u32..).zip(&q.classes).map(move |(number, c): (u32, &ClassRecord)| {
         let time = |quantile| Weight::Time.quantile(&c.levels, quantile);
@@ -280,6 +320,7 @@ fn class_rows<'a>(
             name: q.name.clone(),
             number,
             class: class.unwrap_or_else(|| format!("class {number}")),
+            marker: marks.of_class(queue, number),
             packets: c.packets,
             bytes: c.bytes,
             marks: c.marks,

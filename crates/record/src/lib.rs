@@ -28,7 +28,7 @@ pub use files::{FileEntry, write_whole};
 pub use frame::{Frame, FrameColumn, FrameValues, read_frame};
 pub use key::{Point, RunKey};
 pub use manifest::{
-    Backend, Manifest, ManifestRun, Measured, SCHEMA as MANIFEST_SCHEMA, Setting, Status,
+    Backend, Manifest, ManifestRun, Measured, Replaced, SCHEMA as MANIFEST_SCHEMA, Setting, Status,
 };
 pub use quantile::{Quantile, Weight};
 pub use rows::{

@@ -92,6 +92,21 @@ pub struct Setting {
     pub values: Vec<String>,
 }
 
+/// A switch of a scheme that settings replace.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Replaced {
+    /// The scheme.
+    pub scheme: String,
+    /// `cc`, `ecn`, `feedback`, `ack` or `delay-option`.
+    pub switch: String,
+    /// Its value by the scheme.
+    pub named: String,
+    /// Its value in the runs.
+    pub value: String,
+    /// The host groups that have that value; empty where all have it.
+    pub hosts: Vec<String>,
+}
+
 /// The manifest.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Manifest {
@@ -118,6 +133,9 @@ pub struct Manifest {
     pub digest: Option<String>,
     /// The schemes compared, in order.
     pub schemes: Vec<String>,
+    /// Switches of them that settings replace; absent where none is, and in older directories.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<Replaced>,
     /// The points of the sweep, in order; one empty point when nothing is swept.
     pub points: Vec<Point>,
     /// The seeds, in order.

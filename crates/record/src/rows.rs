@@ -70,7 +70,7 @@ table! {
     srtt_shown_ns: Option<u64>, "ns", "The same as the host shows it: in whole ticks of the clock that it measures with (switch rtt-granularity), one at least.";
     mss_bytes: Option<u32>, "bytes", "Payload bytes of a full segment; null for a flow that never opened.";
     cc: String, "", "Congestion control that the sender wished for.";
-    cc_used: String, "", "Congestion control that acted; another where the wished one could not work.";
+    cc_used: String, "", "Congestion control that governed: newreno where the wished one needs the delay option or ECN and that was not agreed.";
     feedback: String, "", "Feedback decoder that was set for the sender.";
     ack: String, "", "Acknowledgement policy that was set for the receiver.";
     ecn: bool, "", "Whether ECN was agreed.";
@@ -79,6 +79,7 @@ table! {
     feedback_used: Option<String>, "", "Decoder that was really used; null without ECN.";
     ack_used: String, "", "Acknowledgement policy that was really used.";
     delay_option: bool, "", "Whether the delay option of DX was agreed.";
+    stopped: Option<String>, "", "What a flow with a size that did not complete waited for: not-started, handshake, rto, zero-window, receive-window, application, or sending; null where it completed, or nobody knows.";
     status: String, "", "complete, unfinished or failed.";
     error: Option<String>, "", "Why the connection failed.";
 }
@@ -130,6 +131,7 @@ table! {
     at_switch: bool, "", "Whether it stands at a switch, else at a host.";
     ..line;
     ..served;
+    marker: Option<String>, "", "The marker, where it sets CE; null where it drops, where there is none, and where each class has its own.";
     lost: u64, "packets", "Packets lost at random before they met the queue.";
     cut: u64, "packets", "Packets lost because the link failed: queued, on the line, in flight, or come while it was dead.";
     ..length;
@@ -148,6 +150,7 @@ table! {
     ..queue;
     number: u32, "", "Place of the class in the list of the switch, from zero.";
     class: String, "", "The class.";
+    marker: Option<String>, "", "Its marker, where it sets CE; null where it drops, or there is none.";
     ..served;
     ..length;
 }

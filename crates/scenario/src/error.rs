@@ -17,9 +17,9 @@ pub struct ScenarioError {
     pub help: Option<String>,
     /// The bytes of `text` that are meant; none when the error is about the whole.
     pub span: Option<Range<usize>>,
-    /// Name of the file, or `-s` for an override of the command line.
+    /// Name of the file, or the flag of the command line that set the key (`-s`, `--over`).
     pub file: String,
-    /// The whole text of the file, or the override as `key=value`.
+    /// The whole text of the file, or `key=value` as it was set.
     pub text: Arc<str>,
 }
 
@@ -150,13 +150,17 @@ impl fmt::Debug for ScenarioErrors {
 
 impl std::error::Error for ScenarioErrors {}
 
-/// The known name that `name` was most likely meant to be.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// The known name that `name` was most likely meant to be, if one is near: at most a third of the
+/// longer of the two is wrong, or one letter of a shorter one.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     known
         .into_iter()
         .map(|k| (strsim::damerau_levenshtein(&name, &k.to_lowercase()), k))
-        .filter(|(distance, k)| *distance <= k.len().max(name.len()) / 3 + 1)
+        .filter(|(distance, k)| {
+            let longest = k.len().max(name.len());
+            *distance < longest && *distance <= (longest / 3).max(1)
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, k)| k)
 }
@@ -210,6 +214,11 @@ mod tests {
     fn the_nearest_name_is_near() {
         assert_eq!(nearest("dctpc", ["sack", "ecn", "dctcp"]), Some("dctcp"));
         assert_eq!(nearest("utterly-else", ["sack", "ecn", "dctcp"]), None);
+        assert_eq!(nearest("bbr", ["cwr", "ecn", "dx"]), None);
+        assert_eq!(nearest("kk", ["kind", "a", "k"]), Some("k"));
+        assert_eq!(nearest("q", ["a", "k"]), None);
+        assert_eq!(nearest("ecm", ["cwr", "ecn", "dx"]), Some("ecn"));
+        assert_eq!(suggest("bbr", &["cwr", "ecn"]).as_deref(), Some("it is one of cwr, ecn"));
         assert_eq!(suggest("x", &[]), None);
     }
 }

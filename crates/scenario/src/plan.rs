@@ -11,6 +11,7 @@ use crate::estimate::Estimate;
 use crate::files::{Files, Library};
 use crate::known::Known;
 use crate::model::{Model, Named};
+use crate::replaced::{self, Replaced};
 use crate::run::RunSpec;
 use crate::stack;
 use crate::surroundings;
@@ -33,6 +34,8 @@ pub struct Plan {
     pub schemes: Vec<String>,
     /// The points of the sweep, the last key changing fastest; one empty point without a sweep.
     pub points: Vec<Vec<(String, String)>>,
+    /// Switches of the schemes that settings replace, each once, by scheme.
+    pub replaced: Vec<Replaced>,
 }
 
 impl Plan {
@@ -72,6 +75,8 @@ impl Plan {
             runs: Vec::new(),
             schemes: Vec::new(),
             points: Vec::new(),
+            // Its parts have names of their own.
+            replaced: Vec::new(),
         };
         for Part { scheme, point, plan } in parts {
             whole.update(plan.hash.as_bytes());
@@ -122,6 +127,7 @@ pub(crate) fn expand(
     }
     let schemes = compared(models.first().map(|(_, model)| model));
     let mut cases = Vec::new();
+    let mut replacements: Vec<Replaced> = Vec::new();
     for (label, named) in &schemes {
         let set = surroundings::of(root, label, &known, &axes, &mut complaints);
         for (i, (point, model)) in models.iter().enumerate() {
@@ -142,6 +148,13 @@ pub(crate) fn expand(
             let Some(configs) = configs(model, named.as_ref(), &mut complaints) else { continue };
             check::check(model, &configs, &mut complaints);
             let case = Case { model: model.clone(), configs, scheme: label.clone() };
+            if complaints.is_empty() {
+                for found in replaced::of(&case, named.as_ref(), &axes) {
+                    if !replacements.contains(&found) {
+                        replacements.push(found);
+                    }
+                }
+            }
             cases.push((point.clone(), Arc::new(case)));
         }
     }
@@ -183,6 +196,7 @@ pub(crate) fn expand(
         runs,
         schemes: schemes.into_iter().map(|(label, _)| label).collect(),
         points: models.into_iter().map(|(point, _)| point).collect(),
+        replaced: replacements,
     })
 }
 

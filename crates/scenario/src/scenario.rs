@@ -27,6 +27,9 @@ pub struct Scenario {
 /// What an override is called in errors.
 const OVERRIDE: &str = "-s";
 
+/// The same for a sweep.
+const SWEEPS: &str = "--over";
+
 impl Scenario {
     /// Reads a file, with those that it names beside it, or an embedded scenario when `name_or_path` is the name of one. What looks like a
     /// path (a separator, or the ending `.toml`) is one.
@@ -111,8 +114,16 @@ impl Scenario {
     ///
     /// # Errors
     /// No such key (with the nearest one). What is wrong with the value, `expand` says.
-    pub fn with_override(mut self, key: &str, value: &str) -> Result<Self, ScenarioErrors> {
-        let (key, key_at, offset, target) = self.begin(key, value)?;
+    pub fn with_override(self, key: &str, value: &str) -> Result<Self, ScenarioErrors> {
+        self.with_flag(OVERRIDE, key, value)
+    }
+
+    /// As `with_override`, for a key that `flag` of the command line sets: errors name the flag.
+    ///
+    /// # Errors
+    /// As `with_override`.
+    pub fn with_flag(mut self, flag: &str, key: &str, value: &str) -> Result<Self, ScenarioErrors> {
+        let (key, key_at, offset, target) = self.begin(flag, key, value)?;
         let mut node = tree::parse_value(key_at.source, offset, value);
         if let (Target::Key(found), Data::Text(text)) = (target, &node.data)
             && found.ty.is_list()
@@ -135,7 +146,7 @@ impl Scenario {
     /// # Errors
     /// No such key (with the nearest one), or no value. What is wrong with a value, `expand` says.
     pub fn with_sweep(mut self, key: &str, values: &[String]) -> Result<Self, ScenarioErrors> {
-        let (key, key_at, offset, _) = self.begin(key, &values.join(","))?;
+        let (key, key_at, offset, _) = self.begin(SWEEPS, key, &values.join(","))?;
         let joined = values.join(",");
         let mut node = tree::parse_value(key_at.source, offset, &joined);
         if !matches!(node.data, Data::Table(_)) {
@@ -186,7 +197,7 @@ impl Scenario {
     /// # Errors
     /// None of its own; `expand` refuses zero.
     pub fn seeds(self, n: u64) -> Result<Self, ScenarioErrors> {
-        self.with_override("run.seeds", &n.to_string())
+        self.with_flag("--seeds", "run.seeds", &n.to_string())
     }
 
     /// Every run of the scenario, all of them checked.
@@ -197,16 +208,16 @@ impl Scenario {
         plan::expand(&self.name, &self.root, &self.sources, self.files.as_ref())
     }
 
-    /// Makes `key=value` a source and looks for the key: the key without quotes, its place, and where
+    /// Makes `key=value` of a flag a source and looks for the key: the key without quotes, its place, and where
     /// the value starts.
     fn begin(
         &mut self,
+        flag: &str,
         key: &str,
         value: &str,
     ) -> Result<(String, At, usize, Target), ScenarioErrors> {
         let index = self.sources.len();
-        self.sources
-            .push(Source { name: OVERRIDE.to_owned(), text: format!("{key}={value}").into() });
+        self.sources.push(Source { name: flag.to_owned(), text: format!("{key}={value}").into() });
         let at = At { source: index, start: 0, end: key.len() };
         let bare = key.trim().replace('"', "");
         match target::find(&bare, &Known::of(&self.root)) {

@@ -50,7 +50,12 @@ pub(crate) fn config(
     Ok(config)
 }
 
-fn apply_scheme(model: &Model, named: Option<&Named>, config: &mut Config) -> Result<(), Failed> {
+/// Lays a scheme or a bundle over `config`; nothing where none is named.
+pub(crate) fn apply_scheme(
+    model: &Model,
+    named: Option<&Named>,
+    config: &mut Config,
+) -> Result<(), Failed> {
     let Some(Named { name, at }) = named else { return Ok(()) };
     let fail = |e: SwitchError| (*at, format!("scheme `{name}`: {e}"));
     if let Some(bundle) = model.bundle(name) {

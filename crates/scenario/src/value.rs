@@ -387,11 +387,17 @@ fn unit(node: &Node, error: &ParseUnitError) -> Refused {
 }
 
 fn time(node: &Node, text: &str, positive: bool) -> Result<Duration, Refused> {
-    let span = parse_duration(text).map_err(|e| unit(node, &e))?;
+    let span = match parse_duration(text) {
+        // Beyond what fits at all the longest that is accepted here is named, too.
+        Err(e) if e.is_too_large() => Duration::MAX,
+        read => read.map_err(|e| unit(node, &e))?,
+    };
     let message = if positive && span == Duration::ZERO {
         "this time has to be above zero".to_owned()
     } else if span > LONGEST {
-        format!("{span} is longer than the 24 hours that a scenario may speak of")
+        let span = if span == Duration::MAX { "`never`".to_owned() } else { span.to_string() };
+        let most = LONGEST.as_ms() / 1_000;
+        format!("{span} is longer than 24 hours, the longest time of a scenario: \"{most} s\"")
     } else {
         return Ok(span);
     };
@@ -404,7 +410,9 @@ fn length(node: &Node, text: &str) -> Result<Count, Refused> {
     }
     if text.trim().parse::<f64>().is_ok() {
         let message = format!("`{text}` has no unit");
-        let help = format!("write \"{text} pkt\" for packets or \"{text} kB\" for bytes");
+        let bytes = parse_bytes(&format!("{text} B")).ok().filter(|b| b.as_u64() >= 1_000);
+        let size = bytes.map_or_else(|| format!("{text} kB"), |b| b.to_string());
+        let help = format!("write \"{text} pkt\" for packets or \"{size}\" for bytes");
         return Err(Refused { message, help: Some(help), at: node.at });
     }
     parse_bytes(text).map(Count::Bytes).map_err(|e| unit(node, &e))

@@ -70,6 +70,15 @@ pub enum CutRule {
     PerMarkedAck,
 }
 
+/// Round-trip sample of a handshake in which a SYN or SYN-ACK was sent more than once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HandshakeRtt {
+    /// None (Karn's algorithm): data starts with a timeout of 3 s (RFC 6298 §5.7).
+    Karn,
+    /// That of the echoed timestamp, where timestamps are agreed.
+    Timestamps,
+}
+
 /// When a new cut becomes possible after one at which SND.NXT was `R`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recut {
@@ -214,6 +223,10 @@ pub struct Config {
     pub max_ack_delay: Duration,
     /// Added to the timers of tail loss probes and reordering, for clocks that are coarse.
     pub loss_timer_slack: Duration,
+    /// The timers of tail loss probes and reordering run for whole multiples of this; zero for any duration.
+    pub loss_timer_granularity: Duration,
+    /// Round-trip sample of a handshake that was repeated.
+    pub handshake_rtt: HandshakeRtt,
     /// Taking back a loss reaction.
     pub undo: UndoRule,
     /// Send new data on the first two duplicate ACKs (RFC 3042).
@@ -363,6 +376,8 @@ impl Default for Config {
             tail_loss_probe: false,
             max_ack_delay: Duration::from_ms(200),
             loss_timer_slack: Duration::ZERO,
+            loss_timer_granularity: Duration::ZERO,
+            handshake_rtt: HandshakeRtt::Karn,
             undo: UndoRule::Off,
             limited_transmit: true,
             nagle: true,

@@ -8,7 +8,7 @@ use core::hint::cold_path;
 use lowtide_units::{HostStamp, Instant, Probe};
 use lowtide_wire::{Segment, SeqNum};
 
-use crate::cc::{CongestionControl, Entry};
+use crate::cc::{self, CongestionControl, Entry};
 use crate::config::Config;
 use crate::defence::Throttle;
 use crate::delay::{Delay, DelayMode};
@@ -361,6 +361,15 @@ impl Connection {
         &self.counters
     }
 
+    /// Name of the congestion control that governs. One that needs ECN is NewReno without, as its file says.
+    fn governing_cc(&self) -> &'static str {
+        match self.acting {
+            Some(entry) if entry.wants.ecn && !self.ecn.is_on() => cc::newreno::ENTRY.name,
+            Some(entry) => entry.name,
+            None => self.config.cc,
+        }
+    }
+
     /// One look at everything.
     pub fn info(&self) -> Info {
         let ssthresh = self.cc.as_ref().map(|c| c.ssthresh()).filter(|s| *s != u64::MAX);
@@ -369,7 +378,7 @@ impl Connection {
             ecn: self.ecn.mode(),
             ect: self.ecn.may_set_ect(),
             received_ce_pkts: self.ecn.received_ce(),
-            cc: self.acting.map_or(self.config.cc, |entry| entry.name),
+            cc: self.governing_cc(),
             delay: self.delay_mode(),
             queueing_delay: self.delay.as_ref().and_then(|d| d.last()).map(|m| m.queueing),
             snd_cwnd: self.cwnd(),
@@ -389,6 +398,8 @@ impl Connection {
             limited_by: self.snd.limited_by,
             pacing_rate: self.pacing_rate(),
             in_recovery: self.snd.episode.repairing(),
+            after_timeout: self.snd.episode.after_timeout(),
+            last_progress: self.snd.last_sent_at.unwrap_or_default().max(self.snd.delivered_at),
             last_departure: self.last_departure,
             delack_timeouts: self.rcv.delack_timeouts,
             delack_time: self.rcv.delack_time,

@@ -8,19 +8,19 @@ pub(crate) mod state;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use lowtide_units::Instant;
+use lowtide_units::{Duration, Instant};
 use lowtide_wire::{DelayStamps, Flags, Options, Segment, SeqNum, Timestamps};
 
 use crate::ack;
 use crate::cc::{self, Path};
-use crate::config::Config;
+use crate::config::{Config, HandshakeRtt};
 use crate::connection::Connection;
 use crate::delay::Delay;
 use crate::ecn::PacketClass;
 use crate::event::{CloseReason, Kind, SegmentError};
 use crate::feedback;
 use crate::receiver::{Accepted, Receiver};
-use crate::rtt::measured;
+use crate::rtt::{measured, whole_ticks};
 use crate::state::State;
 use crate::timestamps::{TimestampState, tick};
 use crate::transmit::Transmit;
@@ -193,7 +193,7 @@ impl Connection {
         self.take_peer_syn(now, seg);
         if acks {
             self.ecn.on_syn_ack(seg.flags, seg.ecn);
-            self.establish(now);
+            self.establish(now, seg);
             self.rcv.owe_ack_now();
         } else {
             // Simultaneous open: the peer's SYN is answered as a server would.
@@ -223,16 +223,31 @@ impl Connection {
             ts.update(now, option.value);
         }
         self.ecn.on_syn_ack(seg.flags, seg.ecn);
-        self.establish(now);
+        self.establish(now, seg);
         self.snd.take_window(u64::from(seg.window), seg.seq, seg.ack);
         self.rcv.owe_ack_now();
         Ok(Accepted::default())
     }
 
+    /// Round-trip time of the handshake, which `seg` completes.
+    fn handshake_rtt(&self, now: Instant, seg: &Segment) -> Option<Duration> {
+        let tick = self.config.rtt_granularity;
+        let sent_once = self.handshake.retransmissions == 0 && !self.handshake.repeated;
+        match (self.config.handshake_rtt, &self.ts, seg.options.timestamps) {
+            _ if sent_once => self.handshake.sent_at.map(|sent_at| measured(sent_at, now, tick)),
+            (HandshakeRtt::Timestamps, Some(ts), Some(option)) => {
+                // An echo of the current tick counts as one tick, as in Linux.
+                let rtt = ts.rtt_at_least_a_tick(now, option.echo)?;
+                Some(whole_ticks(rtt, tick))
+            }
+            _ => None,
+        }
+    }
+
     /// The peer acknowledged our SYN and we have the peer's: both sides are synchronised.
     #[cold]
     #[inline(never)]
-    pub(crate) fn establish(&mut self, now: Instant) {
+    pub(crate) fn establish(&mut self, now: Instant, seg: &Segment) {
         let config = Arc::clone(&self.config);
         let peer = self.handshake.peer;
         // A shift above 14 is a peer's mistake: use 14 (RFC 7323 §2.3).
@@ -247,12 +262,9 @@ impl Connection {
         let segment = u32::from(peer_mss).min(config.mtu.saturating_sub(self.ip.headers()));
         self.snd.mss = segment.saturating_sub(option_bytes).max(1);
 
-        if self.handshake.retransmissions == 0 {
-            if let Some(sent_at) = self.handshake.sent_at.filter(|_| !self.handshake.repeated) {
-                let rtt = measured(sent_at, now, config.rtt_granularity);
-                self.rtt.sample(&config, rtt);
-            }
-        } else {
+        if let Some(rtt) = self.handshake_rtt(now, seg) {
+            self.rtt.sample(&config, rtt);
+        } else if self.handshake.retransmissions > 0 {
             self.rtt.syn_was_retransmitted(&config);
         }
 

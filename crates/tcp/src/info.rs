@@ -1,6 +1,6 @@
 //! What a connection shows of itself, with the names of `tcp_info` where one exists.
 
-use lowtide_units::{Duration, HostStamp, Rate};
+use lowtide_units::{Duration, HostStamp, Instant, Rate};
 
 use crate::cc::DelackTally;
 use crate::delay::DelayMode;
@@ -94,6 +94,10 @@ pub struct Info {
     pub pacing_rate: Option<Rate>,
     /// In loss recovery.
     pub in_recovery: bool,
+    /// A retransmission timeout fired, and what was outstanding then is not all acknowledged.
+    pub after_timeout: bool,
+    /// When data was last sent, or acknowledged for the first time; the start before that.
+    pub last_progress: Instant,
     /// The host's clock when the last segment really left, where the driver stamps.
     pub last_departure: Option<HostStamp>,
     /// ACKs of this end that its delayed-ACK timer released.

@@ -157,7 +157,7 @@ impl Connection {
             if seg.seq_len() == 0 && seg.options.sack.is_empty() {
                 self.ecn.on_handshake_ack(seg.flags);
             }
-            self.establish(now);
+            self.establish(now, seg);
             self.snd.take_window(u64::from(seg.window) << self.snd.shift, seg.seq, seg.ack);
         }
         None

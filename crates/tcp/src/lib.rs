@@ -60,8 +60,9 @@ mod twins;
 mod value;
 
 pub use config::{
-    Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth, InitialWindow, IsnRule,
-    PacingRule, RecoveryRule, Recut, Reduction, RtoMinApplies, TimestampOffset, UndoRule,
+    Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth, HandshakeRtt,
+    InitialWindow, IsnRule, PacingRule, RecoveryRule, Recut, Reduction, RtoMinApplies,
+    TimestampOffset, UndoRule,
 };
 pub use connection::Connection;
 pub use defence::{AckAccept, AckThrottle, RstAccept, SynAnswer, TimeWaitReset};

@@ -1,7 +1,9 @@
 //! Tail loss probes (RFC 8985 §7): when one is due, what it carries, and what is done about a loss
 //! that it repaired.
 //!
-//! Deviation from RFC 8985: only where SACK was agreed, as in Linux.
+//! Deviations from RFC 8985: only where SACK was agreed, as in Linux; no probe timer runs before the
+//! first round-trip sample. Without a sample no probe may be sent (§7.3), and a timer that sends nothing
+//! would only put off the retransmission timeout by 1 s.
 
 use lowtide_units::{Duration, Instant};
 use lowtide_wire::Segment;
@@ -11,9 +13,6 @@ use crate::connection::Connection;
 use crate::losses::News;
 use crate::recovery::{Phase, ProbeAck, Sent};
 use crate::transmit::Transmit;
-
-/// The timeout before the first round-trip sample (RFC 8985 §7.2).
-const UNMEASURED: Duration = Duration::from_secs(1);
 
 /// What a probe carries.
 #[derive(Clone, Copy, Debug)]
@@ -42,18 +41,18 @@ impl Connection {
             && self.timers.reorder == Instant::FAR_FUTURE;
         if !useful {
             self.timers.loss_probe = Instant::FAR_FUTURE;
-        } else if moved {
+        } else if moved && let Some(srtt) = self.rtt.srtt() {
             // Not later than the retransmission timer, which starts again when the probe is due.
-            self.timers.loss_probe = (now + self.probe_timeout()).min(self.timers.retransmit);
+            self.timers.loss_probe = (now + self.probe_timeout(srtt)).min(self.timers.retransmit);
         }
     }
 
     /// PTO of RFC 8985 §7.2.
-    fn probe_timeout(&self) -> Duration {
-        let Some(srtt) = self.rtt.srtt() else { return UNMEASURED };
-        let delayed =
-            if self.snd.board.is_lone() { self.config.max_ack_delay } else { Duration::ZERO };
-        srtt * 2 + delayed + self.config.loss_timer_slack
+    fn probe_timeout(&self, srtt: Duration) -> Duration {
+        let config = &self.config;
+        let lone = self.snd.board.is_lone();
+        let more = if lone { config.max_ack_delay } else { config.loss_timer_slack };
+        (srtt * 2 + more).round_up_to(config.loss_timer_granularity)
     }
 
     /// The probe timer fired (RFC 8985 §7.3). Whether a probe goes or not, what comes next is the
@@ -61,7 +60,7 @@ impl Connection {
     pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
         self.timers.loss_probe = Instant::FAR_FUTURE;
         if let Some(extras) = &mut self.snd.extras {
-            extras.tlp.due = extras.tlp.may_probe() && self.rtt.srtt().is_some();
+            extras.tlp.due = extras.tlp.may_probe();
         }
         self.timers.retransmit = now + self.rtt.rto();
     }

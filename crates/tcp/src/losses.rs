@@ -223,8 +223,10 @@ impl Connection {
         let Some(newest) = newest else { return (0, 0) };
         let allowance = self.allowance();
         let overdue = self.snd.board.lose_overdue(now, newest, allowance);
-        // Far future stays far future.
-        self.timers.reorder = overdue.deadline + self.config.loss_timer_slack;
+        if overdue.deadline < Instant::FAR_FUTURE {
+            let left = overdue.deadline.saturating_since(now) + self.config.loss_timer_slack;
+            self.timers.reorder = now + left.round_up_to(self.config.loss_timer_granularity);
+        }
         if self.snd.episode.repairing() {
             if let Some(resent_at) = overdue.resent_at {
                 self.answer_lost_retransmission(now, resent_at);

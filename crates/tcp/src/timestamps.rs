@@ -73,9 +73,18 @@ impl TimestampState {
     /// Round-trip time from an echo; `None` when the echo is from the future or within one tick,
     /// where it says nothing.
     pub(crate) fn rtt(&self, now: Instant, echo: u32) -> Option<Duration> {
+        self.age(now, echo).filter(|ticks| *ticks > 0).map(|ticks| self.granularity * ticks)
+    }
+
+    /// Round-trip time from an echo, one tick at least; `None` when the echo is from the future.
+    pub(crate) fn rtt_at_least_a_tick(&self, now: Instant, echo: u32) -> Option<Duration> {
+        self.age(now, echo).map(|ticks| self.granularity * ticks.max(1))
+    }
+
+    /// Ticks since the time that an echo states; `None` when that is in the future.
+    fn age(&self, now: Instant, echo: u32) -> Option<u64> {
         let ticks = tick(now, self.granularity, self.base).wrapping_sub(echo);
-        let sane = (1..1 << 30).contains(&ticks);
-        sane.then(|| self.granularity * u64::from(ticks))
+        (ticks < 1 << 30).then_some(u64::from(ticks))
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddrV4;
 
 use lowtide_host::{
     Counts, EndReason, FlowRecord, FlowStatus, Outcome, ProbeRow, QueueRecord, QueueSample, Setup,
-    Signals,
+    Signals, Stopped,
 };
 use lowtide_record::{FlowRow, Measured, RunTables};
 use lowtide_sim::Digest;
@@ -169,7 +169,20 @@ fn flow_record(setup: &Setup, ends: &Ends<'_>) -> FlowRecord {
         delay_option: sender.delay_option,
         cc_used: sending.map_or("", |c| c.cc),
         status,
+        stopped: (status != FlowStatus::Complete && flow.size.is_some())
+            .then(|| stopped(client))
+            .flatten(),
         error: client.failed.map(lowtide_tcp::CloseReason::name),
+    }
+}
+
+/// What a flow that did not complete waited for, as far as its end tells.
+fn stopped(client: &Outgoing) -> Option<Stopped> {
+    match (client.opened, client.established) {
+        (None, _) => Some(Stopped::NotStarted),
+        (Some(_), None) => Some(Stopped::Handshake),
+        // The kernel does not say which of its timers runs.
+        (Some(_), Some(_)) => None,
     }
 }
 

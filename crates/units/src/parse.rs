@@ -18,6 +18,14 @@ use crate::{Bytes, Duration, Parts, Rate};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseUnitError {
     message: String,
+    too_large: bool,
+}
+
+impl ParseUnitError {
+    /// Whether all that is wrong with the quantity is that it does not fit.
+    pub const fn is_too_large(&self) -> bool {
+        self.too_large
+    }
 }
 
 impl fmt::Display for ParseUnitError {
@@ -123,6 +131,9 @@ const PARTS: Measure = Measure {
     units: &[("%", 10_000_000), ("ppm", 1_000), ("ppb", 1)],
     list: "%, ppm, ppb",
 };
+
+/// The longest span of time that can be written in whole seconds.
+const LONGEST_S: u64 = u64::MAX / 1_000_000_000_000;
 
 /// Reads a span of time: `ps`, `ns`, `us` (or `µs`), `ms`, `s`, `min`; `never` is [`Duration::MAX`].
 ///
@@ -264,7 +275,8 @@ impl<'a> Written<'a> {
         };
         let unit = rest.trim_start();
         if unit.is_empty() {
-            let advice = format!("has no unit; write for instance \"{trimmed} {example}\"");
+            let written = Self { text, measure, whole, fraction, unit };
+            let advice = format!("has no unit; write for instance \"{}\"", written.with_unit());
             return Err(error(text, &advice));
         }
         if rest.starts_with([',', '_', '\'']) {
@@ -282,6 +294,27 @@ impl<'a> Written<'a> {
             self.whole.to_string()
         } else {
             format!("{}.{}", self.whole, self.fraction)
+        }
+    }
+
+    /// The number with a unit that can be meant, for one that was written without. From 1000 on it
+    /// is read in bit/s, as bytes, or in the finer units of time; below that in the unit of examples.
+    fn with_unit(&self) -> String {
+        let bare = || format!("{} {}", self.number(), self.measure.example);
+        let Ok(n) = self.times(1) else { return bare() };
+        match self.measure.base {
+            _ if n < 1_000 => bare(),
+            base if base == RATE.base => Rate::from_bps(n).map_or_else(bare, |r| r.to_string()),
+            base if base == SIZE.base => Bytes::new(n).to_string(),
+            base if base == TIME.base => {
+                let read = match n {
+                    0..1_000_000 => Duration::from_us,
+                    1_000_000..1_000_000_000 => Duration::from_ns,
+                    _ => Duration::from_ps,
+                };
+                read(n).to_string()
+            }
+            _ => bare(),
         }
     }
 
@@ -322,11 +355,13 @@ impl<'a> Written<'a> {
         whole.and_then(|n| n.checked_add(part)).and_then(|n| u64::try_from(n).ok()).ok_or_else(
             || {
                 let advice = if self.measure.base == TIME.base {
-                    "is longer than the 213 days that fit; write \"never\" for no limit".to_string()
+                    format!(
+                        "is longer than the 213 days that fit; the longest span is \"{LONGEST_S} s\""
+                    )
                 } else {
                     format!("is more than {} {}, the most that fits", u64::MAX, self.measure.base)
                 };
-                error(self.text, &advice)
+                ParseUnitError { too_large: true, ..error(self.text, &advice) }
             },
         )
     }
@@ -375,5 +410,5 @@ fn error(text: &str, advice: &str) -> ParseUnitError {
     if text.trim().chars().nth(SHOWN).is_some() {
         shown.push_str("...");
     }
-    ParseUnitError { message: format!("`{shown}` {advice}") }
+    ParseUnitError { message: format!("`{shown}` {advice}"), too_large: false }
 }

@@ -1,5 +1,6 @@
 //! `lowtide check`: everything that can be said without running.
 
+use lowtide_lab::planned_label;
 use lowtide_scenario::{Estimate, HOPS_PER_SECOND};
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ struct Checked {
     title: String,
     scenario_hash: String,
     schemes: Vec<String>,
+    labels: Vec<String>,
     points: usize,
     runs: u64,
     hosts: u64,
@@ -29,7 +31,10 @@ struct Checked {
 pub(crate) fn check(args: &ScenarioArgs, out: Output) -> Result<(), Failure> {
     let plan = scenario(args)?.expand()?;
     let cost: Estimate = plan.estimate();
+    let label = |scheme: &String| planned_label(scheme, &plan.replaced);
+    let labels: Vec<String> = plan.schemes.iter().map(label).collect();
     let checked = Checked {
+        labels,
         schema: "lowtide.check/1",
         version: env!("CARGO_PKG_VERSION"),
         scenario: plan.name,
@@ -57,7 +62,7 @@ pub(crate) fn check(args: &ScenarioArgs, out: Output) -> Result<(), Failure> {
         checked.scenario,
         checked.title,
         checked.schemes.len(),
-        checked.schemes.join(", "),
+        checked.labels.join(", "),
         checked.points,
         checked.runs,
         checked.hosts,

@@ -2,10 +2,11 @@
 
 mod columns;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lowtide_lab::compare::{Compared, Comparison, Wanted, compare as differences};
-use lowtide_lab::{Finished, execute, load};
+use lowtide_lab::{Finished, Mismatch, Transports, execute, load};
 use lowtide_scenario::Scenario;
 use serde::Serialize;
 
@@ -37,6 +38,8 @@ struct Side<'a> {
     dir: PathBuf,
     scenario: &'a str,
     scenario_hash: &'a str,
+    labels: BTreeMap<String, String>,
+    mismatches: Vec<Mismatch>,
 }
 
 pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
@@ -61,7 +64,7 @@ pub(crate) fn compare(args: &CompareArgs, out: Output) -> Result<(), Failure> {
             comparison: &found,
         })?;
     } else {
-        show(&a, &b, &found, out)?;
+        show(&a, &b, &wanted, &found, out)?;
     }
     match args.fail_above {
         Some(limit) if failed > 0 => Err(Failure::Short(format!(
@@ -88,8 +91,15 @@ fn wanted(args: &CompareArgs) -> Result<Wanted, Failure> {
 }
 
 fn side<'a>(name: &'a str, of: &'a Finished) -> Side<'a> {
-    let m = &of.manifest;
-    Side { name, dir: of.dir.clone(), scenario: &m.scenario, scenario_hash: &m.scenario_hash }
+    let (m, transports) = (&of.manifest, of.transports());
+    Side {
+        name,
+        dir: of.dir.clone(),
+        scenario: &m.scenario,
+        scenario_hash: &m.scenario_hash,
+        labels: transports.labels(),
+        mismatches: transports.mismatches,
+    }
 }
 
 /// The results of a directory, or of a scenario, which is run when its own directory is not complete.
@@ -131,14 +141,29 @@ fn results(
     how.go(&plan, scenario.text(), out, &|options| execute(&plan, options))
 }
 
-fn show(a: &Finished, b: &Finished, found: &Comparison, out: Output) -> Result<(), Failure> {
+fn show(
+    a: &Finished,
+    b: &Finished,
+    wanted: &Wanted,
+    found: &Comparison,
+    out: Output,
+) -> Result<(), Failure> {
     out.text(&format!("A {}\nB {}", a.dir.display(), b.dir.display()))?;
+    let [of_a, of_b] = [a, b].map(Finished::transports);
+    for (side, transports) in [("A", &of_a), ("B", &of_b)] {
+        notes(side, transports, out)?;
+    }
     let rows = found.rows.iter().map(|r| {
         let about = &r.about;
         let of = about.group.as_ref().or(about.queue.as_ref()).or(about.memory.as_ref());
         let of = of.map_or("the run", String::as_str);
         vec![
-            r.about.scheme.clone(),
+            {
+                let scheme = &r.about.scheme;
+                let named = wanted.schemes.iter().find(|(of_a, _)| of_a == scheme);
+                let of_b = of_b.label(named.map_or(scheme, |(_, of_b)| of_b));
+                labels([of_a.label(scheme), of_b])
+            },
             if r.about.point.is_empty() { "–".to_owned() } else { r.about.point.to_string() },
             r.about.class.as_ref().map_or_else(|| of.to_owned(), |class| format!("{of}, {class}")),
             r.about.metric.to_owned(),
@@ -159,6 +184,18 @@ fn show(a: &Finished, b: &Finished, found: &Comparison, out: Output) -> Result<(
         alone_in(side, alone, out)?;
     }
     Ok(())
+}
+
+/// What ran otherwise than its name says, of one side.
+fn notes(side: &str, transports: &Transports, out: Output) -> Result<(), Failure> {
+    transports.mismatches.iter().try_for_each(|f| out.text(&format!("{side}: note: {}", f.text)))
+}
+
+/// The label of a scheme, or all of them where the sides ran it otherwise.
+fn labels<'a>(of_sides: impl IntoIterator<Item = &'a str>) -> String {
+    let mut all: Vec<&str> = of_sides.into_iter().collect();
+    all.dedup();
+    all.join(" | ")
 }
 
 /// Runs without a partner that are named; the rest is counted.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use lowtide_scenario::nearest;
 use lowtide_tcp::{Config, profile, scheme};
 use serde::Serialize;
 
@@ -153,10 +154,14 @@ pub(crate) fn diff(names: &[String], out: Output) -> Result<(), Failure> {
     out.table(&["switch", a, b], &[], &rows)
 }
 
+/// Names that an error lists; more are left to `lowtide list`.
+const MOST_NAMES: usize = 32;
+
 pub(crate) fn unknown(what: &str, name: &str, known: &[String]) -> Failure {
-    let help = match catalogue::nearest(name, known) {
+    let help = match nearest(name, known.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "see `lowtide list`".to_string(),
+        None if known.len() <= MOST_NAMES => format!("it is one of {}", known.join(", ")),
+        None => "no name is near; `lowtide list` shows all".to_string(),
     };
     Failure::Usage(format!("there is no {what} `{name}`"), Some(help))
 }

@@ -44,12 +44,15 @@ pub(crate) fn reproduce(args: &ReproduceArgs, out: Output) -> Result<(), Failure
     let mut done: Vec<(Row, PathBuf, Outcome)> = Vec::new();
     let ran = jobs.iter().try_for_each(|job| -> Result<(), Failure> {
         let label = ahead.begin(job);
-        how(args, &job.dir).labelled(&job.plan, job.row.scenario, out, &label, &|options| {
-            execute(&job.plan, options)
-        })?;
+        let work = |options: &Options<'_>| execute(&job.plan, options);
+        let finished =
+            how(args, &job.dir).labelled(&job.plan, job.row.scenario, out, &label, &work)?;
         let mut outcome = claims::judge(&job.row, &job.dir, mode).map_err(Failure::from)?;
         if !out.json {
             show(&job.row, &outcome.claims, &job.dir, out)?;
+            for mismatch in finished.transports().mismatches {
+                out.text(&format!("note: {}", mismatch.text))?;
+            }
         }
         for (vary, plan) in &job.vary {
             let dir = place(&root, &job.row, plan);
@@ -193,10 +196,12 @@ fn rows(names: &[String]) -> Result<Vec<Row>, Failure> {
             let known: Vec<String> = claims::rows().iter().map(Row::id).collect();
             let near = some_nearest(&name.replacen('/', "-", 1), &known);
             let near: Vec<String> = near.iter().map(|n| format!("`{n}`")).collect();
-            let help = format!(
-                "the nearest are {}; `lowtide list experiments` names all",
-                near.join(", ")
-            );
+            let near = if near.is_empty() {
+                String::new()
+            } else {
+                format!("the nearest are {}; ", near.join(", "))
+            };
+            let help = format!("{near}`lowtide list experiments` names all");
             return Err(Failure::Usage(format!("there is no experiment `{name}`"), Some(help)));
         }
         for row in found {
@@ -300,5 +305,9 @@ mod tests {
         };
         assert!(message.contains("dctcp-fig01"));
         assert!(help.is_some_and(|h| h.contains("`dctcp-fig1`")));
+        let Err(Failure::Usage(_, help)) = rows(&["something-quite-different".to_owned()]) else {
+            panic!("it was found");
+        };
+        assert_eq!(help.as_deref(), Some("`lowtide list experiments` names all"));
     }
 }

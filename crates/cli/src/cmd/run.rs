@@ -30,7 +30,7 @@ pub(super) fn run_by(
 ) -> Result<(), Failure> {
     let mut scenario = scenario(&args.scenario)?;
     if !args.trace.is_empty() {
-        scenario = scenario.with_override("probes.trace", &args.trace.join(","))?;
+        scenario = scenario.with_flag("--trace", "probes.trace", &args.trace.join(","))?;
     }
     let plan = scenario.expand()?;
     #[cfg(target_os = "linux")]
@@ -219,11 +219,26 @@ fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
         return out.json(&finished.results.envelope(&finished.manifest));
     }
     let rows = &finished.results.summary;
-    transfers(plan, rows, out)?;
-    queues(plan, rows, out)?;
+    let transports = finished.transports();
+    let labels: Vec<&str> = plan.schemes.iter().map(|s| transports.label(s)).collect();
+    transfers(plan, rows, &labels, out)?;
+    queues(plan, rows, &labels, out)?;
+    let ran: Vec<String> =
+        transports.ran().map(|(scheme, ran)| format!("{scheme}: {ran}")).collect();
+    out.text(&format!("ran {}", ran.join("; ")))?;
+    for mismatch in &transports.mismatches {
+        out.text(&format!("note: {}", mismatch.text))?;
+    }
     let unfinished = finished.results.unfinished();
     if unfinished > 0 {
         out.text(&format!("{unfinished} flows were unfinished when their run ended"))?;
+    }
+    let findings = &finished.results.findings;
+    for finding in findings.iter().take(MOST_REMARKS) {
+        out.text(&format!("- {}", finding.sentence()))?;
+    }
+    if let Some(more @ 1..) = findings.len().checked_sub(MOST_REMARKS) {
+        out.text(&format!("and {more} more in summary.json"))?;
     }
     out.text(&format!(
         "digest {}\nreport {}",
@@ -232,10 +247,15 @@ fn show(plan: &Plan, finished: &Finished, out: Output) -> Result<(), Failure> {
     ))
 }
 
-/// One line per group and point, one column per scheme: completion times of queries, transfer times where
-/// flows have a size,
-/// goodput where they have none.
-fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
+/// Lines of each group and point, one column per scheme: completion times of queries, transfer times where
+/// flows have a size, goodput where they have none. Where some did not complete, the mean is missing and
+/// the percentiles that they cannot move stand beside a lower bound of it.
+fn transfers(
+    plan: &Plan,
+    rows: &[SummaryRow],
+    labels: &[&str],
+    out: Output,
+) -> Result<(), Failure> {
     let mut groups: Vec<&str> = rows.iter().filter_map(|r| r.about.group.as_deref()).collect();
     groups.dedup();
     groups.sort_unstable();
@@ -243,33 +263,50 @@ fn transfers(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failur
     let mut cells = Vec::new();
     for group in groups {
         for point in &plan.points {
-            for metric in ["qct_ms.mean", "fct_ms.mean", "goodput_mbps"] {
-                let found: Vec<Option<&SummaryRow>> = plan
-                    .schemes
-                    .iter()
-                    .map(|scheme| {
-                        rows.iter().find(|r| {
-                            r.about.is_of(group, metric)
-                                && r.about.scheme == *scheme
-                                && r.about.point.0 == *point
-                        })
+            let line = |metric: &str| {
+                let of_scheme = |scheme: &String| {
+                    rows.iter().find(|r| {
+                        r.about.is_of(group, metric)
+                            && r.about.scheme == *scheme
+                            && r.about.point.0 == *point
                     })
-                    .collect();
-                if found.iter().flatten().all(|r| r.mean.is_none()) {
-                    continue;
+                };
+                let found: Vec<Option<&SummaryRow>> = plan.schemes.iter().map(of_scheme).collect();
+                found.iter().flatten().any(|r| r.mean.is_some()).then_some(found)
+            };
+            let mut lines = Vec::new();
+            for times in ["qct_ms", "fct_ms"] {
+                let mean = format!("{times}.mean");
+                let whole = line(&mean);
+                let censored =
+                    whole.as_ref().is_none_or(|w| w.iter().flatten().any(|r| r.mean.is_none()));
+                lines.extend(whole.map(|found| (mean, found)));
+                let more = CENSORED.iter().filter(|_| censored);
+                let more = more.map(|metric| format!("{times}.{metric}"));
+                lines.extend(more.filter_map(|metric| line(&metric).map(|found| (metric, found))));
+                if !lines.is_empty() {
+                    break;
                 }
-                let mut line = vec![group.to_string(), values(point), name(metric).to_string()];
+            }
+            if lines.is_empty() {
+                lines.extend(line("goodput_mbps").map(|found| ("goodput_mbps".to_owned(), found)));
+            }
+            for (metric, found) in lines {
+                let mut line = vec![group.to_string(), values(point), name(&metric).to_string()];
                 line.extend(found.into_iter().map(|r| r.map_or_else(|| "–".to_string(), value)));
                 cells.push(line);
-                break;
             }
         }
     }
-    table(plan, &["flows", "point", "metric"], &cells, out)
+    table(labels, &["flows", "point", "metric"], &cells, out)
 }
 
+/// Beside a mean that flows or queries without an end leave empty: values that they cannot move, and a
+/// bound.
+const CENSORED: [&str; 4] = ["p50", "p95", "p99", "mean_at_least"];
+
 /// The switch queue that is longest in the mean, at each point.
-fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> {
+fn queues(plan: &Plan, rows: &[SummaryRow], labels: &[&str], out: Output) -> Result<(), Failure> {
     let mean = |r: &&SummaryRow| r.about.metric == "mean_packets" && r.mean.is_some();
     let longest = rows
         .iter()
@@ -292,15 +329,19 @@ fn queues(plan: &Plan, rows: &[SummaryRow], out: Output) -> Result<(), Failure> 
             cells.push(line);
         }
     }
-    table(plan, &["queue", "point", "metric"], &cells, out)
+    table(labels, &["queue", "point", "metric"], &cells, out)
 }
 
-fn table(plan: &Plan, lead: &[&str], cells: &[Vec<String>], out: Output) -> Result<(), Failure> {
+fn table(
+    labels: &[&str],
+    lead: &[&str],
+    cells: &[Vec<String>],
+    out: Output,
+) -> Result<(), Failure> {
     if cells.is_empty() {
         return Ok(());
     }
-    let header: Vec<&str> =
-        lead.iter().copied().chain(plan.schemes.iter().map(String::as_str)).collect();
+    let header: Vec<&str> = lead.iter().chain(labels).copied().collect();
     let right: Vec<usize> = (lead.len()..header.len()).collect();
     out.table(&header, &right, cells)
 }
@@ -316,7 +357,15 @@ fn values(point: &[(String, String)]) -> String {
 fn name(metric: &str) -> &str {
     match metric {
         "qct_ms.mean" => "query completion, ms",
+        "qct_ms.p50" => "query completion, median, ms",
+        "qct_ms.p95" => "query completion, p95, ms",
+        "qct_ms.p99" => "query completion, p99, ms",
+        "qct_ms.mean_at_least" => "query completion, mean at least, ms",
         "fct_ms.mean" => "transfer time, ms",
+        "fct_ms.p50" => "transfer time, median, ms",
+        "fct_ms.p95" => "transfer time, p95, ms",
+        "fct_ms.p99" => "transfer time, p99, ms",
+        "fct_ms.mean_at_least" => "transfer time, mean at least, ms",
         "goodput_mbps" => "goodput, Mbit/s",
         "mean_packets" => "mean, packets",
         "p99_packets" => "p99, packets",

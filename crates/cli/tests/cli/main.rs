@@ -3,7 +3,9 @@
 mod analyze;
 mod layers;
 mod matrix;
+mod messages;
 mod modules;
 mod packetdrill;
 mod questions;
+mod ran;
 mod runs;

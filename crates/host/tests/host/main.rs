@@ -6,6 +6,7 @@ mod dctcp_queue;
 mod dx_control;
 mod dx_delay;
 mod failures;
+mod fallbacks;
 mod neighbours;
 mod nic;
 mod queries;

@@ -29,6 +29,8 @@ fn run(scheme: &str, k: Option<&str>, seed: u64, packets: f64, used: f64) -> Run
             marks: 0,
             drops: 0,
             aqm_drops: 0,
+            marker: None,
+            never_marked: false,
             lost: 0,
             cut: 0,
             utilisation: Some(used),
@@ -159,6 +161,8 @@ fn class(name: &str, packets: f64, drops: u64) -> QueueClassFacts {
         marks: 0,
         drops,
         aqm_drops: 0,
+        marker: None,
+        never_marked: false,
     }
 }
 

@@ -32,6 +32,14 @@ pub struct Explanation {
     pub size_bytes: Option<u64>,
     /// `complete`, `unfinished` or `failed`.
     pub status: String,
+    /// Congestion control that the sender asked for.
+    pub cc: String,
+    /// Congestion control that governed.
+    pub cc_used: String,
+    /// The switch `ecn` of the end that opened the connection.
+    pub ecn_wish: String,
+    /// Mode of ECN that was agreed.
+    pub ecn_mode: String,
     /// When the application opened the connection.
     pub start_ps: u64,
     /// What is explained: from the open to the last byte delivered, or for a flow that did not complete
@@ -163,6 +171,10 @@ impl Explanation {
             dst: flow.dst.clone(),
             size_bytes: flow.size_bytes,
             status: flow.status.clone(),
+            cc: flow.cc.clone(),
+            cc_used: flow.cc_used.clone(),
+            ecn_wish: flow.ecn_wish.clone(),
+            ecn_mode: flow.ecn_mode.clone(),
             start_ps: flow.start_ps,
             total_ps,
             shares: shares.collect(),
@@ -201,10 +213,15 @@ impl Explanation {
         let what = if self.status == "complete" { "" } else { ", explained up to its last data" };
         writeln!(
             out,
-            "{size}, {}{what}: {} ms from {} ms on\n",
+            "{size}, {}{what}: {} ms from {} ms on",
             self.status,
             ms(self.total_ps),
             ms(self.start_ps)
+        )?;
+        writeln!(
+            out,
+            "congestion control {} (asked for: {}), ECN {} (asked for: {})\n",
+            self.cc_used, self.cc, self.ecn_mode, self.ecn_wish
         )?;
         if self.total_ps == 0 {
             return writeln!(out, "no data came in");

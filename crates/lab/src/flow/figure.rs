@@ -12,6 +12,7 @@ use super::{Traced, file_name, threshold};
 use crate::error::LabError;
 use crate::figure::{Axis, Curve, CurveLook, Dot, Drawn, Lane, Stack, bytes_unit, thinned};
 use crate::plots::Source;
+use crate::transports;
 
 /// The part of the time that is shown; all of the flow where it is open.
 #[derive(Clone, Copy, Debug, Default)]
@@ -150,8 +151,13 @@ fn stack(traced: &Traced, window: Window) -> Result<Stack, LabError> {
     Ok(Stack {
         id: format!("flow-{}-{}", flow.flow, file_name(&traced.key.scheme)),
         title: format!(
-            "{}: flow {} ({}, {} to {})",
-            traced.key.scheme, flow.flow, flow.group, flow.src, flow.dst
+            "{}: flow {} ({}, {} to {}), ran {}",
+            traced.key.scheme,
+            flow.flow,
+            flow.group,
+            flow.src,
+            flow.dst,
+            transports::ran_by(flow)
         ),
         caption,
         x: Axis::linear(&format!("Time ({unit})"), &format!("time_{unit}"), low, high).precise(),

@@ -180,9 +180,9 @@ pub(crate) fn of_blindness(cell: &Cell, t: &Thresholds) -> Option<(Mechanism, Ev
     Some((mechanism, evidence))
 }
 
-/// A control that yields to queueing delay.
+/// A control that yields to queueing delay governed: one that fell back to another does not.
 fn feels_delay(class: &Class) -> bool {
-    let entry = class.signals.cc.as_deref().and_then(cc::find);
+    let entry = class.signals.cc_used.as_deref().and_then(cc::find);
     entry.is_some_and(|e| e.declares.reacts_to.contains(&Signal::Delay))
 }
 

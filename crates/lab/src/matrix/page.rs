@@ -1,5 +1,6 @@
 //! `report.html` of a matrix: one file that needs nothing else, in the style of every other report.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use lowtide_record::{Manifest, RunDir};
@@ -94,7 +95,8 @@ fn same(answer: &Answer) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// Verdicts and mechanisms with the cells that they were found in, the most frequent first.
+/// Verdicts and mechanisms with the cells that they were found in, the most frequent first; then the
+/// cells whose sender ran another congestion control than it asked for.
 pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
     let mut found: Vec<(Verdict, &'static str, Vec<String>)> = Vec::new();
     for row in rows {
@@ -106,15 +108,30 @@ pub fn findings(rows: &[PairRow]) -> Vec<[String; 4]> {
         }
     }
     found.sort_by_key(|(verdict, _, names)| (*verdict, usize::MAX - names.len()));
-    let line = |(verdict, why, names): (Verdict, &str, Vec<String>)| {
+    let line = |first: String, why: String, names: &[String]| {
         let mut which = names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
         if names.len() > MOST_NAMED {
             // Writing to a string cannot fail.
             let _ = write!(which, " and {} more", names.len() - MOST_NAMED);
         }
-        [verdict.name().to_owned(), why.to_owned(), names.len().to_string(), which]
+        [first, why, names.len().to_string(), which]
     };
-    found.into_iter().map(line).collect()
+    let mut fallbacks: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for row in rows {
+        let signals = &row.pair.signals;
+        if let (Some(asked), Some(used)) = (&signals.cc, &signals.cc_used)
+            && asked != used
+        {
+            fallbacks.entry((used, asked)).or_default().push(cell_name(row));
+        }
+    }
+    let verdicts = found
+        .into_iter()
+        .map(|(verdict, why, names)| line(verdict.name().to_owned(), why.to_owned(), &names));
+    let ran = fallbacks
+        .into_iter()
+        .map(|((used, asked), names)| line(format!("ran {used}"), format!("not {asked}"), &names));
+    verdicts.chain(ran).collect()
 }
 
 /// The names of cells do not break at the end of a line.

@@ -295,17 +295,17 @@ mod tests {
     /// A side that yields to delay loses to one that fills the queue, unless that one yields too.
     #[test]
     fn who_yields_to_delay_is_told_by_what_its_control_declares() {
-        let yields = starved(|_, l| l.signals.cc = Some("vegas".into()));
+        let yields = starved(|_, l| l.signals.cc_used = Some("vegas".into()));
         assert_eq!(yields, Mechanism::YieldsToDelay);
-        assert_eq!(starved(|_, l| l.signals.cc = Some("dx".into())), Mechanism::YieldsToDelay);
+        assert_eq!(starved(|_, l| l.signals.cc_used = Some("dx".into())), Mechanism::YieldsToDelay);
         let both = starved(|w, l| {
             for class in [w, l] {
-                class.signals.cc = Some("vegas".into());
+                class.signals.cc_used = Some("vegas".into());
             }
         });
         assert_eq!(both, Mechanism::CutsLess, "then it explains nothing");
         let (mut winner, mut loser) = (class(), class());
-        winner.signals.cc = Some("vegas".into());
+        winner.signals.cc_used = Some("vegas".into());
         (winner.goodput_share, loser.goodput_share) = (Some(0.9), Some(0.1));
         let other =
             judge(&cell(winner, Some(loser), 100.0), Some(20.0), &Thresholds::built_in().unwrap());

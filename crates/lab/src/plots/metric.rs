@@ -6,6 +6,7 @@ use crate::figure::{Axis, Dot, Figure, Look, Panel, Series};
 use crate::plots::Source;
 use crate::plots::sweep::{Sweep, spread, sweeps};
 use crate::summary::SummaryRow;
+use crate::times::Times;
 
 /// What is measured of a traffic group.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,7 +65,7 @@ pub(crate) fn measures(source: Source<'_>) -> Vec<Measure> {
             ];
         }
         let mut sized = source.at_point().filter_map(|r| r.group(group));
-        vec![if sized.any(|g| g.size_bytes.is_some() || g.fct_ms.max.is_some()) {
+        vec![if sized.any(|g| g.size_bytes.is_some() || g.fct_ms != Times::default()) {
             measure("fct_ms.mean", "Transfer time", "ms", "flows")
         } else {
             measure("goodput_mbps", "Goodput", "Mbit/s", "flows")

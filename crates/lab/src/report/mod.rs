@@ -14,10 +14,12 @@ use serde::Serialize;
 
 use crate::error::LabError;
 use crate::figure::{Drawn, number};
+use crate::findings::Finding;
 use crate::plots::{Source, measures};
 use crate::queries::QueryFacts;
 use crate::settings::DERIVED;
 use crate::summary::SummaryRow;
+use crate::transports::Transports;
 
 /// A table of the page.
 #[derive(Serialize)]
@@ -53,8 +55,19 @@ const DECISIVE: [&str; 22] = [
     "host-jitter",
 ];
 
+/// Findings that the page shows.
+const MOST_FINDINGS: usize = 24;
+
+fn shown_findings(source: Source<'_>) -> Vec<String> {
+    source.results.findings.iter().take(MOST_FINDINGS).map(Finding::sentence).collect()
+}
+
 /// The page. `figures` are drawn already.
-pub(crate) fn render(source: Source<'_>, figures: &[Drawn]) -> Result<String, LabError> {
+pub(crate) fn render(
+    source: Source<'_>,
+    transports: &Transports,
+    figures: &[Drawn],
+) -> Result<String, LabError> {
     let m = source.manifest;
     let figures: Vec<Value> = figures
         .iter()
@@ -73,10 +86,14 @@ pub(crate) fn render(source: Source<'_>, figures: &[Drawn]) -> Result<String, La
         digest => source.results.digest.as_str(),
         figures,
         tables => Serde(tables(source)),
+        mismatches => Serde(&transports.mismatches),
+        ran => Serde(transports.ran().map(|(s, ran)| (transports.label(s), ran)).collect::<Vec<_>>()),
         deciding => Serde(deciding),
         rest => Serde(rest),
         differences => Serde(differences(m)),
         tolerance => tolerance(m),
+        findings => Serde(shown_findings(source)),
+        more_findings => source.results.findings.len().saturating_sub(MOST_FINDINGS),
     };
     fill(include_str!("report.html"), &page)
 }
@@ -135,15 +152,38 @@ pub(crate) fn data_uri(csv: &str) -> String {
     out
 }
 
+/// Beside a mean that flows or queries without an end leave empty: values that they cannot move, and a
+/// bound.
+const CENSORED: [(&str, &str); 4] = [
+    ("median", "p50"),
+    ("95 %", "p95"),
+    ("99 %", "p99"),
+    ("lower bound of the mean", "mean_at_least"),
+];
+
 fn tables(source: Source<'_>) -> Vec<Grid> {
-    let mut out: Vec<Grid> = measures(source)
-        .into_iter()
-        .map(|m| Grid {
-            title: format!("{} of group {}{}", m.title, m.group, m.in_unit()),
+    let mut out = Vec::new();
+    for m in measures(source) {
+        let of = |what: &str, metric: &str| Grid {
+            title: format!("{what} of group {}{}", m.group, m.in_unit()),
             head: head(source),
-            rows: by_point(source, |r| r.about.is_of(&m.group, m.metric)),
-        })
-        .collect();
+            rows: by_point(source, |r| r.about.is_of(&m.group, metric)),
+        };
+        out.push(of(m.title, m.metric));
+        let some_are_cut_off =
+            |r: &SummaryRow| r.about.is_of(&m.group, m.metric) && r.mean.is_none();
+        if let Some(times) = m.metric.strip_suffix(".mean")
+            && source.results.summary.iter().any(some_are_cut_off)
+        {
+            let more = CENSORED.iter().map(|(what, metric)| {
+                of(&format!("{}, {what}", m.title), &format!("{times}.{metric}"))
+            });
+            let dash = dash();
+            out.extend(
+                more.filter(|g| g.rows.iter().any(|row| row[1..].iter().any(|c| *c != dash))),
+            );
+        }
+    }
     out.extend(classes(source));
     out.extend(queries(source));
     out.extend(queues::grids(source));
@@ -152,9 +192,10 @@ fn tables(source: Source<'_>) -> Vec<Grid> {
 
 /// Flows by their size, where they differ: one table per group at the point shown.
 fn classes(source: Source<'_>) -> Vec<Grid> {
-    const METRICS: [(&str, &str); 5] = [
+    const METRICS: [(&str, &str); 6] = [
         ("flows", "flows"),
         ("fct_ms.mean", "mean (ms)"),
+        ("fct_ms.p50", "median (ms)"),
         ("fct_ms.p99", "99 % (ms)"),
         ("slowdown.mean", "mean slowdown"),
         ("slowdown.p99", "99 % slowdown"),
@@ -189,9 +230,10 @@ fn classes(source: Source<'_>) -> Vec<Grid> {
 
 /// What queries came to: one table per group at the point shown.
 fn queries(source: Source<'_>) -> Vec<Grid> {
-    const METRICS: [(&str, &str); 6] = [
+    const METRICS: [(&str, &str); 7] = [
         ("queries", "queries"),
         ("qct_ms.mean", "mean completion (ms)"),
+        ("qct_ms.p50", "median (ms)"),
         ("qct_ms.p95", "95 % (ms)"),
         ("qct_ms.p99", "99 % (ms)"),
         ("timeout_fraction", "share with a timeout"),

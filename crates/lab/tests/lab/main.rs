@@ -3,6 +3,7 @@
 mod advice;
 mod analyze;
 mod captures;
+mod censored;
 mod claims;
 mod columns;
 mod common;

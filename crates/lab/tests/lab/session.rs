@@ -131,8 +131,21 @@ fn the_envelope_has_the_documented_shape() {
         |v: &serde_json::Value| -> Vec<String> { v.as_object().unwrap().keys().cloned().collect() };
     assert_eq!(
         keys(&value),
-        ["schema", "version", "scenario", "scenario_hash", "digest", "runs", "summary"]
+        [
+            "schema",
+            "version",
+            "scenario",
+            "scenario_hash",
+            "digest",
+            "labels",
+            "mismatches",
+            "runs",
+            "summary",
+            "findings"
+        ]
     );
+    assert_eq!(value["mismatches"], serde_json::json!([]), "each scheme ran as it is named");
+    assert_eq!(value["labels"]["dctcp"], "dctcp");
     assert_eq!(value["schema"], "lowtide.run/1");
     let run = &value["runs"][0];
     assert_eq!(run["point"]["traffic.short.size"], "10 kB");

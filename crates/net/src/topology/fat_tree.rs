@@ -46,16 +46,25 @@ impl FatTree {
         let half = u64::from(self.k / 2);
         u64::from(self.k).saturating_mul(half * half)
     }
+
+    /// Whether such a tree exists.
+    ///
+    /// # Errors
+    /// `k` is odd or zero.
+    pub fn check(&self) -> Result<(), BlueprintError> {
+        if self.k > 0 && self.k.is_multiple_of(2) {
+            return Ok(());
+        }
+        let need = "it must be an even number from 2 on".to_owned();
+        Err(Check(ENTRY.name).error("k", self.k.into(), need))
+    }
 }
 
 /// The blueprint of `tree`, with nodes and links in the order and by the names of
 /// [`super::three_tier::three_tier`].
 pub fn fat_tree(tree: &FatTree) -> Result<Blueprint, BlueprintError> {
     let (k, half) = (tree.k, tree.k / 2);
-    if k == 0 || !k.is_multiple_of(2) {
-        let need = "it must be an even number from 2 on".to_owned();
-        return Err(Check(ENTRY.name).error("k", k.into(), need));
-    }
+    tree.check()?;
     Check::links(&[&[3, k, half, half]])?;
     Ok(build(&ThreeTier {
         pods: k,

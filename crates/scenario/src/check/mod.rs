@@ -4,6 +4,7 @@
 mod peers;
 mod plan;
 mod queues;
+mod reach;
 
 use lowtide_tcp::Config;
 use lowtide_traffic::workload::{Site, Traffic};

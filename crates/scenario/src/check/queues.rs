@@ -1,8 +1,9 @@
 //! Whether the queues of switches and pipes hold a packet, and can get long enough for their markers.
 
-use lowtide_net::{Blueprint, BufferSpec, Count, MarkSpec, NodeId};
-use lowtide_units::Bytes;
+use lowtide_net::{Blueprint, BufferSpec, Count, NodeId};
+use lowtide_units::{Bytes, Rate};
 
+use super::reach::Queue;
 use crate::complaints::Complaints;
 use crate::error::suggest;
 use crate::model::{Model, SwitchPort};
@@ -11,15 +12,10 @@ use crate::tree::At;
 use crate::value::show;
 
 /// A queue as it is written.
-struct Queue<'a> {
-    /// The table that describes it.
-    table: &'a str,
-    buffer: BufferSpec,
-    mark: MarkSpec,
+struct Written<'a> {
+    queue: Queue<'a>,
     buffer_at: At,
     k_at: At,
-    /// What a dynamic buffer may come to where nothing else is queued.
-    share: Option<u64>,
 }
 
 /// Checks all queues for packets of `full` bytes.
@@ -38,8 +34,9 @@ pub(super) fn queues(model: &Model, plan: &Blueprint, full: u64, complaints: &mu
         let SwitchPort { buffer, mark, buffer_at, k_at, .. } = *said;
         let share = share(model, plan, said, &buffer);
         if model.switch.classes.is_empty() {
-            let queue = Queue { table: &table, buffer, mark, buffer_at, k_at, share };
-            queue.check(full, complaints);
+            let line = slowest(model, plan, said);
+            let queue = Queue { table: &table, buffer, mark, share, line };
+            Written { queue, buffer_at, k_at }.check(full, complaints);
         }
         for class in &model.switch.classes {
             let table = match (class.buffer, class.mark) {
@@ -51,11 +48,13 @@ pub(super) fn queues(model: &Model, plan: &Blueprint, full: u64, complaints: &mu
                 table: &table,
                 buffer: own,
                 mark: class.mark.unwrap_or(mark),
-                buffer_at: if class.buffer.is_some() { class.buffer_at } else { buffer_at },
-                k_at: if class.mark.is_some() { class.k_at } else { k_at },
                 share: self::share(model, plan, said, &own),
+                // Packets of a class wait for those of others.
+                line: None,
             };
-            queue.check(full, complaints);
+            let buffer_at = if class.buffer.is_some() { class.buffer_at } else { buffer_at };
+            let k_at = if class.mark.is_some() { class.k_at } else { k_at };
+            Written { queue, buffer_at, k_at }.check(full, complaints);
         }
     }
     pipes(model, full, complaints);
@@ -104,55 +103,58 @@ fn share(model: &Model, plan: &Blueprint, said: &SwitchPort, buffer: &BufferSpec
     Some(part.saturating_add(reserved.as_u64()))
 }
 
-impl Queue<'_> {
+/// The slowest line behind a queue that is described so, and its framing.
+fn slowest(model: &Model, plan: &Blueprint, said: &SwitchPort) -> Option<(Rate, u64)> {
+    let is_said = |node: NodeId| match node {
+        NodeId::Host(_) => false,
+        NodeId::Switch(at) => plan
+            .switches
+            .get(at as usize)
+            .is_some_and(|switch| std::ptr::eq(model.switch.of(&switch.name), said)),
+    };
+    let lines = plan.links.iter().flat_map(|link| {
+        let near = [(false, link.a), (true, link.b)].into_iter();
+        near.filter(|(_, node)| is_said(*node)).map(move |(back, _)| (link.line(back).rate, link))
+    });
+    lines.map(|(rate, link)| (rate, link.framing.overhead())).min_by_key(|(rate, _)| *rate)
+}
+
+impl Written<'_> {
     /// Whether it holds a packet of `full` bytes and can get long enough for its marker.
     fn check(&self, full: u64, complaints: &mut Complaints<'_>) {
-        let in_bytes = |count: Count| match count {
-            Count::Packets(n) => n.saturating_mul(full),
-            Count::Bytes(n) => n.as_u64(),
-        };
-        let (room, what) = match (self.buffer, self.share) {
-            (BufferSpec::Static(buffer), _) => {
-                (in_bytes(buffer), format!("the buffer of {}", show(buffer)))
+        let message = match (self.queue.buffer, self.queue.share) {
+            (BufferSpec::Static(buffer), _) if in_bytes(buffer, full) < full => {
+                format!("a buffer of {} holds no packet of {full} B", show(buffer))
             }
-            (BufferSpec::Dynamic { .. }, Some(share)) => {
-                (share, format!("the {} that a port may take when it is alone", Bytes::new(share)))
-            }
-            _ => return,
-        };
-        if room < full {
-            let message = match self.buffer {
-                BufferSpec::Static(buffer) => {
-                    format!("a buffer of {} holds no packet of {full} B", show(buffer))
+            (BufferSpec::Dynamic { .. }, Some(share)) if share < full => format!(
+                "the {} that a port may take when it is alone holds no packet of {full} B",
+                Bytes::new(share)
+            ),
+            _ => {
+                if let Some((message, help)) = self.queue.never_marks(full) {
+                    complaints.add(self.k_at, message, Some(help));
                 }
-                _ => format!("{what} holds no packet of {full} B"),
-            };
-            let help = "give each port room for a full packet at least".to_owned();
-            complaints.add(self.buffer_at, message, Some(help));
-            return;
-        }
-        let (key, shown, least) = match self.mark {
-            MarkSpec::Step { k, .. } | MarkSpec::StepDequeue { k, .. } => {
-                ("k", show(k), in_bytes(k))
-            }
-            MarkSpec::Red(red) => ("min", show(red.min), in_bytes(red.min)),
-            MarkSpec::Pi(pi) => ("q-ref", pi.q_ref.to_string(), in_bytes(Count::Packets(pi.q_ref))),
-            MarkSpec::None | MarkSpec::Phantom { .. } | MarkSpec::CoDel(_) | MarkSpec::Pie(_) => {
                 return;
             }
         };
-        if least > room {
-            let name = if key == "k" { "K" } else { key };
-            let message = format!("{name} = {shown} is above {what}: nothing would ever be marked");
-            let help = match self.buffer {
-                BufferSpec::Dynamic { .. } => {
-                    format!("lower `{key}` of [{}.mark], or raise `alpha` or `memory`", self.table)
-                }
-                _ => format!("lower `{key}` of [{0}.mark], or raise `buffer` of [{0}]", self.table),
-            };
-            complaints.add(self.k_at, message, Some(help));
-        }
+        let help = "give each port room for a full packet at least".to_owned();
+        complaints.add(self.buffer_at, message, Some(help));
     }
+}
+
+/// A length of packets of `full` bytes.
+const fn in_bytes(count: Count, full: u64) -> u64 {
+    match count {
+        Count::Packets(n) => n.saturating_mul(full),
+        Count::Bytes(n) => n.as_u64(),
+    }
+}
+
+/// The slowest of these lines that begin at this end of their links, and its framing.
+fn slowest_of(lines: &[network::Line], plan: &Blueprint, end: bool) -> Option<(Rate, u64)> {
+    let at_end = lines.iter().filter(|(_, back)| *back == end);
+    let links = at_end.filter_map(|(link, _)| plan.links.get(*link));
+    links.map(|l| (l.line(end).rate, l.framing.overhead())).min_by_key(|(rate, _)| *rate)
 }
 
 /// Whether the queues of pipes make sense, and no line has two.
@@ -177,15 +179,16 @@ fn pipes(model: &Model, full: u64, complaints: &mut Complaints<'_>) {
             let Some(link) = line.and_then(|(link, _)| plan.links.get(*link)) else { continue };
             let port = link.line(end).port;
             let before = complaints.len();
+            let line = slowest_of(&lines, &plan, end).filter(|_| port.classes.is_none());
             let queue = Queue {
                 table: &format!("pipe.{}", pipe.name),
                 buffer: pipe.buffer.unwrap_or(port.buffer),
                 mark: pipe.mark.unwrap_or(port.mark),
-                buffer_at: pipe.buffer_at,
-                k_at: pipe.k_at,
                 share: None,
+                line: line.map(|(rate, framing)| (pipe.rate.unwrap_or(rate), framing)),
             };
-            queue.check(full, complaints);
+            let (buffer_at, k_at) = (pipe.buffer_at, pipe.k_at);
+            Written { queue, buffer_at, k_at }.check(full, complaints);
             if complaints.len() > before {
                 break;
             }

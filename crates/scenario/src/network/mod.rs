@@ -28,7 +28,7 @@ use crate::fabric;
 use crate::model::{Model, SwitchPort, Topology, TopologyKind};
 use crate::tree::At;
 
-pub(crate) use pipes::lines;
+pub(crate) use pipes::{Line, lines};
 
 /// What cannot be, where it is said, and what would be right.
 #[derive(Debug)]
@@ -87,6 +87,16 @@ pub(crate) fn host_count(topology: &Topology) -> Option<u64> {
         TopologyKind::LeafSpine => Some(of_leaf_spine(topology, port).host_count()),
         TopologyKind::FatTree => Some(of_fat_tree(topology, port).host_count()),
         TopologyKind::ThreeTier => Some(of_three_tier(topology, port).host_count()),
+    }
+}
+
+/// What is wrong with the numbers of a topology by themselves, before its hosts are counted.
+pub(crate) fn misshapen(topology: &Topology) -> Option<Wrong> {
+    match topology.kind {
+        TopologyKind::FatTree => {
+            of_fat_tree(topology, PortSpec::NIC).check().err().map(|e| wrong(topology, &e))
+        }
+        _ => None,
     }
 }
 

@@ -173,6 +173,9 @@ fn fill(
     if !topology.is_complete() {
         return;
     }
+    if let Some(wrong) = network::misshapen(topology) {
+        return file.complaints.add(wrong.at, wrong.message, wrong.help);
+    }
     let name = topology.entry.name;
     if let Some((index, at)) = rest {
         if let Some(left @ 1..=100_000) = total.checked_sub(said) {

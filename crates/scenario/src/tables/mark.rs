@@ -381,15 +381,7 @@ fn write_not_ect(out: &mut Text, not_ect: NotEct) {
 /// Complains of a marker where packets cannot be marked.
 pub(super) fn unmarkable(file: &mut File<'_, '_, '_>, switch: &SwitchPort, mark: &MarkSpec) {
     let Some(profile) = switch.profile.filter(|p| !p.ecn) else { return };
-    let marks = match mark {
-        MarkSpec::None => false,
-        MarkSpec::Step { .. } | MarkSpec::StepDequeue { .. } | MarkSpec::Phantom { .. } => true,
-        MarkSpec::Red(red) => red.signal != Signal::Drop,
-        MarkSpec::CoDel(codel) => codel.signal != Signal::Drop,
-        MarkSpec::Pi(pi) => pi.signal != Signal::Drop,
-        MarkSpec::Pie(pie) => pie.signal != Signal::Drop,
-    };
-    if marks {
+    if mark.sets_ce().is_some() {
         let message =
             format!("a {} cannot mark: it has no ECN ({})", profile.name, profile.summary);
         let help =

@@ -286,7 +286,10 @@ fn pie_has_the_defaults_of_its_rfc_and_keeps_the_wait_near_its_target() {
         let text = BASE.replace("count = 2\nsize = \"40 MB\"", "count = 24\nsize = \"4 MB\"");
         only(&text.replace(old, &format!("kind = \"pie\"\n{lines}")))
     };
-    let MarkSpec::Pie(pie) = with("").network.links[0].from_b.port.mark else {
+    // The RFC's target of 15 ms is nothing to a queue of 1.2 ms.
+    let text = BASE.replace("\"100 pkt\"", "\"1000 pkt\"").replace("k = \"20 pkt\"\n", "");
+    let of_rfc = only(&text.replace("\"step\"", "\"pie\""));
+    let MarkSpec::Pie(pie) = of_rfc.network.links[0].from_b.port.mark else {
         panic!("another marker");
     };
     assert_eq!((pie.target, pie.period), (Duration::from_ms(15), Duration::from_ms(15)));

@@ -3,6 +3,7 @@
 mod common;
 mod embedded;
 mod fabrics;
+mod never_marks;
 mod one_sided;
 mod refused;
 mod refused_hosts;

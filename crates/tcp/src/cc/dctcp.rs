@@ -285,6 +285,10 @@ impl CongestionControl for Dctcp {
         self.window.ssthresh()
     }
     fn probe(&self, out: &mut dyn Probe) {
+        // Without ECN alpha decides nothing.
+        if !self.window.ecn() {
+            return;
+        }
         let alpha = u64::from(self.alpha) << (Q20_BITS - self.set.arithmetic.bits());
         out.value("alpha", Unit::Q20, alpha);
     }

@@ -1,9 +1,15 @@
-//! Linux 6.18 as it comes, default sysctls, a kernel built with 250 ticks per second.
+//! Linux 6.18 as it comes, default sysctls, a kernel built with CONFIG_HZ = 250.
+//!
+//! Timers count jiffies of 4 ms: `rto-granularity` and `loss-timer-granularity` round durations up. A
+//! real timer also waits for the next tick, up to one jiffy more; the tick is the host's
+//! (`clock.timer-tick = "4 ms"` in a scenario) and is off unless asked for.
 //!
 //! What the switches cannot say yet: the first segments are acknowledged at once (quick ACKs), a loss
 //! of a retransmission after a timeout begins fast recovery, buffers are tuned (the values here are
 //! where tuning ends), SYN-ACKs are repeated 5 times and not 6, and slow start after a timeout counts
-//! every acknowledged byte (here one segment per ACK).
+//! every acknowledged byte (here one segment per ACK), RACK.rtt is that of the segment which the ACK
+//! delivered last in the order of the queue (here that of the segment sent last, RFC 8985 §6.2), and a
+//! tail loss probe goes out 1 s after the first flight even without a round-trip sample.
 
 use super::{Profile, set};
 
@@ -26,7 +32,13 @@ pub(super) static PROFILE: Profile = Profile {
         set("reduction", "prr", "tcp_cwnd_reduction, in CA_Recovery and in CA_CWR"),
         set("tail-loss-probe", "on", "net.ipv4.tcp_early_retrans = 3"),
         set("max-ack-delay", "200 ms", "tcp_schedule_loss_probe: tcp_rto_min for a lone segment"),
-        set("loss-timer-slack", "8 ms", "TCP_TIMEOUT_MIN, two jiffies at CONFIG_HZ = 250"),
+        set("loss-timer-slack", "2 ms", "TCP_TIMEOUT_MIN_US, since 6.6"),
+        set("loss-timer-granularity", "4 ms", "usecs_to_jiffies at CONFIG_HZ = 250 (1 ms at 1000)"),
+        set(
+            "handshake-rtt",
+            "timestamps",
+            "tcp_ack_update_rtt: the echo, where Karn leaves no sample",
+        ),
         set("undo", "eifel", "tcp_packet_delayed; Linux undoes by DSACK as well"),
         set("limited-transmit", "true", "tcp_limited_transmit in tcp_input.c"),
         set("nagle", "true", "on without TCP_NODELAY"),

@@ -26,6 +26,8 @@ pub(super) static PROFILE: Profile = Profile {
         set("tail-loss-probe", "off", "RFC 8985 is a choice"),
         set("max-ack-delay", "200 ms", "RFC 8985 §7.2: what the peer may delay; as `delack-timer`"),
         set("loss-timer-slack", "0 s", "RFC 8985 knows none"),
+        set("loss-timer-granularity", "0 s", "RFC 8985 knows none"),
+        set("handshake-rtt", "karn", "RFC 6298 §5.7"),
         set("undo", "off", "RFC 6298 and RFC 6675 know none; RFC 3522 is experimental"),
         set("limited-transmit", "true", "RFC 5681 §3.2 step 1, RFC 3042"),
         set("nagle", "true", "RFC 9293 §3.7.4: SHOULD"),

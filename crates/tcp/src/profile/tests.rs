@@ -48,7 +48,9 @@ fn the_linux_profile_says_what_is_known_of_linux() {
         ("recovery", "rack"),
         ("reduction", "prr"),
         ("tail-loss-probe", "on"),
-        ("loss-timer-slack", "8 ms"),
+        ("loss-timer-slack", "2 ms"),
+        ("loss-timer-granularity", "4 ms"),
+        ("handshake-rtt", "timestamps"),
     ] {
         assert_eq!(switches::get_text(&linux, switch).unwrap(), value, "{switch}");
     }

@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// At most three of `names`, nearest first, that a person may have meant by `wrong`.
+/// At most three of `names`, nearest first, that a person may have meant by `wrong`: a third of the
+/// longer name may be wrong, or one letter of a shorter one.
 pub(super) fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
-    let limit = (wrong.len() / 3).max(2);
     let mut scored: Vec<(usize, String)> = names
         .into_iter()
         .map(|name| {
@@ -13,23 +13,32 @@ pub(super) fn nearest(wrong: &str, names: Vec<String>) -> Vec<String> {
             let part = name.split('.').any(|part| part == wrong);
             (if part { 1 } else { distance(wrong, &name) }, name)
         })
-        .filter(|(d, _)| *d <= limit)
+        .filter(|(d, name)| {
+            let longest = wrong.len().max(name.len());
+            *d < longest && *d <= (longest / 3).max(1)
+        })
         .collect();
     scored.sort();
     scored.into_iter().map(|(_, name)| name).take(3).collect()
 }
 
-/// Levenshtein distance in bytes; the names are ASCII.
+/// Edits from `a` to `b` in bytes (the names are ASCII): insertions, deletions, replacements and
+/// exchanges of two neighbours, none of them edited again (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+    for (i, x) in a.iter().enumerate() {
+        let mut next = Vec::with_capacity(row.len());
+        next.push(i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let mut best = (row[j] + usize::from(x != y)).min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                best = best.min(before[j - 1] + 1);
+            }
+            next.push(best);
         }
+        before = core::mem::replace(&mut row, next);
     }
     row[b.len()]
 }
@@ -44,5 +53,17 @@ mod tests {
         assert_eq!(distance("window_floor", "window-floor"), 1);
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", ""), 3);
+        assert_eq!(distance("dctpc", "dctcp"), 1);
+        assert_eq!(distance("abcd", "badc"), 2);
+    }
+
+    #[test]
+    fn a_name_that_is_not_near_is_not_suggested() {
+        let names = || ["cwr", "ecn", "ack", "window-floor"].map(String::from).to_vec();
+        assert_eq!(nearest("bbr", names()), Vec::<String>::new());
+        assert_eq!(nearest("ecm", names()), ["ecn"]);
+        assert_eq!(nearest("x", names()), Vec::<String>::new());
+        assert_eq!(nearest("window_flor", names()), ["window-floor"]);
     }
 }

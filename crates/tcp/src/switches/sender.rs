@@ -8,8 +8,8 @@ use super::field::{
 };
 use super::{Side, Switch};
 use crate::config::{
-    CutRule, CwrRule, EctClass, FreezeGrowth, InitialWindow, PacingRule, RecoveryRule, Recut,
-    Reduction, RtoMinApplies, UndoRule,
+    CutRule, CwrRule, EctClass, FreezeGrowth, HandshakeRtt, InitialWindow, PacingRule,
+    RecoveryRule, Recut, Reduction, RtoMinApplies, UndoRule,
 };
 use crate::value::{Kind, Value};
 use crate::{cc, feedback};
@@ -21,6 +21,8 @@ const CWR: Names<CwrRule> =
 const CUT: Names<CutRule> =
     &[("per-window", CutRule::PerWindow), ("per-marked-ack", CutRule::PerMarkedAck)];
 const RECUT: Names<Recut> = &[("at-point", Recut::AtPoint), ("past-point", Recut::PastPoint)];
+const HANDSHAKE_RTT: Names<HandshakeRtt> =
+    &[("karn", HandshakeRtt::Karn), ("timestamps", HandshakeRtt::Timestamps)];
 const FREEZE: Names<FreezeGrowth> = &[
     ("off", FreezeGrowth::Off),
     ("ece-acks", FreezeGrowth::EceAcks),
@@ -44,7 +46,7 @@ const RTO_MIN_APPLIES: Names<RtoMinApplies> =
 /// The limit that counts every acknowledged byte.
 const NO_LIMIT: &str = "none";
 
-pub(super) const SENDER: [Switch; 32] = [
+pub(super) const SENDER: [Switch; 34] = [
     Switch {
         name: "cc",
         side: Side::Sender,
@@ -211,10 +213,28 @@ pub(super) const SENDER: [Switch; 32] = [
         name: "loss-timer-slack",
         side: Side::Sender,
         kind: span(Duration::ZERO, Duration::from_secs(10)),
-        doc: "Added to the timers of tail loss probes and reordering, for clocks that are coarse.",
-        source: "Linux TCP_TIMEOUT_MIN",
+        doc: "Added to the timers of tail loss probes and reordering, for clocks that are coarse; not to a probe that waits for max-ack-delay.",
+        source: "Linux TCP_TIMEOUT_MIN_US",
         get: |c| Value::Duration(c.loss_timer_slack),
         set: |c, v| set_duration(&mut c.loss_timer_slack, v),
+    },
+    Switch {
+        name: "loss-timer-granularity",
+        side: Side::Sender,
+        kind: span(Duration::ZERO, Duration::from_secs(1)),
+        doc: "The timers of tail loss probes and reordering run for whole multiples of this; 0 for any duration.",
+        source: "Linux usecs_to_jiffies",
+        get: |c| Value::Duration(c.loss_timer_granularity),
+        set: |c, v| set_duration(&mut c.loss_timer_granularity, v),
+    },
+    Switch {
+        name: "handshake-rtt",
+        side: Side::Sender,
+        kind: Kind::Name { allowed: || names(HANDSHAKE_RTT), refused: &[] },
+        doc: "The round-trip sample of a handshake that was repeated: none, so that data starts with an RTO of 3 s, or that of its timestamps.",
+        source: "RFC 6298 §5.7",
+        get: |c| name_of(HANDSHAKE_RTT, c.handshake_rtt),
+        set: |c, v| set_name(&mut c.handshake_rtt, HANDSHAKE_RTT, v),
     },
     Switch {
         name: "undo",

@@ -21,6 +21,7 @@ fn fields(config: &Config) -> BTreeMap<&'static str, String> {
         initial_window = "initial-window", abc_limit = "abc-limit", idle_restart = "idle-restart",
         recovery = "recovery", reduction = "reduction", tail_loss_probe = "tail-loss-probe",
         max_ack_delay = "max-ack-delay", loss_timer_slack = "loss-timer-slack",
+        loss_timer_granularity = "loss-timer-granularity", handshake_rtt = "handshake-rtt",
         undo = "undo", limited_transmit = "limited-transmit", nagle = "nagle",
         pacing = "pacing", rto_initial = "rto-initial", rto_min = "rto-min",
         rto_min_applies = "rto-min-applies", rto_max = "rto-max",

@@ -123,3 +123,39 @@ fn every_file_that_deviates_is_named_on_the_page() {
         assert!(text.contains(&format!("`{name}`")), "{name} deviates and is not on the page");
     }
 }
+
+/// The cells of every row of the tables that are written by hand, with the heading above them.
+fn rows_by_hand(text: &str) -> Vec<(String, Vec<String>)> {
+    let mut heading = String::new();
+    let mut rows = Vec::new();
+    for line in text.split(MARK).next().unwrap_or_default().lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            title.clone_into(&mut heading);
+        } else if let Some(row) = line.strip_prefix('|').filter(|row| !row.starts_with("---")) {
+            let cells = row.trim_end_matches('|').split(" | ").map(|c| c.trim().to_owned());
+            rows.push((heading.clone(), cells.collect()));
+        }
+    }
+    rows
+}
+
+#[test]
+fn no_deviation_is_listed_twice() {
+    let (_, text) = page();
+    let rows = rows_by_hand(&text);
+    assert!(rows.len() > 60, "{} rows", rows.len());
+    let mut seen = std::collections::BTreeSet::new();
+    let mut twice = Vec::new();
+    for (heading, cells) in &rows {
+        let [place, what, rest @ ..] = &cells[..] else { panic!("a row of one cell: {cells:?}") };
+        // A row that was edited in one of two places differs in `what` alone.
+        for key in [vec![what.clone()], rest.to_vec()] {
+            if key.iter().any(|cell| cell.len() > 12)
+                && !seen.insert((heading.clone(), place.clone(), key))
+            {
+                twice.push(format!("{place}: {what}"));
+            }
+        }
+    }
+    assert_eq!(twice, Vec::<String>::new());
+}

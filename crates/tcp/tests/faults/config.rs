@@ -2,8 +2,9 @@
 
 use lowtide_tcp::{
     AckAccept, AckThrottle, Config, CutRule, CwrRule, EchoRule, EcnWish, EctClass, FreezeGrowth,
-    InitialWindow, IsnRule, PacingRule, Params, RecoveryRule, Recut, Reduction, RstAccept,
-    RtoMinApplies, SynAnswer, TimeWaitReset, TimestampOffset, UndoRule, Value, ack, cc, feedback,
+    HandshakeRtt, InitialWindow, IsnRule, PacingRule, Params, RecoveryRule, Recut, Reduction,
+    RstAccept, RtoMinApplies, SynAnswer, TimeWaitReset, TimestampOffset, UndoRule, Value, ack, cc,
+    feedback,
 };
 use lowtide_units::{Bytes, Duration};
 
@@ -68,6 +69,8 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
             0 => d.micros(1, 20_000),
             _ => Duration::ZERO,
         },
+        loss_timer_granularity: Duration::ZERO,
+        handshake_rtt: HandshakeRtt::Karn,
         limited_transmit: d.flip(),
         nagle: d.flip(),
         pacing: d.pick(&[PacingRule::Control, PacingRule::Window, PacingRule::Off]),
@@ -150,6 +153,14 @@ pub(crate) fn draw(d: &mut Draw, weather: Weather) -> Config {
     };
     // Not drawn, so that what a seed draws stays.
     config.tso_defer = if config.tso_segments == 8 { 3 } else { 0 };
+    if patient {
+        // The slack is not added to the probe of a single segment.
+        config.max_ack_delay = config.loss_timer_slack;
+    }
+    if config.tso_segments == 1 {
+        config.handshake_rtt = HandshakeRtt::Timestamps;
+        config.loss_timer_granularity = config.rto_granularity;
+    }
     config
 }
 

@@ -27,6 +27,22 @@ fn tail_lost(o: Origin) -> Script {
     t
 }
 
+/// Linux tcp_schedule_loss_probe: slack beside several segments only, and whole jiffies.
+#[test]
+fn rfc8985_7_2_a_coarse_clock_rounds_the_probe_timer_up() {
+    everywhere(|o| {
+        let linux = Config { loss_timer_slack: ms(2), loss_timer_granularity: ms(8), ..probing() };
+        Script::established(o, &linux).run(
+            "send 2000
+             > . 1:1001(1000) ack 1
+             > P. 1001:2001(1000) ack 1
+             is timer 24ms
+             +10ms < . 1:1(0) ack 1001
+             is timer 224ms",
+        );
+    });
+}
+
 #[test]
 fn rfc8985_7_4_a_loss_that_the_probe_repaired_is_answered_like_any_other() {
     everywhere(|o| {

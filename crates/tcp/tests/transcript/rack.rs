@@ -37,6 +37,9 @@ fn rfc8985_6_2_a_hole_is_given_a_quarter_of_the_least_round_trip() {
         // On a machine with coarse timers.
         ten_out(o, &Config { loss_timer_slack: ms(8), ..rack() }, 0)
             .run("+10ms < . 1:1(0) ack 1 <sack 1001:2001>\nis timer 10500us");
+        // Linux at 250 jiffies a second: 2.5 ms are left, and with 2 ms of slack two jiffies.
+        let linux = Config { loss_timer_slack: ms(2), loss_timer_granularity: ms(4), ..rack() };
+        ten_out(o, &linux, 0).run("+10ms < . 1:1(0) ack 1 <sack 1001:2001>\nis timer 8ms");
     });
 }
 

@@ -1,6 +1,6 @@
 //! SYN and SYN-ACK that are lost: RFC 6298 §5, RFC 5681 §3.1, RFC 6928 §2.
 
-use lowtide_tcp::{Config, State};
+use lowtide_tcp::{Config, HandshakeRtt, State};
 
 use crate::common::{Fate, Origin, Pair, Script, Side, everywhere, modern, ms, plain};
 
@@ -51,6 +51,48 @@ fn rfc6298_5_7_a_lost_syn_means_three_seconds() {
              send 1000
              > P. 1:1001(1000) ack 1
              is timer 3s",
+        );
+    });
+}
+
+/// Linux tcp_ack_update_rtt: Karn's algorithm leaves no sample, the echoed timestamp does.
+#[test]
+fn a_lost_syn_with_timestamps_gives_a_sample_where_that_is_chosen() {
+    everywhere(|o| {
+        let config = Config {
+            timestamps: true,
+            handshake_rtt: HandshakeRtt::Timestamps,
+            tail_loss_probe: true,
+            sack: true,
+            ..plain()
+        };
+        let mut t = Script::active(o, &config);
+        t.run(
+            "> S 0:0(0) <mss 1000,sackOK,TS val 0 ecr 0>
+             +1s > S 0:0(0) <mss 1000,sackOK,TS val 1000 ecr 0>
+             +20ms < S. 0:0(0) ack 1 <mss 1460,sackOK,TS val 1 ecr 1000>
+             > . 1:1(0) ack 1 <TS val 1020 ecr 1>
+             is srtt 20ms",
+        );
+    });
+}
+
+/// RFC 6298 §5.7 without RFC 8985 §7.2 on top: no probe timer runs that could send nothing.
+#[test]
+fn without_a_sample_no_probe_timer_puts_off_the_retransmission() {
+    everywhere(|o| {
+        let config = Config { tail_loss_probe: true, sack: true, ..plain() };
+        let mut t = Script::active(o, &config);
+        t.run(
+            "> S 0:0(0) <mss 1000,sackOK>
+             +1s > S 0:0(0) <mss 1000,sackOK>
+             +10ms < S. 0:0(0) ack 1 <mss 1460,sackOK>
+             > . 1:1(0) ack 1
+             is srtt none
+             send 1000
+             > P. 1:1001(1000) ack 1
+             is timer 3s
+             +3s > P. 1:1001(1000) ack 1",
         );
     });
 }

@@ -66,11 +66,44 @@ fn spans_of_time_refused() {
     refused(parse_duration("Never"), &["not a span of time"]);
     refused(parse_duration("0.5 ps"), &["whole number of picoseconds"]);
     refused(parse_duration("0.3333333333333 s"), &["whole number of picoseconds"]);
-    refused(parse_duration("18446744073709551616 ps"), &["213 days", "never"]);
+    refused(parse_duration("18446744073709551616 ps"), &["213 days", "\"18446744 s\""]);
+    assert_eq!(ps("18446744 s"), 18_446_744_000_000_000_000);
     refused(parse_duration("214 min 1"), &["not a span of time"]);
     refused(parse_duration("308000 min"), &["213 days"]);
     refused(parse_duration(&format!("{} s", "9".repeat(400))), &["213 days"]);
     refused(parse_duration(&format!("0.{}1 s", "0".repeat(400))), &["whole number"]);
+}
+
+/// The suggestion for a number without a unit.
+fn suggested<T: core::fmt::Debug>(read: Result<T, ParseUnitError>) -> String {
+    let message = read.expect_err("must be refused").to_string();
+    message.split('"').nth(1).unwrap_or_else(|| panic!("no suggestion in {message:?}")).to_owned()
+}
+
+#[test]
+fn a_number_without_a_unit_gets_one_that_can_be_meant() {
+    for (text, rate, size, time) in [
+        ("10", "10 Gbit/s", "10 kB", "10 ms"),
+        ("1.5", "1.5 Gbit/s", "1.5 kB", "1.5 ms"),
+        ("999", "999 Gbit/s", "999 kB", "999 ms"),
+        ("1460", "1460 bit/s", "1460 B", "1460 us"),
+        ("8000000", "8 Mbit/s", "8 MB", "8 ms"),
+        ("8000000.0", "8 Mbit/s", "8 MB", "8 ms"),
+        ("1000000000", "1 Gbit/s", "1 GB", "1 ms"),
+        ("2500000000000", "2500 Gbit/s", "2500 GB", "2500 ms"),
+    ] {
+        assert_eq!(suggested(parse_rate(text)), rate, "{text}");
+        assert_eq!(suggested(parse_bytes(text)), size, "{text}");
+        assert_eq!(suggested(parse_duration(text)), time, "{text}");
+    }
+    assert_eq!(suggested(parse_packets("8000000")), "8000000 pkt");
+    // Each suggestion is accepted, whatever the number.
+    for n in [1, 999, 1_000, 999_999, 1_000_000, 1_000_001, 123_456_789_012, u64::MAX] {
+        let text = n.to_string();
+        assert!(parse_rate(&suggested(parse_rate(&text))).is_ok(), "{n}");
+        assert!(parse_bytes(&suggested(parse_bytes(&text))).is_ok(), "{n}");
+        assert!(parse_duration(&suggested(parse_duration(&text))).is_ok(), "{n}");
+    }
 }
 
 #[test]

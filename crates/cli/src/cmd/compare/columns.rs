@@ -1,13 +1,14 @@
 //! More than two sets of results, or one scenario by several backends: a column for each.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lowtide_lab::compare::{Columns, Compared, Line, Verdict, Wanted, columns};
-use lowtide_lab::{Backend, Finished, Refusal, execute};
+use lowtide_lab::{Backend, Finished, Mismatch, Refusal, Transports, execute};
 use lowtide_scenario::{Plan, Scenario};
 use serde::Serialize;
 
-use super::{digits, results};
+use super::{digits, labels, notes, results};
 use crate::args::{BackendArg, CompareArgs, ThreadCount};
 use crate::cmd::backend::backend;
 use crate::cmd::run::How;
@@ -30,6 +31,8 @@ struct Column<'a> {
     name: &'a str,
     dir: PathBuf,
     scenario_hash: &'a str,
+    labels: BTreeMap<String, String>,
+    mismatches: Vec<Mismatch>,
 }
 
 pub(super) fn compare(args: &CompareArgs, wanted: &Wanted, out: Output) -> Result<(), Failure> {
@@ -45,10 +48,15 @@ pub(super) fn compare(args: &CompareArgs, wanted: &Wanted, out: Output) -> Resul
     if out.json {
         let column = |(name, f): &'_ (String, Finished)| (name.clone(), f.dir.clone());
         let named: Vec<_> = all.iter().map(column).collect();
-        let columns = named.iter().zip(&all).map(|((name, dir), (_, f))| Column {
-            name,
-            dir: dir.clone(),
-            scenario_hash: &f.manifest.scenario_hash,
+        let columns = named.iter().zip(&all).map(|((name, dir), (_, f))| {
+            let transports = f.transports();
+            Column {
+                name,
+                dir: dir.clone(),
+                scenario_hash: &f.manifest.scenario_hash,
+                labels: transports.labels(),
+                mismatches: transports.mismatches,
+            }
         });
         return out.json(&Answer {
             schema: "lowtide.columns/1",
@@ -149,12 +157,14 @@ fn accepted(
 
 fn show(all: &[(String, Finished)], found: &Columns, out: Output) -> Result<(), Failure> {
     let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-    for (name, finished) in all {
+    let transports: Vec<Transports> = all.iter().map(|(_, f)| f.transports()).collect();
+    for ((name, finished), transports) in all.iter().zip(&transports) {
         out.text(&format!("{name}: {}", finished.dir.display()))?;
+        notes(name, transports, out)?;
     }
     let mut head = vec!["scheme", "point", "of", "metric"];
     head.extend(&names);
-    let rows: Vec<Vec<String>> = found.lines.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = found.lines.iter().map(|line| row(line, &transports)).collect();
     let right: Vec<usize> = (4..head.len()).collect();
     out.table(&head, &right, &rows)?;
     out.text(&format!(
@@ -169,11 +179,11 @@ fn show(all: &[(String, Finished)], found: &Columns, out: Output) -> Result<(), 
     Ok(())
 }
 
-fn row(line: &Line) -> Vec<String> {
+fn row(line: &Line, transports: &[Transports]) -> Vec<String> {
     let about = &line.about;
     let of = about.group.as_ref().or(about.queue.as_ref()).or(about.memory.as_ref());
     let mut cells = vec![
-        about.scheme.clone(),
+        labels(transports.iter().map(|t| t.label(&about.scheme))),
         if about.point.is_empty() { "–".to_owned() } else { about.point.to_string() },
         of.map_or("the run", String::as_str).to_owned(),
         about.metric.to_owned(),

@@ -2,7 +2,7 @@
 
 use lowtide_host::{
     Counts, DelayRow, Disturbance, End, EndReason, FlowRecord, FlowStatus, Outcome, ProbePlan,
-    ProbeRow, QueueLevel, QueueRecord, QueueSample, Setup, Signals,
+    ProbeRow, QueueLevel, QueueRecord, QueueSample, Setup, Signals, Stopped,
 };
 use lowtide_net::Blueprint;
 use lowtide_record::{Manifest, ManifestRun, Point, RunKey, Status};
@@ -74,6 +74,7 @@ fn flow(id: u32, status: FlowStatus) -> FlowRecord {
         ack_used: "dctcp",
         delay_option: false,
         status,
+        stopped: (status != FlowStatus::Complete).then_some(Stopped::Rto),
         error: (status == FlowStatus::Failed).then_some("reset, \"by\" peer"),
     }
 }
@@ -169,6 +170,7 @@ pub(crate) fn manifest() -> Manifest {
         backend: None,
         digest: None,
         schemes: vec!["sack".into(), "dctcp".into()],
+        replaced: Vec::new(),
         points: vec![keys()[0].point.clone()],
         seeds: vec![1, 2, 3],
         settings: Vec::new(),

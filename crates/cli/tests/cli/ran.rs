@@ -1,0 +1,218 @@
+//! What really ran is named wherever a result is shown: terminal, JSON, report, figures, `plot` and
+//! `explain`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+/// Two endless flows at 1 Gbit/s by two schemes.
+const TWO: &str = r#"
+schema = 1
+title = "Two flows by DCTCP"
+[run]
+duration = "20 ms"
+warmup = "5 ms"
+end = "duration"
+[topology]
+kind = "star"
+link-rate = "1 Gbit/s"
+link-delay = "20 us"
+[switch]
+buffer = "100 pkt"
+[switch.mark]
+kind = "step"
+k = "20 pkt"
+[transport]
+profile = "linux"
+[hosts.senders]
+count = 2
+[hosts.receivers]
+count = 1
+[traffic.pair]
+kind = "transfers"
+from = "senders"
+to = "receivers"
+count = 2
+size = "unlimited"
+[probes]
+interval = "1 ms"
+[compare]
+schemes = ["dx", "dctcp"]
+"#;
+
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ran").join(name);
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).expect("a folder");
+        fs::write(dir.join("two.toml"), TWO).expect("a file");
+        Self(dir)
+    }
+
+    fn lowtide(&self, args: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lowtide"));
+        let output: Output = command.args(args).current_dir(&self.0).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.0.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    /// Runs the scenario with `set`; terminal, JSON and report.
+    fn run(&self, set: &[&str]) -> (String, Value, String) {
+        let set: Vec<&str> = set.iter().flat_map(|s| ["-s", s]).collect();
+        let run = [&["run", "two.toml", "-q", "-o", "out"][..], &set].concat();
+        let shown = self.lowtide(&run);
+        let answer = self.lowtide(&[&run[..], &["--json"]].concat());
+        let answer = serde_json::from_str(&answer).expect("JSON");
+        (shown, answer, self.read("out/report.html"))
+    }
+
+    /// The figures of the directory that compare schemes.
+    fn figures(&self) -> String {
+        let names = fs::read_dir(self.0.join("out/figures")).expect("figures");
+        let names = names.map(|e| e.expect("a file").path());
+        names.map(|path| fs::read_to_string(path).expect("text")).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Terminal, report and figures show `label`, and no column that is `scheme` alone.
+#[track_caller]
+fn labelled(place: &Place, shown: &str, report: &str, scheme: &str, label: &str) {
+    let head = shown.lines().next().expect("a table").to_owned();
+    assert!(head.contains(label), "{shown}");
+    assert!(report.contains(&format!("<th>{label}</th>")), "{label} heads no column");
+    assert!(!report.contains(&format!("<th>{scheme}</th>")), "{scheme} heads a column");
+    let title = report.lines().find(|l| l.starts_with("<h1>")).expect("a title");
+    assert!(title.contains(label), "{title}");
+    let figures = place.figures();
+    let says = |text: &str| figures.lines().any(|line| line.trim() == text);
+    assert!(says(label) && !says(scheme), "a legend says {scheme}, or none {label}");
+}
+
+#[track_caller]
+fn note(shown: &str, answer: &Value, report: &str, mismatch: &Value) {
+    let mismatches = answer["mismatches"].as_array().expect("a list");
+    let keys = mismatch.as_object().expect("an object");
+    let same = |f: &&Value| keys.iter().all(|(key, value)| f[key] == *value);
+    let found =
+        mismatches.iter().find(same).unwrap_or_else(|| panic!("{mismatch} in {mismatches:?}"));
+    let text = found["text"].as_str().expect("a sentence");
+    assert!(shown.contains(&format!("note: {text}\n")), "{shown}");
+    assert!(report.contains(&format!("<li>{text}</li>")), "{text}");
+}
+
+#[test]
+fn dx_without_the_delay_option_is_called_what_it_is() {
+    let place = Place::new("dx");
+    let set = ["hosts.receivers.connection.delay-option=false"];
+    let (shown, answer, report) = place.run(&set);
+    let label = "dx (ran newreno)";
+    assert_eq!(answer["labels"], json!({"dx": label, "dctcp": "dctcp"}));
+    labelled(&place, &shown, &report, "dx", label);
+    let cc = json!({"kind": "cc", "scheme": "dx", "asked": "dx", "used": "newreno", "flows": 2, "of": 2});
+    note(&shown, &answer, &report, &cc);
+    let why = json!({"kind": "settings", "switch": "delay-option", "hosts": ["receivers"]});
+    note(&shown, &answer, &report, &why);
+    assert!(shown.contains("ran dx: newreno, ECN off; dctcp: dctcp, ECN rfc3168\n"), "{shown}");
+    let ran = &answer["runs"][0]["groups"][0]["transports"];
+    let wanted = json!([{"cc": "dx", "cc_used": "newreno", "ecn_wish": "off", "ecn_mode": "off",
+                        "delay_option": false, "flows": 2}]);
+    assert_eq!(*ran, wanted);
+    let explained = place.lowtide(&["explain", "out", "--flow", "0", "--scheme", "dx"]);
+    assert!(
+        explained.contains("congestion control newreno (asked for: dx), ECN off (asked for: off)"),
+        "{explained}"
+    );
+    place.lowtide(&["plot", "out", "--flow", "0", "--scheme", "dx", "-o", "flow"]);
+    let plot = place.read("flow/flow-0-dx.svg");
+    assert!(plot.contains("dx: flow 0 (pair, senders.0 to receivers.0), ran newreno, ECN off"));
+}
+
+#[test]
+fn a_mismatch_that_is_allowed_is_said() {
+    let place = Place::new("mismatch");
+    let set = ["hosts.receivers.connection.ecn=off", "run.allow-mismatch=true"];
+    let (shown, answer, report) = place.run(&set);
+    let label = "dctcp (ran newreno, ECN off)";
+    assert_eq!(answer["labels"], json!({"dx": "dx", "dctcp": label}));
+    labelled(&place, &shown, &report, "dctcp", label);
+    let cc = json!({"kind": "cc", "scheme": "dctcp", "used": "newreno", "flows": 2, "of": 2});
+    note(&shown, &answer, &report, &cc);
+    let ecn = json!({"kind": "ecn", "asked": "rfc3168", "used": "off", "flows": 2, "of": 2});
+    note(&shown, &answer, &report, &ecn);
+    assert!(!place.figures().contains("DCTCP's alpha"), "nothing was governed by alpha");
+    let explained = place.lowtide(&["explain", "out", "--flow", "0", "--scheme", "dctcp"]);
+    assert!(explained.contains("ECN off (asked for: rfc3168)"), "{explained}");
+    place.lowtide(&["plot", "out", "--flow", "0", "--scheme", "dctcp", "-o", "flow"]);
+    assert!(place.read("flow/flow-0-dctcp.svg").contains("ran newreno, ECN off"));
+}
+
+#[test]
+fn an_override_of_the_congestion_control_is_in_every_name() {
+    let place = Place::new("override");
+    let (shown, answer, report) = place.run(&["transport.sender.cc=cubic"]);
+    let labels = json!({"dx": "dx (cc=cubic)", "dctcp": "dctcp (cc=cubic)"});
+    assert_eq!(answer["labels"], labels);
+    for (scheme, label) in [("dx", "dx (cc=cubic)"), ("dctcp", "dctcp (cc=cubic)")] {
+        labelled(&place, &shown, &report, scheme, label);
+        let cc = json!({"kind": "settings", "scheme": scheme, "switch": "cc", "asked": scheme,
+                        "used": "cubic", "hosts": [], "flows": 2});
+        note(&shown, &answer, &report, &cc);
+    }
+    assert!(shown.contains("dctcp: cubic, ECN rfc3168\n"), "{shown}");
+    // The label is known before anything runs, and where results are compared.
+    let checked = place.lowtide(&["check", "two.toml", "-s", "transport.sender.cc=cubic"]);
+    assert!(checked.contains("(dx (cc=cubic), dctcp (cc=cubic))"), "{checked}");
+    place.lowtide(&["run", "two.toml", "-q", "-o", "plain"]);
+    let compared = place.lowtide(&["compare", "plain", "out"]);
+    assert!(compared.contains("dctcp | dctcp (cc=cubic)"), "{compared}");
+    assert!(compared.contains("B: note: dctcp: settings replace its cc"), "{compared}");
+}
+
+#[test]
+fn an_older_directory_says_what_its_flows_tell() {
+    let place = Place::new("older");
+    let set = ["hosts.receivers.connection.ecn=off", "run.allow-mismatch=true"];
+    place.run(&set);
+    // As it was before settings were recorded.
+    let manifest = place.read("out/manifest.json");
+    let mut value: Value = serde_json::from_str(&manifest).expect("JSON");
+    value.as_object_mut().expect("an object").remove("replaced").expect("it was recorded");
+    let text = serde_json::to_string_pretty(&value).expect("JSON");
+    fs::write(place.0.join("out/manifest.json"), text).expect("a file");
+    place.lowtide(&["report", "out"]);
+    let report = place.read("out/report.html");
+    assert!(report.contains("<th>dctcp (ran newreno, ECN off)</th>"));
+    assert!(!report.contains("settings replace"));
+}
+
+#[test]
+fn a_matrix_names_the_cells_that_ran_another_control() {
+    let place = Place::new("matrix");
+    let ask = ["matrix", "-q", "--senders", "dx,dctcp", "--receivers", "dx,sack"];
+    let ask = [&ask[..], &["--neighbours", "none", "--seeds", "1", "-o", "out"]].concat();
+    let shown = place.lowtide(&ask);
+    let ran = |not: &str| {
+        let lines = shown.lines().filter(|l| l.contains("ran newreno"));
+        lines.filter(|l| l.contains(not)).map(str::to_owned).collect::<String>()
+    };
+    assert!(ran("not dctcp").contains("dctcp > dx, dctcp > sack"), "{shown}");
+    assert!(ran("not dx").contains("dx > sack"), "{shown}");
+    let report = place.read("out/report.html");
+    assert!(report.contains("<td class=\"name\">ran newreno</td><td class=\"why\">not dctcp</td>"));
+    let answer = place.lowtide(&[&ask[..], &["--json"]].concat());
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    for pair in answer["pairs"].as_array().expect("pairs") {
+        let signals = &pair["pair"]["signals"];
+        let used =
+            if pair["sender"] == pair["receiver"] { &signals["cc"] } else { &json!("newreno") };
+        assert_eq!(signals["cc_used"], *used, "{pair}");
+    }
+}

@@ -1,0 +1,61 @@
+//! A client of the kernel that keeps connecting and sending while the attack goes on.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use lowtide_live::load::{Amount, Digest, Pattern, Request, Verdict, Way};
+
+/// Bytes of each transfer.
+const BYTES: u64 = 20_000;
+/// Between two transfers.
+const PAUSE: Duration = Duration::from_millis(20);
+/// A connection or a transfer that takes longer has failed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Transfers of an honest client.
+#[derive(Debug, Default)]
+pub(crate) struct Served {
+    /// Time to connect, of each transfer that came through.
+    pub(crate) connects: Vec<Duration>,
+    /// Errors of the others.
+    pub(crate) failures: Vec<String>,
+}
+
+/// Transfers until `stop` is set, at least once.
+pub(crate) fn client(stop: &AtomicBool) -> Served {
+    let mut served = Served::default();
+    loop {
+        match transfer() {
+            Ok(connect) => served.connects.push(connect),
+            Err(why) => served.failures.push(why.to_string()),
+        }
+        if stop.load(Ordering::Relaxed) {
+            return served;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn transfer() -> std::io::Result<Duration> {
+    let start = Instant::now();
+    let to = SocketAddr::from(([10, 77, 0, 2], 5201));
+    let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
+    let connect = start.elapsed();
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let request = Request { way: Way::Up, amount: Amount::Bytes(BYTES), seed: 3, piece: 1 };
+    stream.write_all(&request.to_bytes())?;
+    let (pattern, mut digest) = (Pattern::new(3), Digest::default());
+    while digest.len() < BYTES {
+        let piece = pattern.at(digest.len(), (BYTES - digest.len()) as usize);
+        stream.write_all(piece)?;
+        digest.update(piece);
+    }
+    stream.shutdown(Shutdown::Write)?;
+    let mut verdict = [0; Verdict::LEN];
+    stream.read_exact(&mut verdict)?;
+    assert_eq!(Verdict::from_bytes(verdict), Verdict { bytes: BYTES, digest: digest.value() });
+    Ok(connect)
+}

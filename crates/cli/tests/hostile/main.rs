@@ -1,0 +1,36 @@
+//! `lowtide live server` under hostile packets: memory, CPU time per packet and an honest client beside them.
+//!
+//! Each attack sends `LOWTIDE_HOSTILE_PACKETS` packets (2,000 without the variable). Memory and the honest client are
+//! always held to their bounds; bounds on time only with 200,000 packets or more, on an otherwise idle machine.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![expect(clippy::disallowed_methods, reason = "it measures a server in real time")]
+
+mod attacker;
+mod attacks;
+mod honest;
+mod server;
+mod trial;
+
+use std::process::ExitCode;
+
+use lowtide_test_needs::{NAMESPACES, TUN, run_tests, tests};
+
+fn main() -> ExitCode {
+    run_tests([tests!(&[NAMESPACES, TUN];
+        attacks::right_edge,
+        attacks::scattered_bytes,
+        attacks::idle_connections,
+        attacks::syn_flood,
+        attacks::sack_blocks,
+        attacks::duplicate_acks,
+        attacks::forged_segments,
+        attacks::orphans,
+        attacks::martian_sources,
+        attacks::extension_headers,
+        attacks::garbage,
+        attacks::tiny_window,
+        attacks::blind_resets,
+        attacks::forged_icmp,
+    )])
+}

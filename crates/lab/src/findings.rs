@@ -1,0 +1,172 @@
+//! What a reader of results must know before the numbers: flows that did not complete, and markers that
+//! never acted.
+//!
+//! Contract: everything follows from the facts of the runs. One finding covers all seeds of a scheme at a point.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{Point, RunKey};
+use serde::Serialize;
+
+use crate::facts::RunFacts;
+use crate::queues::QueueFacts;
+
+/// Of flows of a group that the end of the run cut off.
+pub const UNFINISHED: &str = "unfinished";
+/// Of a queue that dropped packets and marked none.
+pub const NEVER_MARKED: &str = "never-marked";
+
+/// One finding about a scheme at a point.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Finding {
+    /// [`UNFINISHED`] or [`NEVER_MARKED`].
+    pub kind: &'static str,
+    /// The scheme.
+    pub scheme: String,
+    /// The point of the sweep.
+    pub point: Point,
+    /// The traffic group; `None` where it is about a queue.
+    pub group: Option<String>,
+    /// The queue; `None` where it is about a group.
+    pub queue: Option<String>,
+    /// The class of the queue; `None` of one without.
+    pub class: Option<String>,
+    /// Seeds of which it is true.
+    pub seeds: usize,
+    /// All seeds of the scheme at the point.
+    pub of_seeds: usize,
+    /// Flows that were cut off, or packets dropped, in all these seeds.
+    pub count: u64,
+    /// The finding in a sentence, without scheme and point.
+    pub says: String,
+}
+
+impl Finding {
+    /// The sentence with its scheme and point, and the seeds where it is not true of all.
+    pub fn sentence(&self) -> String {
+        let mut of = vec![self.scheme.clone()];
+        of.extend((!self.point.is_empty()).then(|| self.point.to_string()));
+        if self.seeds < self.of_seeds {
+            of.push(format!("{} of {} seeds", self.seeds, self.of_seeds));
+        }
+        format!("{}: {}", of.join(", "), self.says)
+    }
+}
+
+/// The findings of runs in the order of the plan.
+pub(crate) fn findings(runs: &[RunFacts]) -> Vec<Finding> {
+    let same =
+        |a: &RunFacts, b: &RunFacts| a.key.scheme == b.key.scheme && a.key.point == b.key.point;
+    let of_seeds = runs.chunk_by(same);
+    of_seeds.flat_map(|seeds| unfinished(seeds).into_iter().chain(never_marked(seeds))).collect()
+}
+
+fn finding(kind: &'static str, key: &RunKey, of_seeds: usize) -> Finding {
+    Finding {
+        kind,
+        scheme: key.scheme.clone(),
+        point: key.point.clone(),
+        group: None,
+        queue: None,
+        class: None,
+        seeds: 0,
+        of_seeds,
+        count: 0,
+        says: String::new(),
+    }
+}
+
+fn unfinished(seeds: &[RunFacts]) -> Vec<Finding> {
+    let Some(first) = seeds.first() else { return Vec::new() };
+    let of_group = |name: &String| {
+        let mut found = finding(UNFINISHED, &first.key, seeds.len());
+        let (mut flows, mut stopped) = (0, BTreeMap::<&str, usize>::new());
+        for group in seeds.iter().filter_map(|run| run.group(name)) {
+            flows += group.flows;
+            found.count += group.unfinished as u64;
+            found.seeds += usize::from(group.unfinished > 0);
+            for (what, n) in &group.stopped {
+                *stopped.entry(what).or_default() += n;
+            }
+        }
+        let each = stopped.iter().map(|(what, n)| format!("{n} {}", waited(what)));
+        let each = each.collect::<Vec<_>>().join(", ");
+        found.says = format!(
+            "{} of {flows} flows of group {name} did not complete before the end of the run: {each}",
+            found.count
+        );
+        found.group = Some(name.clone());
+        (found.count > 0).then_some(found)
+    };
+    let of_queries = |name: &String| {
+        let mut found = finding(UNFINISHED, &first.key, seeds.len());
+        let mut queries = 0;
+        for asked in seeds.iter().filter_map(|run| run.queries(name)) {
+            queries += asked.queries;
+            found.count += asked.unfinished as u64;
+            found.seeds += usize::from(asked.unfinished > 0);
+        }
+        found.says = format!(
+            "{} of {queries} queries of group {name} were not answered before the end of the run",
+            found.count
+        );
+        found.group = Some(name.clone());
+        (found.count > 0).then_some(found)
+    };
+    let groups = first.groups.iter().filter_map(|group| of_group(&group.name));
+    let queries = first.queries.iter().filter_map(|asked| of_queries(&asked.name));
+    groups.chain(queries).collect()
+}
+
+/// A value of the column `stopped`, in words.
+fn waited(what: &str) -> &str {
+    match what {
+        "not-started" => "not started",
+        "handshake" => "in the handshake",
+        "rto" => "in or before a retransmission timeout",
+        "zero-window" => "before a closed receive window",
+        "receive-window" => "held back by the receive window",
+        "application" => "without data from the application",
+        "sending" => "sending",
+        _ => "unknown",
+    }
+}
+
+fn never_marked(seeds: &[RunFacts]) -> Vec<Finding> {
+    /// The queue and its class.
+    type Place<'a> = (&'a str, Option<&'a str>);
+    let Some(first) = seeds.first() else { return Vec::new() };
+    let mut found: BTreeMap<Place<'_>, (Finding, Option<u32>)> = BTreeMap::new();
+    for queue in seeds.iter().flat_map(|run| &run.queues) {
+        for (class, marker, drops, longest) in silent(queue) {
+            let (finding, most) = found
+                .entry((queue.name.as_str(), class))
+                .or_insert_with(|| (finding(NEVER_MARKED, &first.key, seeds.len()), None));
+            finding.seeds += 1;
+            finding.count += drops;
+            *most = (*most).max(longest);
+            let what = class.map_or_else(String::new, |class| format!(", class {class},"));
+            let longest =
+                most.map_or_else(String::new, |n| format!(" (longest queue {n} packets)"));
+            finding.says = format!(
+                "queue {}{what} never marked and dropped {} packets{longest}: its marker `{marker}` did \
+                 not act before the memory was full, or no ECN-capable flow came here",
+                queue.name, finding.count
+            );
+            finding.queue = Some(queue.name.clone());
+            finding.class = class.map(str::to_owned);
+        }
+    }
+    found.into_values().map(|(finding, _)| finding).collect()
+}
+
+/// The queue, or its classes, that never marked: class, marker, drops, longest.
+fn silent(queue: &QueueFacts) -> impl Iterator<Item = (Option<&str>, &str, u64, Option<u32>)> {
+    let whole = queue.never_marked.then_some((None, &queue.marker, queue.drops, queue.max_packets));
+    let classes = queue.classes.iter().filter(|class| class.never_marked);
+    let classes = classes.map(|c| (Some(c.name.as_str()), &c.marker, c.drops, c.max_packets));
+    let all = whole.into_iter().chain(classes);
+    all.map(|(class, marker, drops, longest)| {
+        (class, marker.as_deref().unwrap_or_default(), drops, longest)
+    })
+}

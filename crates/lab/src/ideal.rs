@@ -1,0 +1,345 @@
+//! The ideal time of a flow: the least that the network allows it from its open to its last byte delivered.
+//!
+//! Contract: a lower bound for a flow that is written at once, whatever it meets. The handshake takes a SYN
+//! there and a SYN-ACK back, with the options that their hosts send. The data are packets of the agreed MSS,
+//! with the options that both ends agreed on, back to back, with no window in the way. Serialisation is exact
+//! to the picosecond of each line.
+//!
+//! `single` has one path. With `ecmp` the minimum over all equally short paths counts, for each direction
+//! by itself, as the hash may choose any of them. With `spray` packets of one flow overtake one another and
+//! use all lines of a hop at once: one packet takes the fastest line, all together the sum of the rates. A
+//! pair of hosts with more than [`MOST`] paths that differ has the best rate, delay and framing of each
+//! hop. Links that fail during the run count as whole.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use lowtide_host::Setup;
+use lowtide_net::{Blueprint, HostId, LinkSpec, NodeId, Routing, Ways};
+use lowtide_record::{FlowRow, RunTables};
+use lowtide_tcp::Config;
+use lowtide_units::{Bytes, Duration, Rate};
+use lowtide_wire::{DelayStamps, Options, Segment, Timestamps};
+
+/// Paths of one pair of hosts that are told apart.
+const MOST: usize = 32;
+/// A packet has room for the delay option if the MTU is above this: headers, timestamps, the option.
+const WITHOUT_ROOM: u32 = 40 + 12 + DelayStamps::WIRE_LEN as u32;
+
+/// The lines at one hop of a path: one, or all that a packet may take there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Line {
+    /// The fastest.
+    rate: Rate,
+    /// The least delay.
+    delay: Duration,
+    /// The least framing, bytes per packet.
+    overhead: u64,
+    /// The rates of all that one flow can use at a time, bits per second.
+    together: u128,
+}
+
+/// IP bytes of the packets of a flow, and how many carry data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Packets {
+    syn: u64,
+    syn_ack: u64,
+    /// Each packet with data but the last.
+    full: u64,
+    last: u64,
+    count: u64,
+}
+
+/// A step from a switch: the port, and which of the paths behind it.
+type Step = (u32, usize);
+
+/// The paths of a network, found as they are asked for.
+struct Network<'a> {
+    ways: Ways<'a>,
+    sprays: bool,
+    /// By switch and rack: the paths that differ, or nothing where they are too many.
+    paths: BTreeMap<(u32, u32), Option<Vec<Step>>>,
+    /// By switch and rack, hop by hop.
+    hops: BTreeMap<(u32, u32), Rc<[Line]>>,
+}
+
+impl Line {
+    fn of((link, back): (&LinkSpec, bool)) -> Self {
+        let line = link.line(back);
+        let overhead = link.framing.overhead();
+        let together = u128::from(line.rate.as_bps());
+        Self { rate: line.rate, delay: line.delay, overhead, together }
+    }
+
+    /// The best of each; `sprays` if a flow uses both.
+    fn beside(self, other: Self, sprays: bool) -> Self {
+        Self {
+            rate: self.rate.max(other.rate),
+            delay: self.delay.min(other.delay),
+            overhead: self.overhead.min(other.overhead),
+            together: if sprays {
+                self.together.saturating_add(other.together)
+            } else {
+                self.together.max(other.together)
+            },
+        }
+    }
+
+    /// No packet is sooner over the other.
+    fn is_as_good_as(&self, other: &Self) -> bool {
+        self.rate >= other.rate && self.delay <= other.delay && self.overhead <= other.overhead
+    }
+
+    fn sending(&self, bytes: u64) -> Duration {
+        self.rate.serialization(Bytes::new(bytes.saturating_add(self.overhead)))
+    }
+
+    /// How long it sends all packets with data.
+    fn train(&self, packets: &Packets) -> Duration {
+        let &Packets { full, last, count, .. } = packets;
+        if self.together == u128::from(self.rate.as_bps()) {
+            let full = self.sending(full).saturating_mul(count - 1);
+            return full.saturating_add(self.sending(last));
+        }
+        let framed = |bytes: u64| u128::from(bytes.saturating_add(self.overhead));
+        let bytes = framed(full).saturating_mul(u128::from(count - 1)).saturating_add(framed(last));
+        let ps = bytes.saturating_mul(8_000_000_000_000) / self.together.max(1);
+        Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)).max(self.sending(last))
+    }
+}
+
+/// How long a packet takes over a path.
+fn crossing(path: &[Line], bytes: u64) -> Duration {
+    path.iter().fold(Duration::ZERO, |sum, line| {
+        sum.saturating_add(line.delay).saturating_add(line.sending(bytes))
+    })
+}
+
+/// How long the data take over a path.
+///
+/// Packets of one size, the last one smaller, in a row of lines: the longest of the ways on which the first
+/// crosses the lines before one, all cross that one, and the last crosses the rest. Where packets `overtake`,
+/// the last may be the first from the second line on.
+fn transfer(path: &[Line], packets: &Packets, overtake: bool) -> Duration {
+    let flight = path.iter().fold(Duration::ZERO, |sum, line| sum.saturating_add(line.delay));
+    let first = if packets.count > 1 { packets.full } else { packets.last };
+    let mut after = path
+        .iter()
+        .fold(Duration::ZERO, |sum, line| sum.saturating_add(line.sending(packets.last)));
+    let (mut before, mut longest) = (Duration::ZERO, Duration::ZERO);
+    for (i, line) in path.iter().enumerate() {
+        after = after.saturating_sub(line.sending(packets.last));
+        longest = longest.max(before.saturating_add(line.train(packets)).saturating_add(after));
+        let ahead = if overtake && i > 0 { packets.last } else { first };
+        before = before.saturating_add(line.sending(ahead));
+    }
+    flight.saturating_add(longest)
+}
+
+impl<'a> Network<'a> {
+    /// `None` where the blueprint is no network.
+    fn new(plan: &'a Blueprint) -> Option<Self> {
+        let ways = Ways::find(plan).ok()?;
+        let sprays = plan.routing == Routing::Spray;
+        Some(Self { ways, sprays, paths: BTreeMap::new(), hops: BTreeMap::new() })
+    }
+
+    fn line(&self, port: u32) -> Option<Line> {
+        self.ways.link(port).map(Line::of)
+    }
+
+    /// The paths from one host to another that differ; none when there is none.
+    fn between(&mut self, src: u32, dst: u32) -> Option<Vec<Vec<Line>>> {
+        let (src, dst) = (HostId(src), HostId(dst));
+        let (first, last) = (self.ways.nic(src)?, self.ways.nic(dst)? ^ 1);
+        if src == dst {
+            return None;
+        }
+        let (on, off) = (self.line(first)?, self.line(last)?);
+        let from = match self.ways.far(first)? {
+            NodeId::Host(host) => return (host == dst).then(|| vec![vec![on]]),
+            NodeId::Switch(from) => from,
+        };
+        let NodeId::Switch(rack) = self.ways.far(last ^ 1)? else { return None };
+        let whole = |middle: &[Line]| {
+            std::iter::once(on).chain(middle.iter().copied()).chain([off]).collect::<Vec<Line>>()
+        };
+        if from == rack {
+            return Some(vec![whole(&[])]);
+        }
+        if !self.sprays {
+            self.find(from, rack, dst);
+            if let Some(Some(steps)) = self.paths.get(&(from, rack)) {
+                let all = steps.iter().map(|step| whole(&self.follow(*step, rack)));
+                return Some(all.collect()).filter(|all: &Vec<_>| !all.is_empty());
+            }
+        }
+        let hops = self.hop_by_hop(from, rack, dst)?;
+        Some(vec![whole(&hops)])
+    }
+
+    /// The lines from a step on.
+    fn follow(&self, (mut port, mut which): Step, rack: u32) -> Vec<Line> {
+        let mut lines = Vec::new();
+        while let Some(line) = self.line(port) {
+            lines.push(line);
+            let Some(NodeId::Switch(at)) = self.ways.far(port) else { break };
+            let steps = self.paths.get(&(at, rack)).and_then(Option::as_ref);
+            let Some(&step) = steps.and_then(|steps| steps.get(which)) else { break };
+            (port, which) = step;
+        }
+        lines
+    }
+
+    /// Finds the paths from a switch to `rack`, where `host` is.
+    fn find(&mut self, from: u32, rack: u32, host: HostId) {
+        let mut open = vec![from];
+        while let Some(&at) = open.last() {
+            if self.paths.contains_key(&(at, rack)) {
+                open.pop();
+                continue;
+            }
+            let ports = self.ways.next(at, host);
+            let next = |port: &u32| match self.ways.far(*port) {
+                Some(NodeId::Switch(next)) if next != rack => Some(next),
+                _ => None,
+            };
+            let unknown = ports.iter().filter_map(next);
+            let unknown: Vec<u32> =
+                unknown.filter(|next| !self.paths.contains_key(&(*next, rack))).collect();
+            if unknown.is_empty() {
+                let steps = ports.iter().map(|port| match next(port) {
+                    None => Some(vec![(*port, 0)]),
+                    Some(next) => {
+                        let behind = self.paths.get(&(next, rack))?.as_ref()?;
+                        Some((0..behind.len()).map(|which| (*port, which)).collect())
+                    }
+                });
+                let steps: Option<Vec<Vec<Step>>> = steps.collect();
+                let kept = steps.and_then(|steps| self.that_differ(&steps.concat(), rack));
+                self.paths.insert((at, rack), kept);
+            } else {
+                open.extend(unknown);
+            }
+        }
+    }
+
+    /// Of these the steps that lead to paths of which none is as good as another at every hop; nothing if
+    /// they are too many.
+    fn that_differ(&self, steps: &[Step], rack: u32) -> Option<Vec<Step>> {
+        if let [only] = steps {
+            return Some(vec![*only]);
+        }
+        let as_good = |a: &[Line], b: &[Line]| a.iter().zip(b).all(|(a, b)| a.is_as_good_as(b));
+        let mut kept: Vec<(Step, Vec<Line>)> = Vec::new();
+        for step in steps {
+            let path = self.follow(*step, rack);
+            if kept.iter().any(|(_, other)| as_good(other, &path)) {
+                continue;
+            }
+            kept.retain(|(_, other)| !as_good(&path, other));
+            kept.push((*step, path));
+            if kept.len() > MOST {
+                return None;
+            }
+        }
+        Some(kept.into_iter().map(|(step, _)| step).collect())
+    }
+
+    /// The lines at each hop from a switch to `rack`, where `host` is: the best of each, together.
+    fn hop_by_hop(&mut self, from: u32, rack: u32, host: HostId) -> Option<Rc<[Line]>> {
+        if let Some(known) = self.hops.get(&(from, rack)) {
+            return Some(Rc::clone(known));
+        }
+        let (mut at, mut hops) = (vec![from], Vec::new());
+        while at != [rack] {
+            let mut ports: Vec<u32> = at.iter().flat_map(|at| self.ways.next(*at, host)).collect();
+            ports.sort_unstable();
+            ports.dedup();
+            let lines = ports.iter().filter_map(|port| self.line(*port));
+            hops.push(lines.reduce(|a, b| a.beside(b, self.sprays))?);
+            at = ports
+                .iter()
+                .filter_map(|port| match self.ways.far(*port)? {
+                    NodeId::Switch(next) => Some(next),
+                    NodeId::Host(_) => None,
+                })
+                .collect();
+            at.sort_unstable();
+            at.dedup();
+        }
+        let hops: Rc<[Line]> = hops.into();
+        self.hops.insert((from, rack), Rc::clone(&hops));
+        Some(hops)
+    }
+
+    /// The ideal time of a flow with these packets; `None` where nothing joins its hosts.
+    fn ideal(&mut self, src: u32, dst: u32, packets: &Packets) -> Option<Duration> {
+        let back = self.between(dst, src)?;
+        let back = back.iter().map(|path| crossing(path, packets.syn_ack)).min()?;
+        let forth = self.between(src, dst)?;
+        // All packets of a connection take one path, but where they are sprayed.
+        let forth = forth.iter().map(|path| {
+            crossing(path, packets.syn).saturating_add(transfer(path, packets, self.sprays))
+        });
+        Some(forth.min()?.saturating_add(back))
+    }
+}
+
+/// IP bytes of a segment without payload.
+fn ip_bytes(options: Options) -> u64 {
+    u64::from(Segment { options, ..Segment::default() }.ipv4_len())
+}
+
+/// The options that a SYN or a SYN-ACK has where all of `hosts` wish for them.
+fn syn_options(hosts: &[&Config]) -> Options {
+    let all = |wish: fn(&Config) -> bool| hosts.iter().all(|config| wish(config));
+    let mut options = Options {
+        mss: Some(0),
+        window_scale: all(|c| c.window_scaling).then_some(0),
+        sack_permitted: all(|c| c.sack),
+        timestamps: all(|c| c.timestamps).then(Timestamps::default),
+        ..Options::default()
+    };
+    if all(|c| c.delay_option && c.mtu > WITHOUT_ROOM) {
+        options.offer_delay();
+    }
+    options
+}
+
+/// The packets of a flow; `None` for one without a size, or that never opened.
+fn packets(setup: &Setup, (src, dst): (u32, u32), row: &FlowRow) -> Option<Packets> {
+    let config = |host: u32| setup.hosts.get(host as usize).map(|h| &h.config);
+    let (client, server) = (config(src)?, config(dst)?);
+    let (size, mss) = (row.size_bytes?, u64::from(row.mss_bytes?).max(1));
+    let timestamps = (client.timestamps && server.timestamps).then(Timestamps::default);
+    let mut options = Options { timestamps, ..Options::default() };
+    if row.delay_option {
+        options.set_delay(DelayStamps::default());
+    }
+    let headers = ip_bytes(options);
+    let count = size.div_ceil(mss).max(1);
+    let last = size.saturating_sub((count - 1).saturating_mul(mss));
+    Some(Packets {
+        syn: ip_bytes(syn_options(&[client])),
+        syn_ack: ip_bytes(syn_options(&[client, server])),
+        full: mss.saturating_add(headers),
+        last: last.saturating_add(headers),
+        count,
+    })
+}
+
+/// The tables of a run with the ideal time of every flow that has a size and came to be.
+pub(crate) fn with_ideals(mut tables: RunTables, setup: &Setup) -> RunTables {
+    let Some(mut network) = Network::new(&setup.network) else { return tables };
+    for row in &mut tables.flows {
+        let Some(flow) = setup.flows.get(row.flow as usize) else { continue };
+        let packets = packets(setup, (flow.src, flow.dst), row);
+        let ideal = packets.and_then(|packets| network.ideal(flow.src, flow.dst, &packets));
+        row.ideal_ps = ideal.map(Duration::as_ps);
+    }
+    tables
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,444 @@
+//! The transport that governed the flows, beside the one that was asked for.
+//!
+//! Contract: every result is labelled by what ran. A scheme keeps its name as its key; its label adds
+//! each switch that settings replace ([`Replaced`]), and each congestion control and mode of ECN that
+//! flows fell back to. Only flows whose handshake was completed count: others agreed on nothing.
+
+use std::collections::BTreeMap;
+
+use lowtide_record::{FlowRow, Manifest, Point, Replaced};
+use lowtide_tcp::{EcnMode, cc};
+use serde::Serialize;
+
+use crate::facts::RunFacts;
+use crate::results::Results;
+
+/// How many flows of a traffic group asked for the same and ran the same.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct TransportFacts {
+    /// Congestion control that the sender asked for.
+    pub cc: String,
+    /// Congestion control that governed.
+    pub cc_used: String,
+    /// The switch `ecn` of the end that opened the connection.
+    pub ecn_wish: String,
+    /// Mode of ECN that was agreed: `off`, `rfc3168` or `accecn`; `unknown` where an end does not say.
+    pub ecn_mode: String,
+    /// Whether the delay option was agreed.
+    pub delay_option: bool,
+    /// Flows.
+    pub flows: usize,
+}
+
+/// Something that ran otherwise than its name or its settings say.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Mismatch {
+    /// `settings`: settings replace a switch of the scheme; `cc`: flows fell back to another
+    /// congestion control; `ecn`: they asked for ECN and agreed on another mode, or on none.
+    pub kind: &'static str,
+    /// The scheme.
+    pub scheme: String,
+    /// The switch that it is about.
+    pub switch: String,
+    /// Its value by the scheme, or what was asked for.
+    pub asked: String,
+    /// Its value in the runs, or what governed the flows.
+    pub used: String,
+    /// Host groups where; empty for all. Only of `settings`.
+    pub hosts: Vec<String>,
+    /// Flows concerned, over all runs of the scheme; all of them for `settings`.
+    pub flows: usize,
+    /// Flows of all runs of the scheme.
+    pub of: usize,
+    /// Points of the sweep where it happened; empty for all.
+    pub points: Vec<Point>,
+    /// All of it in one sentence.
+    pub text: String,
+}
+
+/// What ran under the names of the schemes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Transports {
+    /// One label per scheme, in the order of the manifest.
+    labels: Vec<(String, String)>,
+    /// Everything that ran otherwise than asked.
+    pub mismatches: Vec<Mismatch>,
+    /// Per scheme, what ran: `dctcp, ECN rfc3168`.
+    ran: Vec<String>,
+}
+
+impl TransportFacts {
+    /// What the flows of a group ran, in the order of their first flow.
+    pub(crate) fn of(flows: &[&FlowRow]) -> Vec<Self> {
+        let mut out: Vec<Self> = Vec::new();
+        for flow in flows.iter().filter(|f| f.established_ps.is_some()) {
+            let facts = Self {
+                cc: flow.cc.clone(),
+                cc_used: flow.cc_used.clone(),
+                ecn_wish: flow.ecn_wish.clone(),
+                ecn_mode: flow.ecn_mode.clone(),
+                delay_option: flow.delay_option,
+                flows: 0,
+            };
+            let place = out.iter().position(|o| Self { flows: 0, ..o.clone() } == facts);
+            let place = place.unwrap_or_else(|| {
+                out.push(facts);
+                out.len() - 1
+            });
+            out[place].flows += 1;
+        }
+        out
+    }
+
+    /// Whether another congestion control governed than was asked for.
+    fn fell_back(&self) -> bool {
+        // The kernel's name of NewReno.
+        let own = |name: &str| if name == "reno" { "newreno".to_owned() } else { name.to_owned() };
+        !self.cc_used.is_empty() && own(&self.cc) != own(&self.cc_used)
+    }
+
+    /// Why, where the registry knows.
+    fn reason(&self) -> &'static str {
+        match cc::find(&self.cc).map(|entry| entry.wants) {
+            Some(wants) if wants.host_stamps && !self.delay_option => {
+                ": the delay option was not agreed"
+            }
+            Some(wants) if wants.ecn && self.ecn_mode == EcnMode::Off.name() => {
+                ": ECN was not agreed"
+            }
+            _ => "",
+        }
+    }
+
+    /// Whether ECN was asked for, and none or another mode was agreed.
+    fn lost_ecn(&self) -> bool {
+        let (classic, accurate) = (EcnMode::Classic.name(), EcnMode::AccEcn.name());
+        let asks = [classic, accurate].contains(&self.ecn_wish.as_str());
+        let known = [EcnMode::Off.name(), classic].contains(&self.ecn_mode.as_str());
+        asks && known && self.ecn_mode != self.ecn_wish
+    }
+}
+
+/// Flows with one fallback, over the runs of a scheme.
+#[derive(Default)]
+struct Fallback {
+    flows: usize,
+    points: Vec<Point>,
+    reason: &'static str,
+}
+
+/// By what was asked for and what ran.
+type Fallbacks<'a> = BTreeMap<(&'a str, &'a str), Fallback>;
+
+fn count<'a>(
+    runs: &[&'a RunFacts],
+    otherwise: fn(&TransportFacts) -> bool,
+    names: fn(&'a TransportFacts) -> (&'a str, &'a str),
+) -> Fallbacks<'a> {
+    let mut out = Fallbacks::new();
+    for run in runs {
+        for facts in run.groups.iter().flat_map(|g| &g.transports).filter(|t| otherwise(t)) {
+            let fallback = out.entry(names(facts)).or_default();
+            fallback.flows += facts.flows;
+            fallback.reason = facts.reason();
+            if !fallback.points.contains(&run.key.point) {
+                fallback.points.push(run.key.point.clone());
+            }
+        }
+    }
+    out
+}
+
+impl Transports {
+    /// Of results and the manifest that names their schemes.
+    pub fn new(manifest: &Manifest, results: &Results) -> Self {
+        let mut out = Self::default();
+        for scheme in &manifest.schemes {
+            let runs: Vec<&RunFacts> =
+                results.runs.iter().filter(|r| r.key.scheme == *scheme).collect();
+            let all = || runs.iter().flat_map(|r| &r.groups).flat_map(|g| &g.transports);
+            let of: usize = all().map(|t| t.flows).sum();
+            let mut parts: Vec<String> = Vec::new();
+            let replaced = || manifest.replaced.iter().filter(|r| r.scheme == *scheme);
+            out.mismatches.extend(replaced().map(|r| settings(r, of)));
+            let whole = |flows, text: String| {
+                if flows == of { text } else { format!("{text} in {flows} of {of} flows") }
+            };
+            let mut points: Vec<&Point> = runs.iter().map(|r| &r.key.point).collect();
+            points.dedup();
+            let narrowed = |fallback: &Fallback| {
+                let everywhere = fallback.points.len() == points.len();
+                if everywhere { Vec::new() } else { fallback.points.clone() }
+            };
+            let fell_back =
+                count(&runs, TransportFacts::fell_back, |t| (t.cc.as_str(), t.cc_used.as_str()));
+            for ((asked, used), fallback) in fell_back {
+                let (flows, points) = (fallback.flows, narrowed(&fallback));
+                parts.push(whole(flows, format!("ran {used}")));
+                let text = format!(
+                    "{scheme}: {flows} of {of} flows ran {used} instead of {asked}{}{}",
+                    fallback.reason,
+                    at(&points)
+                );
+                out.mismatches.push(mismatch(
+                    "cc",
+                    scheme,
+                    [asked, used],
+                    (flows, of),
+                    points,
+                    text,
+                ));
+            }
+            let lost_ecn = count(&runs, TransportFacts::lost_ecn, |t| {
+                (t.ecn_wish.as_str(), t.ecn_mode.as_str())
+            });
+            for ((asked, used), fallback) in lost_ecn {
+                let (flows, points) = (fallback.flows, narrowed(&fallback));
+                parts.push(whole(flows, format!("ECN {used}")));
+                let ran = if used == EcnMode::Off.name() {
+                    "ran without ECN".to_owned()
+                } else {
+                    format!("ran ECN {used}")
+                };
+                let text = format!(
+                    "{scheme}: {flows} of {of} flows {ran}, asked for was {asked}{}",
+                    at(&points)
+                );
+                out.mismatches.push(mismatch(
+                    "ecn",
+                    scheme,
+                    [asked, used],
+                    (flows, of),
+                    points,
+                    text,
+                ));
+            }
+            // A fallback says what came of a mode that was not agreed; the mismatches say why.
+            let ran_says = |r: &&Replaced| ["ecn", "delay-option"].contains(&r.switch.as_str());
+            let fell_back = !parts.is_empty();
+            let set = replaced().filter(|r| !(fell_back && ran_says(r))).map(part);
+            let parts: Vec<String> = set.chain(parts).collect();
+            out.labels.push((scheme.clone(), labelled(scheme, &parts)));
+            out.ran.push(ran(all()));
+        }
+        out
+    }
+
+    /// The label of a scheme.
+    pub fn label<'a>(&'a self, scheme: &'a str) -> &'a str {
+        self.labels.iter().find(|(s, _)| s == scheme).map_or(scheme, |(_, label)| label)
+    }
+
+    /// Each scheme with its label.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        self.labels.iter().cloned().collect()
+    }
+
+    /// Each scheme with the congestion controls and modes of ECN that its flows ran.
+    pub fn ran(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.labels.iter().map(|(s, _)| s.as_str()).zip(self.ran.iter().map(String::as_str))
+    }
+
+    /// The title with the labels that it does not cover.
+    pub(crate) fn title(&self, title: &str) -> String {
+        let other: Vec<&str> =
+            self.labels.iter().filter(|(s, l)| s != l).map(|(_, l)| l.as_str()).collect();
+        if other.is_empty() { title.to_owned() } else { format!("{title}: {}", other.join(", ")) }
+    }
+
+    /// Manifest and results as they are shown to people: under labels, not keys.
+    pub(crate) fn shown(&self, manifest: &Manifest, results: &Results) -> (Manifest, Results) {
+        let (mut manifest, mut results) = (manifest.clone(), results.clone());
+        let rename = |scheme: &mut String| *scheme = self.label(scheme).to_owned();
+        manifest.title = self.title(&manifest.title);
+        manifest.schemes.iter_mut().for_each(rename);
+        manifest.runs.iter_mut().for_each(|run| rename(&mut run.key.scheme));
+        results.runs.iter_mut().for_each(|run| rename(&mut run.key.scheme));
+        results.summary.iter_mut().for_each(|row| rename(&mut row.about.scheme));
+        results.findings.iter_mut().for_each(|finding| rename(&mut finding.scheme));
+        (manifest, results)
+    }
+}
+
+/// `cc=cubic`, and where if not everywhere.
+fn part(replaced: &Replaced) -> String {
+    let Replaced { switch, value, hosts, .. } = replaced;
+    if hosts.is_empty() {
+        format!("{switch}={value}")
+    } else {
+        format!("{switch}={value} at {}", hosts.join(" and "))
+    }
+}
+
+/// The label of a scheme as its settings alone give it, before anything ran.
+pub fn planned_label(scheme: &str, replaced: &[lowtide_scenario::Replaced]) -> String {
+    let of = replaced.iter().filter(|r| r.scheme == scheme);
+    let parts: Vec<String> = of.map(|r| part(&recorded(r))).collect();
+    labelled(scheme, &parts)
+}
+
+fn labelled(scheme: &str, parts: &[String]) -> String {
+    if parts.is_empty() { scheme.to_owned() } else { format!("{scheme} ({})", parts.join(", ")) }
+}
+
+/// A replaced switch as the manifest has it.
+pub(crate) fn recorded(of: &lowtide_scenario::Replaced) -> Replaced {
+    Replaced {
+        scheme: of.scheme.clone(),
+        switch: of.switch.to_owned(),
+        named: of.named.clone(),
+        value: of.value.clone(),
+        hosts: of.hosts.clone(),
+    }
+}
+
+fn settings(replaced: &Replaced, of: usize) -> Mismatch {
+    let Replaced { scheme, switch, named, value, hosts } = replaced;
+    let place =
+        if hosts.is_empty() { String::new() } else { format!(" at {}", hosts.join(" and ")) };
+    Mismatch {
+        kind: "settings",
+        scheme: scheme.clone(),
+        switch: switch.clone(),
+        asked: named.clone(),
+        used: value.clone(),
+        hosts: hosts.clone(),
+        flows: of,
+        of,
+        points: Vec::new(),
+        text: format!("{scheme}: settings replace its {switch} = {named} by {value}{place}"),
+    }
+}
+
+fn mismatch(
+    kind: &'static str,
+    scheme: &str,
+    [asked, used]: [&str; 2],
+    (flows, of): (usize, usize),
+    points: Vec<Point>,
+    text: String,
+) -> Mismatch {
+    Mismatch {
+        kind,
+        scheme: scheme.to_owned(),
+        switch: kind.to_owned(),
+        asked: asked.to_owned(),
+        used: used.to_owned(),
+        hosts: Vec::new(),
+        flows,
+        of,
+        points,
+        text,
+    }
+}
+
+/// Points that a sentence names.
+const MOST_POINTS: usize = 3;
+
+fn at(points: &[Point]) -> String {
+    match points {
+        [] => String::new(),
+        few if few.len() <= MOST_POINTS => {
+            let names: Vec<String> = few.iter().map(Point::to_string).collect();
+            format!(", at {}", names.join("; "))
+        }
+        many => format!(", at {} points", many.len()),
+    }
+}
+
+/// Congestion control and mode of ECN that governed a flow: `dctcp, ECN rfc3168`.
+pub(crate) fn ran_by(flow: &FlowRow) -> String {
+    if flow.established_ps.is_none() {
+        return NEVER_OPENED.to_owned();
+    }
+    kind(&flow.cc_used, &flow.ecn_mode)
+}
+
+const NEVER_OPENED: &str = "nothing: its handshake was not completed";
+
+fn kind(cc_used: &str, ecn_mode: &str) -> String {
+    let [cc, mode] = [cc_used, ecn_mode].map(|name| if name.is_empty() { "unknown" } else { name });
+    format!("{cc}, ECN {mode}")
+}
+
+/// What flows ran, with counts where they ran several things.
+fn ran<'a>(all: impl Iterator<Item = &'a TransportFacts>) -> String {
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for facts in all {
+        let text = kind(&facts.cc_used, &facts.ecn_mode);
+        match kinds.iter_mut().find(|(kind, _)| *kind == text) {
+            Some((_, flows)) => *flows += facts.flows,
+            None => kinds.push((text, facts.flows)),
+        }
+    }
+    match &kinds[..] {
+        [] => "no flow was established".to_owned(),
+        [(one, _)] => one.clone(),
+        many => {
+            let texts: Vec<String> =
+                many.iter().map(|(kind, flows)| format!("{kind} ({flows} flows)")).collect();
+            texts.join("; ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(cc: [&str; 2], ecn: [&str; 2]) -> TransportFacts {
+        TransportFacts {
+            cc: cc[0].to_owned(),
+            cc_used: cc[1].to_owned(),
+            ecn_wish: ecn[0].to_owned(),
+            ecn_mode: ecn[1].to_owned(),
+            delay_option: false,
+            flows: 1,
+        }
+    }
+
+    #[test]
+    fn a_fallback_is_another_control_under_any_of_its_names() {
+        for (cc, falls_back) in [
+            (["dx", "newreno"], true),
+            (["newreno", "reno"], false),
+            (["dctcp", "dctcp"], false),
+            // A kernel that does not tell.
+            (["dctcp", ""], false),
+        ] {
+            assert_eq!(facts(cc, ["off", "off"]).fell_back(), falls_back, "{cc:?}");
+        }
+        assert_eq!(facts(["dctcp", "newreno"], ["off", "off"]).reason(), ": ECN was not agreed");
+        assert_eq!(facts(["mine", "newreno"], ["off", "off"]).reason(), "");
+    }
+
+    #[test]
+    fn ecn_is_lost_where_it_was_asked_for() {
+        for (ecn, lost) in [
+            (["rfc3168", "off"], true),
+            (["accecn", "rfc3168"], true),
+            (["accecn", "off"], true),
+            (["accecn", "accecn"], false),
+            (["rfc3168", "rfc3168"], false),
+            // Only accepted, never asked for.
+            (["passive", "off"], false),
+            (["off", "off"], false),
+            (["accecn", "unknown"], false),
+        ] {
+            assert_eq!(facts(["newreno"; 2], ecn).lost_ecn(), lost, "{ecn:?}");
+        }
+    }
+
+    #[test]
+    fn flows_without_a_handshake_agreed_on_nothing() {
+        use crate::times::tests::flow;
+        let asked = FlowRow { cc: "dx".into(), cc_used: "dx".into(), ..flow(0, None, "failed") };
+        let opened =
+            FlowRow { cc_used: "newreno".into(), established_ps: Some(1), ..asked.clone() };
+        let facts = TransportFacts::of(&[&asked, &opened, &opened]);
+        let [facts] = &facts[..] else { panic!("{facts:?}") };
+        assert_eq!((facts.flows, facts.fell_back()), (2, true));
+        assert_eq!(ran_by(&asked), NEVER_OPENED);
+        assert_eq!(ran_by(&opened), "newreno, ECN unknown");
+    }
+}

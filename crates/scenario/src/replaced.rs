@@ -1,0 +1,202 @@
+//! Switches of a scheme that the settings of a run replace.
+//!
+//! Contract: a run is called after its scheme (or profile) whatever else is set. Each switch by which
+//! schemes differ and whose effective value is another than the scheme's is named here, so that no
+//! result passes for the scheme's own. A swept switch is not: its points say the value.
+
+use std::collections::BTreeSet;
+
+use lowtide_tcp::{Config, profile, switches};
+
+use crate::case::Case;
+use crate::model::{HostGroup, Model, Named};
+use crate::stack;
+use crate::sweep::Axis;
+
+/// A switch whose value is not that of the scheme after which runs are called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replaced {
+    /// What the runs are called: a scheme, a bundle or a profile.
+    pub scheme: String,
+    /// `cc`, `ecn`, `feedback`, `ack` or `delay-option`.
+    pub switch: &'static str,
+    /// Its value by the scheme (of a host group with a scheme of its own: by that).
+    pub named: String,
+    /// Its value in the runs.
+    pub value: String,
+    /// The host groups that have that value; empty where all have it.
+    pub hosts: Vec<String>,
+}
+
+/// Whom a switch concerns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Sends,
+    Receives,
+    Both,
+}
+
+/// The switches that say which transport runs.
+const SWITCHES: [(&str, Role); 5] = [
+    ("cc", Role::Sends),
+    ("ecn", Role::Both),
+    ("feedback", Role::Sends),
+    ("ack", Role::Receives),
+    ("delay-option", Role::Both),
+];
+
+/// What the settings of a case replace; `compared` is the scheme that is compared.
+pub(crate) fn of(case: &Case, compared: Option<&Named>, axes: &[Axis]) -> Vec<Replaced> {
+    let model = &case.model;
+    let expected: Vec<Option<Config>> = model
+        .hosts
+        .iter()
+        .zip(&case.configs)
+        .map(|(group, config)| as_named(model, group, compared, config))
+        .collect();
+    let value = |config: &Config, switch| switches::get_text(config, switch).unwrap_or_default();
+    let mut roles: Option<Roles> = None;
+    let mut out: Vec<Replaced> = Vec::new();
+    for (switch, role) in SWITCHES {
+        let swept = |path: &String| path.rsplit('.').next() == Some(switch);
+        if axes.iter().flat_map(|axis| &axis.paths).any(swept) {
+            continue;
+        }
+        let groups = || model.hosts.iter().zip(&case.configs).zip(&expected).enumerate();
+        let differs = |config: &Config, expected: &Option<Config>| {
+            expected.as_ref().is_some_and(|e| value(e, switch) != value(config, switch))
+        };
+        if !groups().any(|(_, ((_, config), expected))| differs(config, expected)) {
+            continue;
+        }
+        // Traffic is made only where it is needed: a sweep would make it for each point otherwise.
+        let roles = roles.get_or_insert_with(|| Roles::of(case));
+        let concerned = groups().filter(|(index, _)| roles.has(*index, role));
+        let mut all = 0;
+        let mut found: Vec<Replaced> = Vec::new();
+        for (_, ((group, config), expected)) in concerned {
+            all += 1;
+            let Some(expected) = expected.as_ref().filter(|_| differs(config, expected)) else {
+                continue;
+            };
+            let (named, value) = (value(expected, switch), value(config, switch));
+            match found.iter_mut().find(|r| r.value == value && r.named == named) {
+                Some(known) => known.hosts.push(group.name.clone()),
+                None => found.push(Replaced {
+                    scheme: case.scheme.clone(),
+                    switch,
+                    named,
+                    value,
+                    hosts: vec![group.name.clone()],
+                }),
+            }
+        }
+        for replaced in found.iter_mut().filter(|r| r.hosts.len() == all) {
+            replaced.hosts.clear();
+        }
+        out.append(&mut found);
+    }
+    out
+}
+
+/// The configuration of a group with every switch of its scheme as the scheme has it, or else that of
+/// the profile; `None` where neither is named.
+fn as_named(
+    model: &Model,
+    group: &HostGroup,
+    compared: Option<&Named>,
+    config: &Config,
+) -> Option<Config> {
+    let (general, own) = (&model.transport, &group.stack);
+    if let Some(named) = own.scheme.as_ref().or(compared).or(general.scheme.as_ref()) {
+        let mut expected = config.clone();
+        stack::apply_scheme(model, Some(named), &mut expected).ok()?;
+        return Some(expected);
+    }
+    let named = own.profile.as_ref().or(general.profile.as_ref())?;
+    profile::find_profile(&named.name)?.config().ok()
+}
+
+/// The host groups that send data, and those that receive it.
+struct Roles {
+    sends: BTreeSet<u16>,
+    receives: BTreeSet<u16>,
+}
+
+impl Roles {
+    fn of(case: &Case) -> Self {
+        let setup = case.setup(case.model.run.first_seed);
+        let mut roles = Self { sends: BTreeSet::new(), receives: BTreeSet::new() };
+        let group = |host: u32| case.model.group_of(host).map(|(index, _)| index);
+        for flow in &setup.flows {
+            roles.sends.extend(group(flow.src));
+            roles.receives.extend(group(flow.dst));
+        }
+        // Answers are the data of an asker's connections.
+        for asker in &setup.askers {
+            roles.sends.extend(asker.servers.iter().filter_map(|server| group(*server)));
+            roles.receives.extend(group(asker.client));
+        }
+        roles
+    }
+
+    fn has(&self, group: usize, role: Role) -> bool {
+        let group = group as u16;
+        let (sends, receives) = (self.sends.contains(&group), self.receives.contains(&group));
+        match role {
+            Role::Sends => sends,
+            Role::Receives => receives,
+            Role::Both => sends || receives,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+
+    fn replaced(name: &str, set: &[(&str, &str)]) -> Vec<String> {
+        let mut scenario = Scenario::load(name).unwrap();
+        for (key, value) in set {
+            scenario = scenario.with_override(key, value).unwrap();
+        }
+        let plan = scenario.expand().unwrap();
+        let text = |r: &super::Replaced| {
+            let hosts = r.hosts.join("+");
+            format!("{} {}={} for {} at {hosts}", r.scheme, r.switch, r.value, r.named)
+        };
+        plan.replaced.iter().map(text).collect()
+    }
+
+    #[test]
+    fn what_an_override_replaces_is_named() {
+        assert_eq!(replaced("first-light", &[]), Vec::<String>::new());
+        assert_eq!(
+            replaced("first-light", &[("transport.sender.cc", "cubic")]),
+            ["sack cc=cubic for newreno at ", "dctcp cc=cubic for dctcp at "]
+        );
+        // A receiver's congestion control sends nothing.
+        assert_eq!(
+            replaced("first-light", &[("hosts.receivers.sender.cc", "cubic")]),
+            Vec::<String>::new()
+        );
+        let off = [("hosts.receivers.connection.ecn", "off"), ("run.allow-mismatch", "true")];
+        assert_eq!(replaced("first-light", &off), ["dctcp ecn=off for rfc3168 at receivers"]);
+    }
+
+    #[test]
+    fn a_swept_switch_is_said_by_its_points() {
+        let scenario = Scenario::load("first-light").unwrap();
+        let values = ["newreno", "cubic"].map(str::to_owned);
+        let plan = scenario.with_sweep("transport.sender.cc", &values).unwrap().expand().unwrap();
+        assert_eq!(plan.replaced, []);
+    }
+
+    #[test]
+    fn no_embedded_scenario_passes_for_a_scheme_that_it_replaces() {
+        for scenario in crate::list() {
+            let found = replaced(scenario.name, &[]);
+            assert_eq!(found, Vec::<String>::new(), "{}", scenario.name);
+        }
+    }
+}
