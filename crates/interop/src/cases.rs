@@ -1,0 +1,355 @@
+//! What is tried: the conditions, and the cases that follow from them.
+//!
+//! Contract: cases are data. The seeds of a case follow from its name only, so another case beside it changes nothing.
+
+use std::fmt;
+
+/// Who sends data, and how the connection ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Our end sends.
+    Up,
+    /// The peer sends.
+    Down,
+    /// Both send at the same time.
+    Both,
+    /// Our end sends and closes its half; then the peer sends.
+    HalfUp,
+    /// The peer sends and closes its half; then our end sends.
+    HalfDown,
+    /// The peer sends; our end aborts in the middle.
+    ResetByOurs,
+    /// Our end sends; the peer aborts in the middle.
+    ResetByPeer,
+    /// Nobody listens.
+    Refused,
+}
+
+impl Shape {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Both => "both",
+            Self::HalfUp => "ours-closes-first",
+            Self::HalfDown => "peer-closes-first",
+            Self::ResetByOurs => "by-ours",
+            Self::ResetByPeer => "by-peer",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// Circumstances of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Condition {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// One sentence for the documentation.
+    pub about: &'static str,
+    /// Faults of both directions, as `lowtide_bottleneck::Faults::set` reads them.
+    pub faults: &'static [&'static str],
+    /// Profile of our end.
+    pub profile: &'static str,
+    /// Switches of our end.
+    pub ours: &'static [(&'static str, &'static str)],
+    /// Receive buffer of the peer, bytes; zero for its default.
+    pub peer_window: u32,
+    /// The receiver reads nothing for so long, milliseconds.
+    pub pause_ms: u64,
+    /// Bytes of each direction that sends.
+    pub bytes: u64,
+    /// Bytes of one write of ours.
+    pub write: u64,
+    /// ECN is asked for, and the peer grants it where it can.
+    pub ecn: bool,
+    /// IPv6.
+    pub v6: bool,
+    /// Who sends and how it ends.
+    pub shapes: &'static [Shape],
+}
+
+/// No fault, the profile `linux`, everything else at its default.
+const PLAIN: Condition = Condition {
+    name: "plain",
+    about: "IPv4, no faults",
+    faults: &[],
+    profile: "linux",
+    ours: &[],
+    peer_window: 0,
+    pause_ms: 0,
+    bytes: 1_000_000,
+    write: 16 << 10,
+    ecn: false,
+    v6: false,
+    shapes: &[Shape::Up, Shape::Down, Shape::Both],
+};
+
+/// All faults at once.
+const ALL_FAULTS: &[&str] = &["loss=1%", "reorder=2%/3ms", "duplicate=2%", "corrupt=1%"];
+const UP_AND_DOWN: &[Shape] = &[Shape::Up, Shape::Down];
+
+/// Every condition, in the order of the tables.
+pub const CONDITIONS: &[Condition] = &[
+    PLAIN,
+    Condition { name: "ipv6", about: "IPv6, no faults", v6: true, ..PLAIN },
+    Condition {
+        name: "loss",
+        about: "2 % of the packets of each direction are lost",
+        faults: &["loss=2%"],
+        bytes: 400_000,
+        ..PLAIN
+    },
+    Condition {
+        name: "heavy-loss",
+        about: "7 % loss",
+        faults: &["loss=7%"],
+        bytes: 50_000,
+        shapes: &[Shape::Both],
+        ..PLAIN
+    },
+    Condition {
+        name: "reordering",
+        about: "5 % of the packets arrive 3 ms late",
+        faults: &["reorder=5%/3ms"],
+        shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "heavy-reordering",
+        about: "30 % of the packets arrive 5 ms late",
+        faults: &["reorder=30%/5ms"],
+        bytes: 300_000,
+        shapes: &[Shape::Both],
+        ..PLAIN
+    },
+    Condition {
+        name: "duplication",
+        about: "10 % of the packets arrive twice",
+        faults: &["duplicate=10%"],
+        shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "corruption",
+        about: "a bit is wrong in 2 % of the packets",
+        faults: &["corrupt=2%"],
+        bytes: 400_000,
+        shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "all-faults",
+        about: "IPv6; loss 1 %, reordering 2 %, duplication 2 %, corruption 1 %",
+        faults: ALL_FAULTS,
+        bytes: 300_000,
+        v6: true,
+        shapes: &[Shape::Both],
+        ..PLAIN
+    },
+    Condition {
+        name: "no-options",
+        about: "our end has no SACK, timestamps or window scaling; all faults, IPv4",
+        faults: ALL_FAULTS,
+        ours: &[("sack", "false"), ("timestamps", "false"), ("window-scaling", "false")],
+        bytes: 300_000,
+        shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "small-mtu",
+        about: "our end has an MTU of 576 bytes; all faults, IPv4",
+        faults: ALL_FAULTS,
+        ours: &[("mtu", "576")],
+        bytes: 200_000,
+        shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "small-writes",
+        about: "our end writes 100 bytes at a time; 2 % loss",
+        faults: &["loss=2%"],
+        bytes: 100_000,
+        write: 100,
+        shapes: &[Shape::Up, Shape::HalfDown],
+        ..PLAIN
+    },
+    Condition {
+        name: "small-window",
+        about: "the receiver has a buffer of 4 KiB; 2 KiB where that is ours",
+        ours: &[("receive-buffer", "2 KiB")],
+        peer_window: 4096,
+        bytes: 100_000,
+        shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "zero-window",
+        about: "the receiver has a buffer of 16 KiB and reads nothing for 1.5 s",
+        ours: &[("receive-buffer", "16 KiB")],
+        peer_window: 16 << 10,
+        pause_ms: 1500,
+        bytes: 200_000,
+        shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "half-close",
+        about: "one end sends and closes its half, then the other sends",
+        bytes: 300_000,
+        shapes: &[Shape::HalfUp, Shape::HalfDown],
+        ..PLAIN
+    },
+    Condition {
+        name: "half-close-loss",
+        about: "the same with 2 % loss",
+        faults: &["loss=2%"],
+        bytes: 150_000,
+        shapes: &[Shape::HalfUp, Shape::HalfDown],
+        ..PLAIN
+    },
+    Condition {
+        name: "reset",
+        about: "one end aborts in the middle of the data, or nobody listens",
+        bytes: 4_000_000,
+        shapes: &[Shape::ResetByOurs, Shape::ResetByPeer, Shape::Refused],
+        ..PLAIN
+    },
+    Condition {
+        name: "reset-loss",
+        about: "one end aborts in the middle of the data; 5 % loss",
+        faults: &["loss=5%"],
+        bytes: 1_000_000,
+        shapes: &[Shape::ResetByOurs, Shape::ResetByPeer],
+        ..PLAIN
+    },
+    Condition {
+        name: "ecn",
+        about: "our end asks for and grants ECN; CE on 10 % of the packets that have ECT",
+        faults: &["ce=10%"],
+        ours: &[("ecn", "rfc3168")],
+        ecn: true,
+        shapes: UP_AND_DOWN,
+        ..PLAIN
+    },
+    Condition {
+        name: "accecn",
+        about: "our end asks for and grants AccECN; CE on 10 % of the packets that have ECT",
+        faults: &["ce=10%"],
+        ours: &[("ecn", "accecn")],
+        ecn: true,
+        shapes: &[Shape::Both],
+        ..PLAIN
+    },
+    Condition {
+        name: "profile-rfc",
+        about: "our end has the profile `rfc`; all faults, IPv4",
+        faults: ALL_FAULTS,
+        profile: "rfc",
+        bytes: 300_000,
+        shapes: &[Shape::Both],
+        ..PLAIN
+    },
+    Condition {
+        name: "profile-freebsd",
+        about: "our end has the profile `freebsd`; all faults, IPv4",
+        faults: ALL_FAULTS,
+        profile: "freebsd",
+        bytes: 300_000,
+        shapes: &[Shape::Both],
+        ..PLAIN
+    },
+];
+
+/// The short subset that `cargo test` runs. Our end opens the first, the peer the second, and so on.
+const QUICK: [(&str, Shape); 4] = [
+    ("ipv6", Shape::Both),
+    ("all-faults", Shape::Both),
+    ("ecn", Shape::Up),
+    ("reset", Shape::ResetByPeer),
+];
+
+/// One connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Under which circumstances.
+    pub condition: &'static Condition,
+    /// Who sends.
+    pub shape: Shape,
+    /// Our end sends the SYN.
+    pub active: bool,
+    /// Which repetition it is: another seed, and `#N` behind the name beyond the first (0).
+    pub round: u32,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let open = if self.active { "active" } else { "passive" };
+        write!(f, "{}-{}-{open}", self.condition.name, self.shape.name())?;
+        if self.round > 0 {
+            write!(f, "#{}", self.round)?;
+        }
+        Ok(())
+    }
+}
+
+impl Case {
+    /// A number of its own: the seed of its faults, sequence numbers and data.
+    pub fn seed(&self) -> u64 {
+        let mut sum = crate::script::Checksum::default();
+        sum.update(self.to_string().as_bytes());
+        // Fits where a peer reads a signed number.
+        sum.value() >> 2
+    }
+}
+
+/// Every case.
+pub fn all() -> Vec<Case> {
+    let shapes = CONDITIONS.iter().flat_map(|c| c.shapes.iter().map(move |s| (c, *s)));
+    let case = |(condition, shape)| {
+        [true, false].map(|active| Case { condition, shape, active, round: 0 })
+    };
+    shapes.flat_map(case).collect()
+}
+
+/// Each of `cases` so many times, round by round.
+pub fn repeat(cases: &[Case], rounds: u32) -> Vec<Case> {
+    let round = |round| cases.iter().map(move |case| Case { round, ..*case });
+    (0..rounds).flat_map(round).collect()
+}
+
+/// The case of that name.
+pub fn find(name: &str) -> Option<Case> {
+    let (plain, round) = match name.split_once('#') {
+        Some((plain, round)) => (plain, round.parse().ok()?),
+        None => (name, 0),
+    };
+    let case = all().into_iter().find(|c| c.to_string() == plain)?;
+    Some(Case { round, ..case })
+}
+
+/// The short subset.
+pub fn quick() -> Vec<Case> {
+    let wanted = |case: &Case| {
+        let at = QUICK.iter().position(|q| *q == (case.condition.name, case.shape));
+        at.is_some_and(|at| case.active == (at % 2 == 0))
+    };
+    all().into_iter().filter(wanted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_case_has_a_name_and_a_seed_of_its_own() {
+        let all = repeat(&all(), 3);
+        assert!(all.iter().all(|c| find(&c.to_string()).is_some_and(|f| f.seed() == c.seed())));
+        let names: BTreeSet<String> = all.iter().map(Case::to_string).collect();
+        let seeds: BTreeSet<u64> = all.iter().map(Case::seed).collect();
+        assert_eq!((names.len(), seeds.len()), (all.len(), all.len()));
+        assert_eq!(quick().len(), QUICK.len());
+    }
+}

@@ -1,0 +1,193 @@
+//! What must be true after a case.
+
+use lowtide_tcp::EcnMode;
+use lowtide_units::parse_parts;
+
+use crate::cases::{Case, Shape};
+use crate::peers::Peer;
+use crate::run::{Evidence, scripts};
+use crate::script::{Account, Checksum};
+
+/// A fault that is expected so many times happens at least once but in one of 160,000 cases.
+const CERTAIN: u64 = 12;
+
+/// The share of a fault (`loss=2%`), in 10^-9.
+fn share_ppb(fault: &str) -> u64 {
+    let share = fault.split(['=', '/']).nth(1).and_then(|s| parse_parts(s).ok());
+    share.and_then(|s| u64::try_from(s.as_ppb()).ok()).unwrap_or(0)
+}
+
+impl Peer {
+    /// Its TCP negotiates ECN.
+    pub const fn has_ecn(self) -> bool {
+        matches!(self, Self::Linux | Self::Uml)
+    }
+}
+
+/// Everything that is wrong with a case, in words; nothing where it went well.
+pub fn judge(peer: Peer, case: &Case, evidence: &Evidence) -> Vec<String> {
+    let mut wrong = Vec::new();
+    ends(case, &evidence.ours, evidence.peer.as_ref(), &mut wrong);
+    if evidence.left > 0 {
+        wrong.push(format!("{} of our connections did not end", evidence.left));
+    }
+    packets(case, evidence, &mut wrong);
+    if case.condition.ecn {
+        marks(peer, case, evidence, &mut wrong);
+    }
+    wrong
+}
+
+/// The known defect of a peer that explains a failure.
+pub fn known(peer: Peer, case: &Case, evidence: &Evidence) -> Option<&'static str> {
+    let loses = case.condition.faults.iter().any(|f| f.starts_with("loss"));
+    // After a tail loss probe its retransmission timer runs only while its count of outstanding packets is
+    // above zero, and that count can be zero too early.
+    (peer == Peer::Gvisor && loses && evidence.peer_stalled)
+        .then_some("gVisor stops retransmitting its last segment or FIN")
+}
+
+fn ends(case: &Case, ours: &Account, peer: Option<&Account>, wrong: &mut Vec<String>) {
+    let (our_script, peer_script) = scripts(case);
+    let [ours_want, peer_want] = match case.shape {
+        Shape::ResetByOurs => ["aborted", "reset"],
+        Shape::ResetByPeer => ["reset", "aborted"],
+        Shape::Refused => ["refused", "refused"],
+        _ => ["closed", "closed"],
+    };
+    let mut check_end = |who: &str, seen: &Account, want: &str| {
+        if seen.ended != want {
+            let Account { ended, sent, received, .. } = seen;
+            let bytes = format!("sent {sent} B, received {received} B");
+            wrong.push(format!("{who} ended with `{ended}` instead of `{want}` ({bytes})"));
+        }
+    };
+    check_end("ours", ours, ours_want);
+    if let Some(peer) = peer {
+        check_end("the peer", peer, peer_want);
+    }
+    let mut check_bytes = |who: &str, seen: &Account, seed: u64, sent: u64, reset_at: u64| {
+        let want = match case.shape {
+            Shape::ResetByOurs | Shape::ResetByPeer if reset_at > 0 => reset_at,
+            _ => sent,
+        };
+        if seen.received != want {
+            wrong.push(format!("{who} received {} B instead of {want} B", seen.received));
+        }
+        if Checksum::of_pattern(seed, seen.received).text() != seen.checksum {
+            wrong.push(format!("{who} received other bytes than were sent"));
+        }
+    };
+    let (us, them) = (&our_script, &peer_script);
+    check_bytes("ours", ours, them.seed, them.send, us.reset_at);
+    if let Some(peer) = peer {
+        check_bytes("the peer", peer, us.seed, us.send, them.reset_at);
+    }
+}
+
+fn packets(case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
+    let report = &evidence.report;
+    let all = &evidence.stats.packets;
+    let counts = |f: fn(&lowtide_bottleneck::FaultCounts) -> u64| -> u64 {
+        report.hosts.iter().map(|h| f(&h.faults)).sum()
+    };
+    let lost: u64 = report.ports.iter().map(|p| p.stats.lost).sum();
+    let sent: u64 = report.hosts.iter().map(|h| h.sent).sum();
+    for fault in case.condition.faults {
+        let (kind, happened) = match fault.split('=').next().unwrap_or(fault) {
+            "loss" => ("loss", lost),
+            "reorder" => ("reordering", counts(|f| f.reordered)),
+            "duplicate" => ("duplication", counts(|f| f.duplicated)),
+            "corrupt" => ("corruption", counts(|f| f.corrupted)),
+            // CE is judged with the marks.
+            _ => continue,
+        };
+        if happened == 0 && sent.saturating_mul(share_ppb(fault)) >= CERTAIN * 1_000_000_000 {
+            wrong.push(format!("no {kind} in {sent} packets"));
+        }
+    }
+    let damaged = counts(|f| f.corrupted);
+    let noticed = all.malformed + all.bad_checksum;
+    if noticed > damaged {
+        wrong.push(format!("{noticed} packets were malformed where {damaged} were damaged"));
+    }
+    for host in report.hosts.iter().filter(|h| h.gone.is_some()) {
+        wrong.push(format!("the device of `{}` is gone", host.name));
+    }
+}
+
+/// Marks where both ends have ECN; no ECT where the peer has none.
+fn marks(peer: Peer, case: &Case, evidence: &Evidence, wrong: &mut Vec<String>) {
+    let Some(info) = &evidence.info else { return };
+    // AccECN with a peer that has RFC 3168 only falls back to that (RFC 9768 §3.1.2).
+    let want = if peer.has_ecn() { EcnMode::Classic } else { EcnMode::Off };
+    if info.ecn != want {
+        wrong.push(format!("ECN is {:?} instead of {want:?}", info.ecn));
+    }
+    let [ours, theirs] = [0, 1].map(|n| evidence.report.hosts.get(n).map_or(0, |h| h.faults.ce));
+    if !peer.has_ecn() {
+        if ours + theirs > 0 {
+            wrong.push(format!("{} packets had ECT without ECN", ours + theirs));
+        }
+        return;
+    }
+    if matches!(case.shape, Shape::Up | Shape::Both) {
+        if ours == 0 {
+            wrong.push("none of our packets had ECT".to_owned());
+        }
+        if info.counters.ecn_reductions == 0 {
+            wrong.push(format!("no reduction after {ours} marks"));
+        }
+    }
+    if matches!(case.shape, Shape::Down | Shape::Both) && (theirs == 0 || info.marked_bytes == 0) {
+        wrong.push(format!("{} B of {theirs} marked packets were seen", info.marked_bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::all;
+
+    fn account(seed: u64, received: u64, ended: &str) -> Account {
+        let checksum = Checksum::of_pattern(seed, received).text();
+        Account { sent: 0, received, checksum, ended: ended.to_owned() }
+    }
+
+    fn judged(name: &str, change: impl FnOnce(&mut Account, &mut Account)) -> Vec<String> {
+        let case = all().into_iter().find(|c| c.to_string() == name).unwrap();
+        let (us, them) = scripts(&case);
+        let (our_bytes, our_end, their_end) = match case.shape {
+            Shape::ResetByOurs => (us.reset_at, "aborted", "reset"),
+            _ => (them.send, "closed", "closed"),
+        };
+        let mut ours = account(them.seed, our_bytes, our_end);
+        let mut peer = account(us.seed, us.send, their_end);
+        change(&mut ours, &mut peer);
+        let mut wrong = Vec::new();
+        ends(&case, &ours, Some(&peer), &mut wrong);
+        wrong
+    }
+
+    #[test]
+    fn shares_of_faults_are_read() {
+        assert_eq!([share_ppb("loss=2%"), share_ppb("reorder=5%/3ms")], [20_000_000, 50_000_000]);
+    }
+
+    #[test]
+    fn damage_losses_and_other_ends_of_a_connection_are_noticed() {
+        for name in [
+            "plain-both-active",
+            "reset-by-ours-passive",
+            "half-close-loss-peer-closes-first-active",
+        ] {
+            assert_eq!(judged(name, |_, _| {}), Vec::<String>::new(), "{name}");
+            let damaged = judged(name, |ours, _| ours.checksum.replace_range(..1, "x"));
+            assert_eq!(damaged, ["ours received other bytes than were sent"], "{name}");
+            let short = judged(name, |ours, _| ours.received -= 1);
+            assert_eq!(short.len(), 2, "{name}: {short:?}");
+            let cut = judged(name, |_, peer| peer.ended = "timeout".to_owned());
+            assert!(cut[0].starts_with("the peer ended with `timeout` instead of"), "{cut:?}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `lowtide-interop`: our TCP against others, case by case.
+#![cfg_attr(not(target_os = "linux"), expect(unused, reason = "there are no TUN interfaces"))]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use lowtide_interop::cases::{Case, all, quick, repeat};
+use lowtide_interop::peer;
+use lowtide_interop::peers::{PEERS, Peer, probe};
+use lowtide_interop::script::Script;
+use lowtide_interop::suite::{Suite, inside};
+use lowtide_interop::table::{Counts, count, markdown, print_result, remarks};
+
+/// Runs connections between our TCP and others, with faults between them, and prints a table.
+#[derive(Parser, Debug)]
+#[command(name = "lowtide-interop")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+struct Args {
+    #[command(subcommand)]
+    role: Option<Role>,
+    /// Only this peer; may be repeated.
+    #[arg(long, value_enum)]
+    peer: Vec<Peer>,
+    /// Only cases whose name contains this text; may be repeated.
+    #[arg(long)]
+    case: Vec<String>,
+    /// The short subset that `cargo test` runs.
+    #[arg(long)]
+    quick: bool,
+    /// Runs every case so many times, each time with other seeds.
+    #[arg(long, default_value_t = 1)]
+    rounds: u32,
+    /// Cases at a time.
+    #[arg(long, default_value_t = 3)]
+    jobs: usize,
+    /// The packets of both interfaces and the tape of our end go into this folder, three files for each case.
+    #[arg(long)]
+    captures: Option<PathBuf>,
+    /// The User Mode Linux to boot, instead of the `linux.uml` of PATH.
+    #[arg(long, value_name = "FILE")]
+    kernel: Option<PathBuf>,
+    /// Prints the table only, as `docs/testing.md` has it.
+    #[arg(long)]
+    markdown: bool,
+    /// A peer that is skipped is a failure.
+    #[arg(long)]
+    require_all: bool,
+    /// Prints the cases and which peers this machine has, and runs nothing.
+    #[arg(long)]
+    list: bool,
+}
+
+/// What the program is when the suite starts it.
+#[derive(Subcommand, Debug)]
+enum Role {
+    /// One end of one connection.
+    #[command(hide = true)]
+    Peer {
+        /// `kernel` or `smoltcp`.
+        stack: String,
+        /// The script.
+        script: Vec<String>,
+    },
+    /// The first process of User Mode Linux.
+    #[command(hide = true)]
+    Guest {
+        /// The folder of the job.
+        folder: PathBuf,
+    },
+    /// The cases inside User Mode Linux.
+    #[command(hide = true)]
+    Inside {
+        /// Where the results go.
+        results: PathBuf,
+        /// Where captures go; empty for none.
+        captures: String,
+        /// The cases.
+        cases: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match &args.role {
+        None => suite(&args),
+        Some(Role::Guest { folder }) => lowtide_uml::guest::main(folder),
+        Some(Role::Inside { results, captures, cases }) => inside(results, captures, cases)
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|e| format!("{}: {e}", results.display())),
+        Some(Role::Peer { stack, script }) => run_peer(stack, script).map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|why| {
+        eprintln!("error: {why}");
+        ExitCode::from(2)
+    })
+}
+
+fn run_peer(stack: &str, script: &[String]) -> Result<(), String> {
+    let script = Script::from_args(script)?;
+    let done = match stack {
+        "kernel" => peer::kernel::main(&script),
+        "smoltcp" => peer::smoltcp::main(&script),
+        _ => return Err(format!("no stack is called `{stack}`: there are kernel and smoltcp")),
+    };
+    done.map_err(|e| e.to_string())
+}
+
+fn suite(args: &Args) -> Result<ExitCode, String> {
+    let mut cases = if args.quick { quick() } else { all() };
+    let wanted = |c: &Case| args.case.iter().any(|text| c.to_string().contains(text));
+    cases.retain(|c| args.case.is_empty() || wanted(c));
+    let cases = repeat(&cases, args.rounds);
+    if cases.is_empty() {
+        return Err("no case has such a name; `--list` shows all".to_owned());
+    }
+    let peers = if args.peer.is_empty() { PEERS.to_vec() } else { args.peer.clone() };
+    if args.list {
+        for peer in peers {
+            println!("{peer}: {}", probe(peer).map_or_else(|m| m.why, |()| "here".to_owned()));
+        }
+        for case in &cases {
+            println!("{case}");
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(folder) = &args.captures {
+        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
+    let captures = args.captures.as_ref().map(|f| f.canonicalize()).transpose();
+    let captures = captures.map_err(|e| format!("--captures: {e}"))?;
+    let program = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+    let suite = Suite { program, jobs: args.jobs, captures, uml: args.kernel.clone() };
+    let mut results = Vec::new();
+    for peer in peers {
+        results.extend(suite.run(peer, &cases, &print_result));
+    }
+    print!("{}", markdown(&results));
+    if !args.markdown {
+        print!("\n{}", remarks(&results));
+    }
+    let counts = count(&results);
+    let Counts { passed, failed, known, skipped } = counts;
+    eprintln!("{passed} passed, {failed} failed, {known} failed as known, {skipped} skipped");
+    let bad = failed > 0 || (args.require_all && skipped > 0);
+    Ok(if bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,59 @@
+//! The kernel's TCP by its sockets.
+//!
+//! The runner has made the interface: `tun` is only said for the protocol's sake.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+
+use super::{report, say, wait_for_go};
+use crate::exchange::{error_name, limit, perform};
+use crate::script::{Account, Open, Script};
+
+/// Performs `script` and waits to be ended.
+///
+/// # Errors
+/// The runner is gone.
+pub fn main(script: &Script) -> io::Result<()> {
+    say("tun");
+    wait_for_go()?;
+    let (account, stream) = match open(script) {
+        Ok(stream) => (perform(&stream, script), Some(stream)),
+        Err(error) => (Account::failed(error_name(&error)), None),
+    };
+    // Closing sends the RST of an abort, and nothing where both FINs have gone.
+    drop(stream);
+    report(&account);
+    loop {
+        std::thread::park();
+    }
+}
+
+fn open(script: &Script) -> io::Result<TcpStream> {
+    let at = if script.open == Open::Connect { script.remote } else { script.local };
+    let socket = Socket::new(Domain::for_address(at), Type::STREAM, None)?;
+    if script.window > 0 {
+        // The kernel doubles it for its own overhead.
+        socket.set_recv_buffer_size(script.window as usize)?;
+    }
+    let limit_all = Duration::from_secs(script.limit_s.max(1));
+    let stream = match script.open {
+        Open::Connect => {
+            socket.bind(&SocketAddr::new(script.local.ip(), 0).into())?;
+            socket.connect_timeout(&at.into(), limit_all)?;
+            socket
+        }
+        Open::Listen => {
+            socket.bind(&at.into())?;
+            socket.listen(1)?;
+            say("ready");
+            socket.set_read_timeout(Some(limit_all))?;
+            socket.accept()?.0
+        }
+    };
+    let stream = TcpStream::from(stream);
+    limit(&stream, script)?;
+    Ok(stream)
+}

@@ -1,0 +1,217 @@
+//! The stacks that ours is tried with, whether this machine has them, and how their programs are made.
+
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use lowtide_live::netns::Namespace;
+use lowtide_uml::Kernel;
+
+/// The folder with the sources of peers in Go and C.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers");
+
+/// The headers of Debian's package.
+const LWIP_HEADERS: &str = "-I/usr/include/lwip";
+
+/// A TCP that we did not write.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
+pub enum Peer {
+    /// The kernel of this machine.
+    Linux,
+    /// The kernel of User Mode Linux; our end runs inside it as well.
+    Uml,
+    /// gVisor's netstack.
+    Gvisor,
+    /// smoltcp.
+    Smoltcp,
+    /// lwIP.
+    Lwip,
+}
+
+/// Every peer, in the order of the tables.
+pub const PEERS: [Peer; 5] = [Peer::Linux, Peer::Uml, Peer::Gvisor, Peer::Smoltcp, Peer::Lwip];
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Linux => "linux",
+            Self::Uml => "uml",
+            Self::Gvisor => "gvisor",
+            Self::Smoltcp => "smoltcp",
+            Self::Lwip => "lwip",
+        })
+    }
+}
+
+/// Why a peer cannot be tried here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Missing {
+    /// What is missing and what brings it.
+    pub why: String,
+    /// Namespaces or TUN interfaces are missing: `LOWTIDE_REQUIRE_ROOT=1` makes that a failure in tests. Otherwise it is
+    /// a program or a library, for which `LOWTIDE_REQUIRE_PEERS=1` does so.
+    pub is_privilege: bool,
+}
+
+impl Missing {
+    fn program(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_privilege: false }
+    }
+}
+
+/// A program that follows a [`crate::script::Script`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PeerProgram {
+    /// The file.
+    pub path: PathBuf,
+    /// Arguments before those of the script.
+    pub args: Vec<String>,
+    /// The runner makes the TUN interface: the stack is the kernel's.
+    pub is_kernel: bool,
+}
+
+/// The right to make namespaces and TUN interfaces.
+///
+/// # Errors
+/// Which of them is missing.
+pub fn privileges() -> Result<(), Missing> {
+    let right = |why| Missing { why, is_privilege: true };
+    Namespace::new().map_err(|e| right(e.to_string()))?;
+    if !Path::new("/dev/net/tun").exists() {
+        return Err(right("there is no /dev/net/tun".to_owned()));
+    }
+    Ok(())
+}
+
+/// Whether this machine has what `peer` needs. Nothing is compiled or downloaded.
+///
+/// # Errors
+/// The first thing that is missing.
+pub fn probe(peer: Peer) -> Result<(), Missing> {
+    if peer == Peer::Uml {
+        // Rights are those of the machine inside.
+        return Kernel::find().map(|_| ()).map_err(|e| Missing::program(e.to_string()));
+    }
+    privileges()?;
+    let answers = |program: &str, arg: &str| {
+        let mut command = Command::new(program);
+        command.arg(arg).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|s| s.success())
+    };
+    match peer {
+        Peer::Gvisor if !answers("go", "version") => {
+            Err(Missing::program("there is no Go toolchain (`go`)"))
+        }
+        Peer::Lwip if !answers("cc", "--version") => {
+            Err(Missing::program("there is no C compiler (`cc`)"))
+        }
+        Peer::Lwip if !has_lwip() => {
+            Err(Missing::program("there is no lwIP: `apt-get install liblwip-dev` brings it"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a C program finds lwIP's headers and library.
+fn has_lwip() -> bool {
+    let mut command = Command::new("cc");
+    command.args(["-x", "c", LWIP_HEADERS, "-o", "/dev/null", "-", "-llwip"]);
+    command.stdin(Stdio::piped());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let Ok(mut child) = child else { return false };
+    let text = "#include <lwip/tcpip.h>\nint main(void) { tcpip_init(0, 0); return 0; }\n";
+    let told = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
+    matches!(told, Some(Ok(()))) && child.wait().is_ok_and(|s| s.success())
+}
+
+/// Why there is no program of a peer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum BuildError {
+    /// The machine lacks something: the case is skipped.
+    Missing(Missing),
+    /// Our source does not compile: the case fails.
+    Broken(String),
+}
+
+/// Makes the program of `peer` in `folder`. `ours` is the program of this crate, which has the peers in Rust.
+///
+/// # Errors
+/// Something is missing, or the source does not compile.
+pub fn build(peer: Peer, ours: &Path, folder: &Path) -> Result<PeerProgram, BuildError> {
+    probe(peer).map_err(BuildError::Missing)?;
+    let plain = |path: PathBuf| PeerProgram { path, args: Vec::new(), is_kernel: false };
+    match peer {
+        Peer::Linux | Peer::Uml => {
+            let args = vec!["peer".to_owned(), "kernel".to_owned()];
+            Ok(PeerProgram { path: ours.to_owned(), args, is_kernel: true })
+        }
+        Peer::Smoltcp => {
+            let args = vec!["peer".to_owned(), "smoltcp".to_owned()];
+            Ok(PeerProgram { path: ours.to_owned(), args, is_kernel: false })
+        }
+        Peer::Gvisor => gvisor(folder).map(plain),
+        Peer::Lwip => lwip(folder).map(plain),
+    }
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|e| e.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
+
+fn make_folder(folder: &Path) -> Result<(), BuildError> {
+    let made = std::fs::create_dir_all(folder);
+    made.map_err(|e| BuildError::Broken(format!("cannot make {}: {e}", folder.display())))
+}
+
+/// Makes `out` under another name first: another process may be running the one that is there.
+fn finish(
+    out: &Path,
+    make: impl FnOnce(&Path) -> Result<(), String>,
+) -> Result<PathBuf, BuildError> {
+    let unfinished = out.with_extension(std::process::id().to_string());
+    make(&unfinished).map_err(BuildError::Broken)?;
+    std::fs::rename(&unfinished, out)
+        .map_err(|e| BuildError::Broken(format!("cannot write {}: {e}", out.display())))?;
+    Ok(out.to_owned())
+}
+
+fn gvisor(folder: &Path) -> Result<PathBuf, BuildError> {
+    make_folder(folder)?;
+    let source = Path::new(SOURCES).join("gvisor");
+    let out = folder.join("gvisor-peer");
+    let go = || {
+        let mut command = Command::new("go");
+        // The toolchain that is there: no other is downloaded.
+        command.current_dir(&source).env("GOTOOLCHAIN", "local").env("CGO_ENABLED", "0");
+        command
+    };
+    run(go().args(["mod", "download", "gvisor.dev/gvisor"])).map_err(|why| {
+        let why = format!("the Go module gvisor.dev/gvisor cannot be had: {why}");
+        BuildError::Missing(Missing::program(why))
+    })?;
+    finish(&out, |unfinished| run(go().args(["build", "-trimpath", "-o"]).arg(unfinished).arg(".")))
+}
+
+fn lwip(folder: &Path) -> Result<PathBuf, BuildError> {
+    make_folder(folder)?;
+    let source = Path::new(SOURCES).join("lwip/peer.c");
+    let out = folder.join("lwip-peer");
+    finish(&out, |unfinished| {
+        let mut command = Command::new("cc");
+        command.args([
+            "-std=gnu11",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-pthread",
+            LWIP_HEADERS,
+        ]);
+        run(command.arg("-o").arg(unfinished).arg(&source).arg("-llwip"))
+    })
+}

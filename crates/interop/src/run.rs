@@ -1,0 +1,242 @@
+//! Runs one case and judges it.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use lowtide_bottleneck::Report;
+use lowtide_live::{Clock, Live, LiveStats, Stream, config};
+use lowtide_tcp::{Config, Info};
+use serde::{Deserialize, Serialize};
+
+use crate::cases::{Case, Shape};
+use crate::exchange::{error_name, perform};
+use crate::judge;
+use crate::peers::{Peer, PeerProgram};
+use crate::script::{Account, Open, Script};
+use crate::world::{OURS, PEER, PEER_TUN, PeerProcess, WorldError, bottleneck, listener, our_end};
+
+/// The port of the listener, and one on which nobody listens.
+const PORT: u16 = 5201;
+const NOBODY: u16 = 5202;
+/// The longest that a connection may take, seconds.
+const LIMIT_S: u64 = 120;
+/// How long a call of ours waits while nothing happens at all: a peer that lost a packet often doubles its timeout as often.
+const IDLE: Duration = Duration::from_mins(1);
+/// How long the runner waits for the report of the peer, which gives up earlier by itself.
+const REPORT: Duration = Duration::from_secs(LIMIT_S + 5);
+/// How long our side of a connection may take to end after the application is done.
+pub const LINGER: Duration = Duration::from_secs(10);
+
+/// The outcome of one case.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CaseOutcome {
+    /// It went as it should.
+    Pass,
+    /// It did not: why.
+    Fail(String),
+    /// It did not, by a known defect of the peer.
+    Known(String),
+    /// It was not tried: why.
+    Skip(String),
+}
+
+/// One case against one peer.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CaseResult {
+    /// Name of the peer.
+    pub peer: String,
+    /// Name of the condition.
+    pub condition: String,
+    /// Name of the case.
+    pub case: String,
+    /// What became of it.
+    pub outcome: CaseOutcome,
+    /// Milliseconds that it took.
+    pub took_ms: u64,
+}
+
+impl CaseResult {
+    /// A result of `case`.
+    pub fn of(peer: Peer, case: &Case, outcome: CaseOutcome, took_ms: u64) -> Self {
+        let condition = case.condition.name.to_owned();
+        Self { peer: peer.to_string(), condition, case: case.to_string(), outcome, took_ms }
+    }
+}
+
+/// Everything that is known of a case after it.
+#[derive(Debug)]
+pub struct Evidence {
+    /// Our end's report.
+    pub ours: Account,
+    /// The peer's; `None` where it takes no part.
+    pub peer: Option<Account>,
+    /// Our connection, where there was one.
+    pub info: Option<Info>,
+    /// Our packets.
+    pub stats: LiveStats,
+    /// Connections of ours that did not end in time.
+    pub left: u64,
+    /// At the end the peer owed us data or FIN, we owed it nothing, and it sent nothing for [`LINGER`].
+    pub peer_stalled: bool,
+    /// What happened between the two.
+    pub report: Report,
+}
+
+/// Runs `case` against `program`. The folder `captures` gets the packets of both interfaces, and the tape of our end.
+pub fn run(peer: Peer, program: &PeerProgram, case: &Case, captures: Option<&Path>) -> CaseResult {
+    let clock = Clock::start();
+    let outcome = match attempt(peer, program, case, captures) {
+        Ok(evidence) => {
+            let wrong = judge::judge(peer, case, &evidence);
+            match judge::known(peer, case, &evidence) {
+                _ if wrong.is_empty() => CaseOutcome::Pass,
+                Some(defect) => CaseOutcome::Known(defect.to_owned()),
+                None => CaseOutcome::Fail(wrong.join("; ")),
+            }
+        }
+        Err(error) => CaseOutcome::Fail(error.to_string()),
+    };
+    let took_ms = clock.now().since_start().as_ns() / 1_000_000;
+    CaseResult::of(peer, case, outcome, took_ms)
+}
+
+/// The scripts of our end and of the peer.
+pub fn scripts(case: &Case) -> (Script, Script) {
+    let (v6, bytes) = (case.condition.v6, case.condition.bytes);
+    let [up, down] = match case.shape {
+        Shape::Up | Shape::ResetByPeer => [bytes, 0],
+        Shape::Down | Shape::ResetByOurs => [0, bytes],
+        Shape::Both | Shape::HalfUp | Shape::HalfDown => [bytes, bytes],
+        Shape::Refused => [0, 0],
+    };
+    // A peer that is to refuse listens on another port than that which we open.
+    let at_peer = if case.shape == Shape::Refused { NOBODY } else { PORT };
+    let ours = Script {
+        open: if case.active { Open::Connect } else { Open::Listen },
+        tun: PEER_TUN.to_owned(),
+        local: listener(OURS, v6, PORT),
+        remote: listener(PEER, v6, at_peer),
+        send: up,
+        write: case.condition.write,
+        seed: case.seed(),
+        after_fin: case.shape == Shape::HalfDown,
+        reset_at: if case.shape == Shape::ResetByOurs { bytes / 4 } else { 0 },
+        pause_ms: case.condition.pause_ms,
+        window: 0,
+        limit_s: LIMIT_S,
+    };
+    let peer = Script {
+        open: if case.active { Open::Listen } else { Open::Connect },
+        local: listener(PEER, v6, PORT),
+        remote: listener(OURS, v6, PORT),
+        send: down,
+        seed: case.seed() + 1,
+        after_fin: case.shape == Shape::HalfUp,
+        reset_at: if case.shape == Shape::ResetByPeer { bytes / 4 } else { 0 },
+        window: case.condition.peer_window,
+        ..ours.clone()
+    };
+    (ours, peer)
+}
+
+fn attempt(
+    peer: Peer,
+    program: &PeerProgram,
+    case: &Case,
+    captures: Option<&Path>,
+) -> Result<Evidence, WorldError> {
+    let (script, peer_script) = scripts(case);
+    let setting = case.condition;
+    let config = config(setting.profile, None, setting.ours).map_err(WorldError::Peer)?;
+    let ecn = [("ipv4.tcp_ecn", if setting.ecn { "1" } else { "2" })];
+    let file = |end: &str| captures.map(|folder| folder.join(format!("{peer}-{case}-{end}")));
+    let (live, at_ours, _namespace) = our_end(case.seed(), file("ours.tape"))?;
+    let mut process = PeerProcess::start(program, &peer_script, &ecn)?;
+    let at_peer = process.take_device();
+    let at_peer = at_peer.ok_or_else(|| WorldError::Peer("has no interface".to_owned()))?;
+    let captures = [file("ours.pcapng"), file("peer.pcapng")];
+    let between = bottleneck((at_ours, at_peer), setting.faults, case.seed(), captures)?;
+    let (ours, stream, peers) = connection(&live, &config, &script, &mut process, case);
+    let sent = || between.report().hosts.get(PEER.0 as usize).map(|h| h.sent);
+    let before = sent();
+    let left = settle(&live);
+    let owes_nothing = stream.as_ref().is_some_and(|s| s.unacknowledged() == 0);
+    let peer_stalled = left > 0 && owes_nothing && sent() == before;
+    // Only now: applications are done before the last bytes are acknowledged.
+    let info = stream.as_ref().and_then(Stream::info).map(|i| i.tcp);
+    drop(stream);
+    let stats = live.stats();
+    // First, because our interface goes with our end.
+    let report = between.stop()?;
+    drop(live);
+    let peer = match peers {
+        Some(Ok(account)) => Some(account),
+        Some(Err(error)) => Some(Account::failed(error.to_string())),
+        None => None,
+    };
+    Ok(Evidence { ours, peer, info, stats, left, peer_stalled, report })
+}
+
+/// Both ends perform their scripts. The peer's report is `None` where nothing is expected of it.
+fn connection(
+    live: &Live,
+    config: &Config,
+    script: &Script,
+    process: &mut PeerProcess,
+    case: &Case,
+) -> (Account, Option<Stream>, Option<Result<Account, WorldError>>) {
+    let limit = Duration::from_secs(LIMIT_S);
+    let refused = case.shape == Shape::Refused;
+    if case.active {
+        let opened = process.go().and_then(|()| process.wait_ready());
+        if let Err(error) = opened {
+            return (Account::failed("not tried"), None, Some(Err(error)));
+        }
+        let (account, stream) = match connect(live, config, script) {
+            Ok(stream) => (perform(&stream, script), Some(stream)),
+            Err(error) => (Account::failed(error_name(&error)), None),
+        };
+        let peers = (!refused).then(|| process.account(REPORT));
+        return (account, stream, peers);
+    }
+    // Nobody listens at our end, or one connection is accepted.
+    let listening = (!refused).then(|| live.listen(PORT, config));
+    if let Err(error) = process.go() {
+        return (Account::failed("not tried"), None, Some(Err(error)));
+    }
+    let (account, stream) = match listening {
+        None => (Account::failed("refused"), None),
+        Some(Err(error)) => (Account::failed(error_name(&error)), None),
+        Some(Ok(listener)) => match listener.accept_within(limit) {
+            Ok((stream, _)) => {
+                stream.set_timeout(Some(IDLE));
+                (perform(&stream, script), Some(stream))
+            }
+            Err(error) => (Account::failed(error_name(&error)), None),
+        },
+    };
+    (account, stream, Some(process.account(REPORT)))
+}
+
+fn connect(live: &Live, config: &Config, script: &Script) -> io::Result<Stream> {
+    let stream = live.begin_connect(script.remote, config)?;
+    stream.set_timeout(Some(IDLE));
+    stream.finish_connect()?;
+    Ok(stream)
+}
+
+/// Waits until no connection of ours is left, TIME-WAIT apart; how many are after [`LINGER`].
+fn settle(live: &Live) -> u64 {
+    let step = Duration::from_millis(5);
+    let mut waited = Duration::ZERO;
+    loop {
+        let left = live.stats().packets.connections;
+        if left == 0 || waited >= LINGER {
+            return left;
+        }
+        std::thread::sleep(step);
+        waited += step;
+    }
+}

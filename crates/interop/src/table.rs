@@ -1,0 +1,142 @@
+//! Results for people: a line for each case, a table, and the same table for the documentation.
+
+use std::fmt::Write;
+
+use crate::cases::CONDITIONS;
+use crate::peers::PEERS;
+use crate::run::{CaseOutcome, CaseResult};
+
+/// One line for a case, on standard error.
+pub fn print_result(result: &CaseResult) {
+    let CaseResult { peer, case, outcome, took_ms, .. } = result;
+    let seconds = *took_ms as f64 / 1000.0;
+    match outcome {
+        CaseOutcome::Pass => eprintln!("pass {peer} {case} {seconds:.1} s"),
+        CaseOutcome::Fail(why) => eprintln!("FAIL {peer} {case} {seconds:.1} s: {why}"),
+        CaseOutcome::Known(why) => eprintln!("known {peer} {case} {seconds:.1} s: {why}"),
+        CaseOutcome::Skip(why) => eprintln!("skip {peer} {case}: {why}"),
+    }
+}
+
+/// Cases that passed, failed and were skipped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// They went as they should.
+    pub passed: usize,
+    /// They did not.
+    pub failed: usize,
+    /// They did not, by a known defect of the peer.
+    pub known: usize,
+    /// They were not tried.
+    pub skipped: usize,
+}
+
+/// Counts `results`.
+pub fn count<'a>(results: impl IntoIterator<Item = &'a CaseResult>) -> Counts {
+    let mut counts = Counts::default();
+    for result in results {
+        match result.outcome {
+            CaseOutcome::Pass => counts.passed += 1,
+            CaseOutcome::Fail(_) => counts.failed += 1,
+            CaseOutcome::Known(_) => counts.known += 1,
+            CaseOutcome::Skip(_) => counts.skipped += 1,
+        }
+    }
+    counts
+}
+
+fn cell(results: &[CaseResult], peer: &str, condition: &str) -> String {
+    let counts = count(results.iter().filter(|r| r.peer == peer && r.condition == condition));
+    let Counts { passed, failed, known, skipped } = counts;
+    match (passed + failed + known, skipped) {
+        (0, 0) => String::new(),
+        (0, _) => "skipped".to_owned(),
+        (tried, _) if known > 0 => format!("{passed}/{tried}, {known} known"),
+        (tried, _) => format!("{passed}/{tried}"),
+    }
+}
+
+/// The table in Markdown: a row for each condition, a column for each peer, cases passed of those tried.
+pub fn markdown(results: &[CaseResult]) -> String {
+    let peers: Vec<String> = PEERS.iter().map(ToString::to_string).collect();
+    let peers: Vec<&String> =
+        peers.iter().filter(|p| results.iter().any(|r| r.peer == **p)).collect();
+    let mut out = String::from("| condition | |");
+    for peer in &peers {
+        let _ = write!(out, " {peer} |");
+    }
+    out.push_str("\n|---|---|");
+    out.push_str(&"---|".repeat(peers.len()));
+    for condition in CONDITIONS {
+        if !results.iter().any(|r| r.condition == condition.name) {
+            continue;
+        }
+        let _ = write!(out, "\n| {} | {} |", condition.name, condition.about);
+        for peer in &peers {
+            let _ = write!(out, " {} |", cell(results, peer, condition.name));
+        }
+    }
+    out.push('\n');
+    out
+}
+
+/// What did not pass: failures one by one, known defects and skips by peer and reason.
+pub fn remarks(results: &[CaseResult]) -> String {
+    let mut out = String::new();
+    let mut others: Vec<(&str, &str, &str)> = Vec::new();
+    for result in results {
+        match &result.outcome {
+            CaseOutcome::Pass => {}
+            CaseOutcome::Fail(why) => {
+                let _ = writeln!(out, "FAIL {} {}: {why}", result.peer, result.case);
+            }
+            CaseOutcome::Known(why) | CaseOutcome::Skip(why) => {
+                let skipped = matches!(result.outcome, CaseOutcome::Skip(_));
+                let word = if skipped { "skipped" } else { "known defect of" };
+                let other = (word, result.peer.as_str(), why.as_str());
+                if !others.contains(&other) {
+                    others.push(other);
+                }
+            }
+        }
+    }
+    for (word, peer, why) in others {
+        let _ = writeln!(out, "{word} {peer}: {why}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::all;
+    use crate::peers::Peer;
+
+    #[test]
+    fn a_table_counts_what_was_tried_and_names_what_was_not() {
+        let cases = all();
+        let result = |peer, n: usize, outcome| CaseResult::of(peer, &cases[n], outcome, 1);
+        let results = [
+            result(Peer::Linux, 0, CaseOutcome::Pass),
+            result(Peer::Linux, 1, CaseOutcome::Fail("it hangs".to_owned())),
+            result(Peer::Gvisor, 0, CaseOutcome::Known("it stalls".to_owned())),
+            result(Peer::Lwip, 0, CaseOutcome::Skip("no headers".to_owned())),
+            result(Peer::Lwip, 1, CaseOutcome::Skip("no headers".to_owned())),
+        ];
+        let table = markdown(&results);
+        assert!(
+            table.starts_with("| condition | | linux | gvisor | lwip |\n|---|---|---|---|---|\n"),
+            "{table}"
+        );
+        assert!(
+            table.ends_with("| plain | IPv4, no faults | 1/2 | 0/1, 1 known | skipped |\n"),
+            "{table}"
+        );
+        let remarks = remarks(&results);
+        assert_eq!(
+            remarks,
+            "FAIL linux plain-up-passive: it hangs\nknown defect of gvisor: it stalls\nskipped lwip: no headers\n"
+        );
+        assert_eq!(count(&results), Counts { passed: 1, failed: 1, known: 1, skipped: 2 });
+    }
+}

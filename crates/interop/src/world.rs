@@ -1,0 +1,292 @@
+//! Two hosts in namespaces of their own and the bottleneck between them.
+//!
+//! Our end is a [`Live`] on the TUN interface `lt0`, the peer's program has the TUN interface `peer0`. The bottleneck
+//! takes packets at the kernel's side of each interface. A peer that is the kernel itself is that side: there the
+//! bottleneck is the other end of the TUN interface.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use lowtide_bottleneck::{Bottleneck, BottleneckError, Faults, Port, Settings};
+use lowtide_live::links::Links;
+use lowtide_live::netns::{self, Namespace};
+use lowtide_live::{Device, DevicePlan, Live, LiveError, Side};
+use lowtide_net::topology::HostLine;
+use lowtide_net::topology::star::{Star, star};
+use lowtide_net::{Blueprint, BufferSpec, Count, Framing, HostId, PortSpec};
+use lowtide_units::Rate;
+use thiserror::Error;
+
+use crate::peers::PeerProgram;
+use crate::script::{Account, Script};
+
+/// Host of our end and that of the peer, in the bottleneck.
+pub const OURS: HostId = HostId(0);
+/// See [`OURS`].
+pub const PEER: HostId = HostId(1);
+/// Our interface.
+const OUR_TUN: &str = "lt0";
+/// The peer's.
+pub const PEER_TUN: &str = "peer0";
+/// The longest packet of both.
+const MTU: u16 = 1500;
+/// Rate of both lines, bit/s.
+const RATE_BPS: u64 = 100_000_000;
+/// Delay of each line, one way, milliseconds.
+const DELAY_MS: u64 = 1;
+/// Packets that a queue holds.
+const BUFFER: u64 = 200;
+/// How long a peer has for the first steps of its protocol.
+const START: Duration = Duration::from_secs(10);
+/// How long it has to end after its standard input has.
+const END: Duration = Duration::from_secs(5);
+
+/// Why a case could not be run to its end.
+#[derive(Debug, Error)]
+pub enum WorldError {
+    /// Devices or namespaces.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// The network between them.
+    #[error(transparent)]
+    Bottleneck(#[from] BottleneckError),
+    /// The peer's program.
+    #[error("the peer's program {0}")]
+    Peer(String),
+}
+
+/// The address of a host.
+pub fn address(host: HostId, v6: bool) -> IpAddr {
+    let n = host.0 + 1;
+    let v4 = IpAddr::from([10, 78, 0, n as u8]);
+    if v6 { IpAddr::from([0xfd78, 0, 0, 0, 0, 0, 0, n as u16]) } else { v4 }
+}
+
+fn networks(host: HostId) -> Vec<(IpAddr, u8)> {
+    vec![(address(host, false), 32), (address(host, true), 128)]
+}
+
+/// What `at` is told of the network: its own addresses and those of the other host.
+fn sides(at: HostId, other: HostId) -> Vec<Side> {
+    let side = |v6| Side {
+        ours: address(other, v6),
+        kernels: address(at, v6),
+        prefix: if v6 { 64 } else { 24 },
+    };
+    vec![side(false), side(true)]
+}
+
+fn plan(kind: &str, name: &str, sides: Vec<Side>) -> Result<DevicePlan, LiveError> {
+    DevicePlan::parse(&format!("{kind}:{name}"), MTU, sides)
+}
+
+/// Two lines of equal rate with a switch between; hosts send as fast as they can.
+fn network() -> Blueprint {
+    let host = |name: &str| HostLine {
+        name: name.to_owned(),
+        rate: Rate::from_bps(RATE_BPS).unwrap_or(Rate::from_gbps(1)),
+        delay: lowtide_units::Duration::from_ms(DELAY_MS),
+    };
+    let port = PortSpec { buffer: BufferSpec::Static(Count::Packets(BUFFER)), ..PortSpec::NIC };
+    let hosts = vec![host("ours"), host("peer")];
+    let mut plan = star(&Star { hosts, framing: Framing::Ethernet, port });
+    for link in &mut plan.links {
+        link.from_a.rate = Rate::from_gbps(100);
+    }
+    plan
+}
+
+/// A namespace whose kernel sends nothing of its own.
+fn quiet_namespace() -> Result<Namespace, LiveError> {
+    let namespace = Namespace::new()?;
+    // A kernel without IPv6 is quiet already.
+    let _ = namespace.run(|| netns::set_sysctl("ipv6.conf.all.disable_ipv6", "1"))?;
+    Ok(namespace)
+}
+
+/// Our end: its TUN interface, and the bottleneck's device at the kernel's side of it. Its calls into the transport
+/// are recorded in `tape`.
+///
+/// # Errors
+/// No right to make them.
+pub fn our_end(seed: u64, tape: Option<PathBuf>) -> Result<(Live, Device, Namespace), WorldError> {
+    let namespace = quiet_namespace()?;
+    let make = || -> Result<(Live, Device), LiveError> {
+        let tun = Device::open(&plan("tun", OUR_TUN, Vec::new())?)?;
+        let locals = networks(OURS).into_iter().map(|(a, _)| a).collect();
+        let settings = lowtide_live::Settings { seed: Some(seed), tape, ..Default::default() };
+        let live = Live::on(tun, locals, settings)?;
+        let device = Device::open(&plan("packet", OUR_TUN, sides(OURS, PEER))?)?;
+        Ok((live, device))
+    };
+    let (live, device) = namespace.run(make)??;
+    Ok((live, device, namespace))
+}
+
+/// Starts the bottleneck between the two devices. Captures are those of our interface and of the peer's.
+///
+/// # Errors
+/// Faults that are not written as they should be, a capture that cannot be written.
+pub fn bottleneck(
+    (ours, peer): (Device, Device),
+    faults: &[&str],
+    seed: u64,
+    captures: [Option<PathBuf>; 2],
+) -> Result<Bottleneck, WorldError> {
+    let mut both = Faults::default();
+    faults.iter().try_for_each(|text| both.set(text))?;
+    let settings = Settings {
+        seed,
+        faults: vec![(OURS, both), (PEER, both)],
+        captures: [OURS, PEER]
+            .into_iter()
+            .zip(captures)
+            .filter_map(|(h, p)| Some((h, p?)))
+            .collect(),
+        ..Settings::default()
+    };
+    let ports = vec![
+        Port { host: OURS, device: ours, networks: networks(OURS) },
+        Port { host: PEER, device: peer, networks: networks(PEER) },
+    ];
+    Ok(Bottleneck::start(&network(), ports, &settings)?)
+}
+
+/// A running program of a peer. Dropped, it ends.
+#[derive(Debug)]
+pub struct PeerProcess {
+    child: Child,
+    lines: Receiver<String>,
+    device: Option<Device>,
+}
+
+impl PeerProcess {
+    /// Starts `program` in a namespace of its own, up to the point where it waits for [`Self::go`].
+    ///
+    /// # Errors
+    /// No right to make devices; the program ends or says something else.
+    pub fn start(
+        program: &PeerProgram,
+        script: &Script,
+        sysctls: &[(&str, &str)],
+    ) -> Result<Self, WorldError> {
+        let namespace = if program.is_kernel { Namespace::new()? } else { quiet_namespace()? };
+        let device = program.is_kernel.then(|| {
+            namespace.run(|| -> Result<Device, LiveError> {
+                for (name, value) in sysctls {
+                    netns::set_sysctl(name, value)?;
+                }
+                Device::open(&plan("tun", PEER_TUN, sides(PEER, OURS))?)
+            })
+        });
+        let device = device.transpose()?.transpose()?;
+        let spawn = || {
+            let mut command = Command::new(&program.path);
+            command.args(&program.args).args(script.to_args());
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()
+        };
+        let mut child = namespace.run(spawn)?.map_err(|e| {
+            WorldError::Peer(format!("{} does not start: {e}", program.path.display()))
+        })?;
+        let (told, lines) = channel();
+        if let Some(out) = child.stdout.take() {
+            let read = move || {
+                for line in BufReader::new(out).lines().map_while(Result::ok) {
+                    if told.send(line).is_err() {
+                        break;
+                    }
+                }
+            };
+            // Without the thread the channel is closed, which the first wait reports.
+            let _ = std::thread::Builder::new().name("peer-output".to_owned()).spawn(read);
+        }
+        let mut process = Self { child, lines, device };
+        process.expect("tun")?;
+        if process.device.is_none() {
+            let join = || -> Result<Device, LiveError> {
+                Links::open()?.set_up(PEER_TUN, true)?;
+                Device::open(&plan("packet", PEER_TUN, sides(PEER, OURS))?)
+            };
+            process.device = Some(namespace.run(join)??);
+        }
+        Ok(process)
+    }
+
+    /// The bottleneck's device, once.
+    pub fn take_device(&mut self) -> Option<Device> {
+        self.device.take()
+    }
+
+    /// Lets it begin.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn go(&mut self) -> Result<(), WorldError> {
+        let said = self.child.stdin.as_mut().map(|input| input.write_all(b"go\n"));
+        match said {
+            Some(Ok(())) => Ok(()),
+            _ => Err(WorldError::Peer("has ended before it began".to_owned())),
+        }
+    }
+
+    /// Waits until it listens.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn wait_ready(&mut self) -> Result<(), WorldError> {
+        self.expect("ready")
+    }
+
+    /// Its report.
+    ///
+    /// # Errors
+    /// There is none within `limit`.
+    pub fn account(&mut self, limit: Duration) -> Result<Account, WorldError> {
+        let line = self.line(limit)?;
+        serde_json::from_str(&line).map_err(|_| WorldError::Peer(format!("said `{line}`")))
+    }
+
+    fn expect(&mut self, word: &str) -> Result<(), WorldError> {
+        let line = self.line(START)?;
+        if line == word {
+            return Ok(());
+        }
+        Err(WorldError::Peer(format!("said `{line}` instead of `{word}`")))
+    }
+
+    fn line(&mut self, limit: Duration) -> Result<String, WorldError> {
+        self.lines.recv_timeout(limit).map_err(|_| match self.child.try_wait() {
+            Ok(Some(status)) => WorldError::Peer(format!("has ended: {status}")),
+            _ => WorldError::Peer(format!("said nothing for {} s", limit.as_secs())),
+        })
+    }
+}
+
+impl Drop for PeerProcess {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let step = Duration::from_millis(5);
+        let mut waited = Duration::ZERO;
+        while waited < END && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(step);
+            waited += step;
+        }
+        // Ended already is what it shall be.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The folder in which programs of peers are made: that of the program of this crate.
+pub fn build_folder(ours: &Path) -> PathBuf {
+    ours.parent().unwrap_or(Path::new(".")).join("interop-peers")
+}
+
+/// The address at which `host` listens.
+pub fn listener(host: HostId, v6: bool, port: u16) -> SocketAddr {
+    SocketAddr::new(address(host, v6), port)
+}
