@@ -15,18 +15,19 @@ const PIECE: usize = 16 << 10;
 
 /// A stream that can be aborted.
 pub trait End: Pipe {
-    /// Ends the connection with RST, at the latest when the stream is dropped.
-    fn abort(&self);
+    /// Ends the connection with RST, at the latest when the stream is dropped. Unlike [`Pipe::abort`] it
+    /// sends no FIN before.
+    fn reset(&self);
 }
 
 impl End for Stream {
-    fn abort(&self) {
+    fn reset(&self) {
         Self::abort(self);
     }
 }
 
 impl End for TcpStream {
-    fn abort(&self) {
+    fn reset(&self) {
         // RST instead of FIN when it is closed.
         let _ = socket2::SockRef::from(self).set_linger(Some(Duration::ZERO));
     }
@@ -91,7 +92,7 @@ fn receive(end: &dyn End, script: &Script) -> (u64, Checksum, io::Result<()>) {
         let most = match script.reset_at {
             0 => PIECE,
             at if bytes >= at => {
-                end.abort();
+                end.reset();
                 return (bytes, sum, Ok(()));
             }
             at => usize::try_from(at - bytes).unwrap_or(PIECE).min(PIECE),

@@ -1,7 +1,6 @@
 //! The command as a user sees it, and the workspace. Tests that need root are in `tests/privileged`.
 
 mod analyze;
-mod damage;
 mod layers;
 mod matrix;
 mod messages;

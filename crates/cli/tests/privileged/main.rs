@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod bottleneck;
+mod damage;
 mod live;
 mod pathologies;
 mod privileges;
@@ -18,6 +19,11 @@ fn main() -> ExitCode {
     run_tests([
         tests!(&[];
             bottleneck::what_cannot_be_is_refused_with_what_could,
+            damage::killed_runs_continue_to_the_results_of_a_whole_one,
+            damage::damaged_results_are_noticed_or_do_no_harm,
+            damage::damaged_parts_are_run_again,
+            damage::files_that_cannot_grow_are_write_errors,
+            damage::harm_is_always_done,
             live::what_cannot_be_is_refused_with_what_could,
             privileges::a_user_that_there_is_not_is_refused,
             live::the_machines_own_namespace_is_left_alone,
@@ -44,6 +50,7 @@ fn main() -> ExitCode {
             testbed::what_a_killed_testbed_leaves_behind_is_found_and_nothing_else_is_touched,
         ),
         tests!(&[NAMESPACES, TUN, IP]; bottleneck::an_interface_that_goes_away_is_told),
+        tests!(&[damage::TMPFS]; damage::full_disks_are_write_errors),
         tests!(&[UML, uml::REGISTERS];
             uml::the_kernels_dctcp_is_there,
             uml::files_output_and_status_are_those_of_the_command,

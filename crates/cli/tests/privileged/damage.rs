@@ -2,7 +2,7 @@
 //! full. Everything is noticed, or harmless: the tables are those of an undisturbed run.
 //!
 //! `LOWTIDE_DAMAGE_TRIALS` is how often, all kinds together; `LOWTIDE_DAMAGE_SEED` draws other moments and
-//! places. `cargo test -p lowtide --test cli damage -- --nocapture` prints the figures.
+//! places. `cargo test -p lowtide --test privileged damage -- --nocapture` prints the figures.
 
 mod trial;
 
@@ -12,13 +12,25 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use lowtide_test_needs::Need;
 use trial::{
     Harm, OUT, RUN, Rng, Tally, Whole, complaint, copy, files, harm, in_dir, lowtide, shares,
 };
 
+/// A file system in memory, mounted in a mount namespace.
+pub(crate) const TMPFS: Need = Need {
+    name: "a file system of its own",
+    probe: || {
+        let mount = ["-m", "mount", "-t", "tmpfs", "t", "/mnt"];
+        let output = Command::new("unshare").args(mount).output().map_err(|e| e.to_string())?;
+        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        if output.status.success() { Ok(()) } else { Err(why) }
+    },
+    insist: true,
+};
+
 /// The process ends at a random moment, once or twice, as by SIGKILL; the same command continues.
-#[test]
-fn killed_runs_continue_to_the_results_of_a_whole_one() {
+pub(crate) fn killed_runs_continue_to_the_results_of_a_whole_one() {
     let whole = Whole::new();
     let mut rng = Rng::new("kills");
     let mut tally = Tally::default();
@@ -74,8 +86,7 @@ const READERS: [&[&str]; 8] = [
 
 /// One file of complete results is damaged: `check` always notices, and each command that reads results
 /// either notices or answers as if nothing had happened.
-#[test]
-fn damaged_results_are_noticed_or_do_no_harm() {
+pub(crate) fn damaged_results_are_noticed_or_do_no_harm() {
     let whole = Whole::new();
     let mut rng = Rng::new("results");
     let mut tally = Tally::default();
@@ -134,8 +145,7 @@ fn damaged_results_are_noticed_or_do_no_harm() {
 }
 
 /// A file of an interrupted session is damaged: the next one makes what is lost again.
-#[test]
-fn damaged_parts_are_run_again() {
+pub(crate) fn damaged_parts_are_run_again() {
     let whole = Whole::new();
     let mut rng = Rng::new("parts");
     let mut tally = Tally::default();
@@ -173,9 +183,7 @@ fn damaged_parts_are_run_again() {
 
 /// A file cannot grow any more (a limit of the process, which needs no root): a write error that says what to
 /// do, and the same command continues when there is room.
-#[test]
-#[cfg(target_os = "linux")]
-fn files_that_cannot_grow_are_write_errors() {
+pub(crate) fn files_that_cannot_grow_are_write_errors() {
     let whole = Whole::new();
     let mut rng = Rng::new("limits");
     let mut tally = Tally::default();
@@ -220,22 +228,13 @@ fn write_error_or_success(
 }
 
 /// The disk is full from some moment on (a small file system in memory; needs root): as above.
-#[test]
-#[cfg(target_os = "linux")]
-fn full_disks_are_write_errors() {
+pub(crate) fn full_disks_are_write_errors() {
     const SCRIPT: &str = "set -e
         mkdir disk; mount -t tmpfs -o size=$1k tmpfs disk; cd disk
         if [ $2 -gt 0 ]; then (sleep 0.$2; dd if=/dev/zero of=filler bs=4k 2>/dev/null || true) & fi
         set +e; \"$0\" $3 >../out1 2>../err1; echo $? >../status1; wait; rm -f filler
         mount -o remount,size=64m . && \"$0\" $3 >../out2 2>../err2; echo $? >../status2
         cp -r out ../out";
-    let mounts = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "t", "/mnt"]).output();
-    if !mounts.is_ok_and(|o| o.status.success()) {
-        let why = "a file system of its own needs root";
-        assert!(std::env::var_os("LOWTIDE_REQUIRE_ROOT").is_none_or(|v| v != "1"), "{why}");
-        eprintln!("skipped: full_disks_are_write_errors: {why}");
-        return;
-    }
     let whole = Whole::new();
     let mut rng = Rng::new("disks");
     let mut tally = Tally::default();
@@ -263,8 +262,7 @@ fn full_disks_are_write_errors() {
 }
 
 /// What the harm does can be told apart from what was there.
-#[test]
-fn harm_is_always_done() {
+pub(crate) fn harm_is_always_done() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("file");
     let mut rng = Rng::new("harm");
