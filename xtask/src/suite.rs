@@ -52,6 +52,41 @@ const SUITES: &[Suite] = &[
         }],
     },
     Suite {
+        name: "damage",
+        about: "1,000 kills, flipped bits and full disks over result directories; needs root",
+        minutes: 8,
+        steps: &[Step {
+            env: &[("LOWTIDE_DAMAGE_TRIALS", "1000"), ROOT],
+            command: &["cargo", "test", "-p", "lowtide", "--test", "privileged", "damage"],
+        }],
+    },
+    Suite {
+        name: "hostile",
+        about: "200,000 hostile packets of each kind against `lowtide live server`; needs root, an idle machine",
+        minutes: 15,
+        steps: &[Step {
+            env: &[("LOWTIDE_HOSTILE_PACKETS", "200000"), ROOT],
+            command: &[
+                "cargo",
+                "test",
+                "--release",
+                "-p",
+                "lowtide",
+                "--test",
+                "hostile",
+                "--",
+                "--test-threads",
+                "1",
+            ],
+        }],
+    },
+    Suite {
+        name: "interop",
+        about: "our TCP with Linux, gVisor, smoltcp, lwIP and User Mode Linux; needs root",
+        minutes: 6,
+        steps: &[step(&["cargo", "run", "-p", "lowtide-interop"])],
+    },
+    Suite {
         name: "soak",
         about: "connections of all sizes over a bad network for 20 minutes; needs root",
         minutes: 25,
