@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use lowtide_packetdrill::run::{self, Options};
 use lowtide_packetdrill::script::Script;
 
 use crate::scripts::{all, name};
@@ -18,9 +19,11 @@ fn what_is_written_for_stock_packetdrill_keeps_its_grammar() {
                 if let Err(why) = check(&stock) {
                     faults.push(format!("{name}: {why}"));
                 }
-                // What is written can be written again.
-                let again = Script::parse(&name, &stock).and_then(|script| script.for_stock());
-                assert_eq!(again.as_deref(), Ok(stock.as_str()), "{name}");
+                // It means the same to the interpreter, and to be written once more.
+                let again = Script::parse(&name, &stock).expect("a script");
+                let report = run::run(&again, &Options::default()).expect("a script");
+                faults.extend(report.failure.map(|failure| failure.to_string()));
+                assert_eq!(again.for_stock().as_deref(), Ok(stock.as_str()), "{name}");
             }
             Err(error) => refused.push(format!("{name}: {}", error.message)),
         }
