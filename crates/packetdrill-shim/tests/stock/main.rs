@@ -124,3 +124,41 @@ fn every_script_of_stock_packetdrill_ends_well_and_has_one_digest() {
         assert_eq!(a, b);
     }
 }
+
+/// The calls that no script of ours makes, and that the player sees what is wrong.
+#[test]
+fn a_difference_is_told_with_its_line() {
+    let played = |line: &str| {
+        let text = format!(
+            "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 ioctl(3, SIOCINQ, [0]) = -1 EINVAL
++.1 < S 0:0(0) win 65535 <mss 1000,nop,nop,sackOK>
++0 > S. 0:0(0) ack 1 <...>
++.1 < . 1:1(0) ack 1 win 65535
++0 accept(3, ..., ...) = 4
++0 < P. 1:1001(1000) ack 1 win 65535
++0 ioctl(4, SIOCINQ, [1000]) = 0
++0 read(4, ..., 300) = 300
+{line}
+"
+        );
+        let text = Script::parse("x", &text).expect("a script").for_stock().expect("for stock");
+        play::play(&Script::parse("x", &text).expect("a script"), 1)
+    };
+    for (line, fault) in [
+        ("* > . 1:1(0) ack 1001", None),
+        ("+0 ioctl(4, FIONREAD, [701]) = 0\n* > . 1:1(0) ack 1001", Some("gave 700, expected 701")),
+        ("* > . 1:1(0) ack 1002", Some("ack: Some(1001)")),
+        ("* > . 1:1(0) ack 1001 <nop,nop,sack 1:2>", Some("options []")),
+        ("+.1 > . 1:1(0) ack 1001", Some(" us, expected from ")),
+        ("+0 read(4, ..., 900) = 900", Some("gave Ok(700)")),
+        ("* > . 1:1(0) ack 1001\n* > . 1:1(0) ack 1001", Some("no packet was sent")),
+    ] {
+        let why = played(line).err();
+        assert_eq!(why.is_some(), fault.is_some(), "{line}: {why:?}");
+        let (why, fault) = (why.unwrap_or_default(), fault.unwrap_or_default());
+        assert!(why.contains(fault), "{line}: {why}");
+    }
+}

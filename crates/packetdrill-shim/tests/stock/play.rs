@@ -26,6 +26,8 @@ struct Player<'a> {
     connect_port: u16,
     next_port: u16,
     tolerance_us: i64,
+    /// Share of the time since the event before, in thousandths of a percent.
+    tolerance_share: i64,
     sockets: Vec<Socket>,
     under_test: Option<usize>,
     start: i64,
@@ -64,6 +66,10 @@ pub(super) fn play(script: &Script, draw: u16) -> Result<()> {
         connect_port: number("connect_port", 8080) as u16,
         next_port: 32_768 + draw * 977,
         tolerance_us: number("tolerance_usecs", 4000),
+        tolerance_share: option("tolerance_percent").map_or(12_500, |text| {
+            let percent: f64 = text.parse().expect("a percentage");
+            (percent * 1000.0) as i64
+        }),
         sockets: Vec::new(),
         under_test: None,
         start: 0,
@@ -152,7 +158,7 @@ impl Player<'_> {
 
     fn in_time(&self, at: i64, from: i64, to: i64) -> Result<()> {
         let apart = self.last.map_or(0, |(time, _)| from - time);
-        let tolerance = self.tolerance_us.max(apart / 8);
+        let tolerance = self.tolerance_us.max(apart * self.tolerance_share / 100_000);
         if (from - tolerance..=to.saturating_add(tolerance)).contains(&at) {
             return Ok(());
         }

@@ -34,6 +34,9 @@ pub(super) fn text(script: &Script) -> Result<String, ScriptError> {
         out.done = option.span.end;
         out.drop_line_end();
     }
+    if script.events.is_empty() {
+        return Err(script.error(0..0, "stock packetdrill runs no script without an event"));
+    }
     let mut sockets = Sockets::default();
     for event in &script.events {
         let refuse = |message: String| script.error(event.span.clone(), message);
@@ -101,7 +104,7 @@ impl Writer<'_> {
 
     /// The line of a dropped option goes with it.
     fn drop_line_end(&mut self) {
-        if self.text.ends_with('\n') && self.chosen[self.done..].starts_with('\n') {
+        if self.text.ends_with('\n') && self.chosen.as_bytes().get(self.done) == Some(&b'\n') {
             self.done += 1;
         }
     }
@@ -120,11 +123,7 @@ fn header(script: &Script) -> Result<String, ScriptError> {
             "mtu" => flags.push(format!("mtu={value}")),
             "ip_version" => version = value,
             "tolerance_usecs" => tolerance = value.parse().unwrap_or(0).max(TOLERANCE_US),
-            kept if KEPT.contains(&kept) => {
-                let whole = value.bytes().all(|b| b.is_ascii_digit());
-                let quote = if whole { "" } else { "\"" };
-                others.push(format!("--{kept}={quote}{value}{quote}\n"));
-            }
+            kept if KEPT.contains(&kept) => others.push(format!("--{kept}={}\n", quoted(value))),
             _ => {}
         }
         if value.contains(['"', '\n']) {
@@ -154,6 +153,12 @@ fn header(script: &Script) -> Result<String, ScriptError> {
     };
     let others = others.concat();
     Ok(format!("--ip_version={version}\n{settings}--tolerance_usecs={tolerance}\n{others}"))
+}
+
+/// A value that is not a whole number, in quotes: a fraction without them is no value there.
+fn quoted(value: &str) -> String {
+    let whole = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
+    if whole { value.to_string() } else { format!("\"{value}\"") }
 }
 
 #[cfg(test)]
@@ -250,5 +255,7 @@ mod tests {
         }
         let stray = stock("0 > R 1:1(0)\n").unwrap_err();
         assert!(stray.message.contains("no socket"), "{}", stray.message);
+        let empty = stock("--so_flags=\"ts=0\"\n").unwrap_err();
+        assert!(empty.message.contains("without an event"), "{}", empty.message);
     }
 }
