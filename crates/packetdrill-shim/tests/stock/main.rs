@@ -49,11 +49,12 @@ fn child() {
     let number =
         |name: &str| -> usize { std::env::var(name).expect("a number").parse().expect("a number") };
     let (from, draw) = (number("LOWTIDE_FROM"), number("LOWTIDE_DRAW"));
+    let look = number("LOWTIDE_LOOK") == 1;
     for (name, path) in scripts().iter().skip(from) {
         let Some(text) = stock(name, path) else { continue };
         eprintln!("script {name}");
         let script = Script::parse(name, &text).expect("what --stock printed");
-        match play::play(&script, draw as u16) {
+        match play::play(&script, draw as u16, look) {
             Ok(()) => eprintln!("ended {name}"),
             Err(why) => eprintln!("failed {name}: {why}"),
         }
@@ -70,7 +71,7 @@ struct Ran {
     fault: Option<String>,
 }
 
-fn run_all(draw: u16) -> Vec<Ran> {
+fn run_all(draw: u16, look: bool) -> Vec<Ran> {
     let names: Vec<String> = scripts().into_iter().map(|(name, _)| name).collect();
     let mut out: Vec<Ran> = Vec::new();
     let mut from = 0;
@@ -79,6 +80,7 @@ fn run_all(draw: u16) -> Vec<Ran> {
             .args(["--exact", "child", "--ignored", "--nocapture"])
             .env("LOWTIDE_FROM", from.to_string())
             .env("LOWTIDE_DRAW", draw.to_string())
+            .env("LOWTIDE_LOOK", u8::from(look).to_string())
             .output()
             .expect("it runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -106,7 +108,7 @@ fn run_all(draw: u16) -> Vec<Ran> {
 
 #[test]
 fn every_script_of_stock_packetdrill_ends_well_and_has_one_digest() {
-    let first = run_all(1);
+    let first = run_all(1, false);
     let exact = |ran: &&Ran| AT_AN_EXACT_LIMIT.contains(&ran.name.as_str());
     let faults: Vec<String> = first
         .iter()
@@ -120,9 +122,33 @@ fn every_script_of_stock_packetdrill_ends_well_and_has_one_digest() {
     assert!(first.len() >= 600, "only {} scripts", first.len());
     assert!(first.iter().filter(|ran| !exact(ran)).all(|ran| ran.digest.is_some()));
     // Other addresses and ports, as packetdrill draws them in each process.
-    for (a, b) in first.iter().zip(&run_all(2)) {
+    for (a, b) in first.iter().zip(&run_all(2, false)) {
         assert_eq!(a, b);
     }
+}
+
+/// The scripts whose closing RST the host challenges (RFC 5961 §3.2). The same answer to an RST of a
+/// script is surplus, and ends the process.
+#[test]
+fn an_answer_to_an_rst_of_the_script_is_surplus() {
+    let aborted: Vec<String> = run_all(1, true)
+        .into_iter()
+        .filter(|ran| ran.fault.as_ref().is_some_and(|why| why.contains("that no line expects")))
+        .map(|ran| ran.name)
+        .collect();
+    for name in [
+        "blind/syn-in-window.pkt",
+        "close/data-beyond-fin.pkt",
+        "dctcp/ce-out-of-order-while-pending.pkt",
+        "options/passive-sack.pkt",
+        "reassembly/data-after-fin.pkt",
+        "sack/four-blocks.pkt",
+        "timestamps/paws-sequence-reuse.pkt",
+        "window/receiver-reopens.pkt",
+    ] {
+        assert!(aborted.iter().any(|other| other == name), "{name} has no challenge ACK");
+    }
+    assert!(aborted.len() >= 27, "{aborted:?}");
 }
 
 /// The calls that no script of ours makes, and that the player sees what is wrong.
@@ -145,7 +171,7 @@ fn a_difference_is_told_with_its_line() {
 "
         );
         let text = Script::parse("x", &text).expect("a script").for_stock().expect("for stock");
-        play::play(&Script::parse("x", &text).expect("a script"), 1)
+        play::play(&Script::parse("x", &text).expect("a script"), 1, false)
     };
     for (line, fault) in [
         ("* > . 1:1(0) ack 1001", None),

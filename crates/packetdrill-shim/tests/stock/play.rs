@@ -36,8 +36,9 @@ struct Player<'a> {
 }
 
 /// Plays a script to its end. `draw` stands for what packetdrill draws: the host's address and the
-/// port of the peer.
-pub(super) fn play(script: &Script, draw: u16) -> Result<()> {
+/// port of the peer. With `look` the closing RSTs are followed by a look at the clock, as RSTs of a
+/// script are and packetdrill's own are not.
+pub(super) fn play(script: &Script, draw: u16, look: bool) -> Result<()> {
     let option = |name: &str| {
         let found = script.options.iter().rev().find(|o| o.name == name);
         found.map(|o| o.value.as_str())
@@ -81,6 +82,9 @@ pub(super) fn play(script: &Script, draw: u16) -> Result<()> {
         if let Some(reset) = socket.reset() {
             player.table.inject(&reset);
         }
+    }
+    if look {
+        player.table.clock();
     }
     // A script that failed ends packetdrill before it frees the host.
     ended.map(|()| player.table.free())
