@@ -255,7 +255,7 @@ pub(crate) unsafe extern "C" fn netdev_send(
     let call = |host: &mut Inner| {
         // SAFETY: see the module.
         let bytes = unsafe { read_bytes(from, len) };
-        if let Err(error) = host.stack.inject(&bytes) {
+        if let Err(error) = host.inject(&bytes) {
             eprintln!("lowtide: the host drops a packet: {error}");
         }
         Ok(0)

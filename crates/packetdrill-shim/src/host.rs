@@ -1,11 +1,14 @@
 //! The host behind the table: the stack, and packetdrill's view of its clock.
 
+use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lowtide_packetdrill::flags::Flags;
+use lowtide_packetdrill::flags::Flags as Settings;
 use lowtide_packetdrill::run;
 use lowtide_packetdrill::stack::{Packet, Stack};
 use lowtide_units::{Duration, Instant};
+use lowtide_wire::{Flags, WireError, packet};
 
 /// What packetdrill's clock shows at the start, in microseconds: not zero, which means "unset" to some.
 const EPOCH_US: i64 = 1_000_000_000;
@@ -21,11 +24,25 @@ pub(crate) struct Host(Mutex<Inner>);
 pub(crate) struct Inner {
     pub(crate) stack: Stack,
     strict: bool,
+    /// Packets that packetdrill fetched.
+    fetched: usize,
+    resets: Vec<Reset>,
+}
+
+/// An RST|ACK that nothing followed yet: neither a look at the clock nor another packet of its
+/// connection.
+#[derive(Debug)]
+struct Reset {
+    ends: [(IpAddr, u16); 2],
+    /// Packets that the host sent on it, by their number since the start.
+    answers: Range<usize>,
 }
 
 impl Host {
-    pub(crate) fn new(flags: Flags) -> Self {
-        Self(Mutex::new(Inner { stack: Stack::new(flags.settings), strict: flags.strict }))
+    pub(crate) fn new(flags: Settings) -> Self {
+        let stack = Stack::new(flags.settings);
+        let strict = flags.strict;
+        Self(Mutex::new(Inner { stack, strict, fetched: 0, resets: Vec::new() }))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -37,6 +54,7 @@ impl Host {
 impl Inner {
     /// Moves the clock by `us` microseconds.
     pub(crate) fn sleep(&mut self, us: u64) {
+        self.resets.clear();
         let to = self.stack.now() + Duration::from_us(us);
         self.stack.advance_to(to);
     }
@@ -49,16 +67,51 @@ impl Inner {
 
     /// The next packet and when it left, waiting for it if need be.
     pub(crate) fn receive(&mut self) -> Option<(Packet, i64)> {
+        self.resets.clear();
         let limit = self.stack.now() + PATIENCE;
         self.stack.run_to_packet(limit);
         let packet = self.stack.take_packet()?;
+        self.fetched += 1;
         let at = on_clock(packet.at);
         Some((packet, at))
     }
 
+    /// A packet towards the host.
+    ///
+    /// # Errors
+    /// As [`Stack::inject`]: the host drops it.
+    pub(crate) fn inject(&mut self, bytes: &[u8]) -> Result<(), WireError> {
+        let first = self.fetched + self.stack.waiting();
+        self.stack.inject(bytes)?;
+        let answers = first..self.fetched + self.stack.waiting();
+        let (addresses, segment, payload) = packet::parse(bytes)?;
+        let (src, dst) = addresses.ends();
+        let ends = [(src, segment.src_port), (dst, segment.dst_port)];
+        self.resets.retain(|reset| reset.ends != ends);
+        if segment.flags == Flags::RST | Flags::ACK && payload.is_empty() {
+            self.resets.push(Reset { ends, answers });
+        }
+        Ok(())
+    }
+
+    /// Packet number `number` is the ACK that answers an RST of packetdrill's own: at the end of a
+    /// script it sends one on each connection, right after the last number that the script sent. Where
+    /// that is in the window but not RCV.NXT, the host must challenge it (RFC 5961 §3.2), and no line can
+    /// expect that. An RST of the script itself is followed by packetdrill's own, or by a look at the
+    /// clock.
+    fn answers_teardown(&self, number: usize, bytes: &[u8]) -> bool {
+        let answers = self.resets.iter().any(|reset| reset.answers.contains(&number));
+        answers
+            && packet::parse(bytes).is_ok_and(|(_, segment, payload)| {
+                let other = Flags::SYN | Flags::FIN | Flags::RST | Flags::PSH | Flags::URG;
+                let acks = segment.flags.contains(Flags::ACK);
+                acks && !segment.flags.intersects(other) && payload.is_empty()
+            })
+    }
+
     /// Prints the digest. False when packets were sent that nobody fetched, and that counts.
     pub(crate) fn finish(&mut self) -> bool {
-        eprintln!("lowtide: packets {:016x}", self.stack.digest());
+        eprintln!("lowtide: packets {:016x}", self.stack.relative_digest());
         let mut clean = true;
         if let Some(fault) = self.stack.fault() {
             eprintln!("lowtide: the stack is broken: {fault}");
@@ -68,6 +121,11 @@ impl Inner {
             return clean;
         }
         while let Some(packet) = self.stack.take_packet() {
+            let number = self.fetched;
+            self.fetched += 1;
+            if self.answers_teardown(number, &packet.bytes) {
+                continue;
+            }
             let shown = run::show(&packet.bytes).unwrap_or_else(|| "no TCP packet".to_string());
             eprintln!("lowtide: a packet that no line expects: {:?} {shown}", packet.at);
             clean = false;

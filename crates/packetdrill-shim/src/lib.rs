@@ -5,8 +5,10 @@
 //! [`lowtide_packetdrill::stack::Stack`]. packetdrill's clock is the stack's: it moves by `usleep`, by
 //! one microsecond with each `gettimeofday` (packetdrill spins on it), and by `netdev_receive`, which
 //! runs from timer to timer until a packet leaves. Calls never block: what would is EOPNOTSUPP on a
-//! blocking socket. `free` prints a digest of all packets, and aborts when packets were sent that
-//! nobody fetched, which packetdrill itself does not notice (`strict=0` turns that off).
+//! blocking socket. `free` prints a digest of all packets, in which addresses, ports and initial
+//! numbers do not count, because packetdrill draws them. It aborts when packets were sent that nobody
+//! fetched, which packetdrill itself does not notice (`strict=0` turns that off). The challenge ACK that
+//! answers packetdrill's own closing RST (RFC 5961 §3.2) is none of them.
 //!
 //! Layout and behaviour were written from the interface's description; nothing of packetdrill is in
 //! here, and it is no dependency. `docs/packetdrill.md` says how to use it.

@@ -309,11 +309,36 @@ fn child() {
     driver.free();
 }
 
+/// Not a test of its own: a connection with a hole, which an RST then finds in its window, but not at
+/// RCV.NXT, so that the host challenges it (RFC 5961 §3.2).
+#[test]
+#[ignore = "run by the tests below, in a process of its own"]
+fn resets() {
+    let driver = Driver::new("profile=linux ts=0");
+    let (_, isn) = driver.established();
+    let reset = Segment { flags: Flags::RST | Flags::ACK, ..ack(1506, isn.add(1)) };
+    driver.inject(&ack(1501, isn.add(1)), b"later");
+    driver.receive().expect("a duplicate ACK");
+    for step in std::env::var("LOWTIDE_CHILD").expect("the steps").split(' ') {
+        match step {
+            "reset" => driver.inject(&reset, &[]),
+            "clock" => drop(driver.clock()),
+            "data" => driver.inject(&ack(1506, isn.add(1)), b"more"),
+            other => panic!("{other}"),
+        }
+    }
+    driver.free();
+}
+
 /// How the child ended, and its stderr.
 fn run_child(flags: &str) -> (Option<i32>, String) {
+    run("child", flags)
+}
+
+fn run(child: &str, flags: &str) -> (Option<i32>, String) {
     let this = std::env::current_exe().expect("this program");
     let output = Command::new(this)
-        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .args(["--exact", child, "--ignored", "--nocapture"])
         .env("LOWTIDE_CHILD", flags)
         .output()
         .expect("it runs");
@@ -333,6 +358,25 @@ fn a_packet_that_nobody_fetched_aborts() {
     let (lax, lax_stderr) = run_child("profile=linux strict=0");
     assert_eq!(lax, Some(0), "{lax_stderr}");
     assert_eq!(digest(&stderr), digest(&lax_stderr), "the same packets at the same times");
+}
+
+/// packetdrill ends each connection by an RST, looks at no clock after it, and fetches no answer.
+#[test]
+fn only_the_answer_to_the_closing_rst_is_no_surplus() {
+    for (steps, surplus) in [
+        ("reset", 0),
+        // An RST of the script: packetdrill looks at its clock before the next event.
+        ("reset clock", 1),
+        // Its last line is one: packetdrill's own follows.
+        ("reset reset", 1),
+        ("data reset", 1),
+        ("reset data", 2),
+        ("data clock reset", 1),
+    ] {
+        let (status, stderr) = run("resets", steps);
+        let found = stderr.matches("a packet that no line expects").count();
+        assert_eq!((found, status.is_none()), (surplus, surplus > 0), "{steps}: {stderr}");
+    }
 }
 
 #[test]

@@ -32,7 +32,10 @@ pub const HOST_KEYS: &[(&str, &str)] = &[
     ("seed", "where initial sequence numbers, timestamps and ports come from"),
     ("isn", "the initial sequence number itself"),
     ("local", "the host's address, for connections from an unbound socket"),
-    ("strict", "1 (default): packets that nobody fetched are an error (shared object only)"),
+    (
+        "strict",
+        "1 (default): a packet that no line expects is an error; 0: it waits for the next line",
+    ),
 ];
 
 /// What a settings string chose.
@@ -40,7 +43,7 @@ pub const HOST_KEYS: &[(&str, &str)] = &[
 pub struct Flags {
     /// For the stack.
     pub settings: Settings,
-    /// Surplus packets are an error.
+    /// A packet that no line expects is an error.
     pub strict: bool,
 }
 

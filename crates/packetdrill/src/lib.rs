@@ -9,6 +9,7 @@
 //! Contract: deterministic, no I/O, no clocks, no threads. Scripts never run a shell. Nothing of
 //! packetdrill itself is in here; the language is described in `docs/packetdrill.md`.
 
+mod command;
 pub mod fields;
 pub mod flags;
 pub mod run;

@@ -7,7 +7,6 @@
 
 mod asserts;
 mod calls;
-mod command;
 mod compare;
 mod inbound;
 mod notation;
@@ -18,6 +17,7 @@ mod setup;
 
 use lowtide_units::{Duration, Instant};
 
+use crate::command;
 use crate::script::{Action, Event, PacketSpec, Script, ScriptError, TcpOption, When};
 use crate::stack::{Packet, Stack};
 use calls::{Blocked, Calls};
@@ -50,6 +50,7 @@ pub fn run(script: &Script, options: &Options) -> std::result::Result<Report, Sc
         peer: Peer::new(&setup),
         calls: Calls::default(),
         blocked: None,
+        last: None,
         report: Report::new(script, setup.notes.clone()),
         setup,
     };
@@ -77,6 +78,8 @@ struct Runner<'a> {
     peer: Peer,
     calls: Calls,
     blocked: Option<Blocked<'a>>,
+    /// When the event before was to happen.
+    last: Option<Instant>,
     report: Report,
 }
 
@@ -107,12 +110,14 @@ impl<'a> Runner<'a> {
             When::RelativeRange(a, b) => (base + a, base + b),
             When::Any => (Instant::ZERO, base + PATIENCE),
         };
+        let tolerance = self.tolerance(from);
+        self.last = Some(if event.when == When::Any { base } else { from });
         if let Action::Packet(spec) = &event.action
             && !spec.inbound
         {
-            return self.outbound(event, spec, from, to);
+            return self.outbound(event, spec, from, to, tolerance);
         }
-        self.reach(event, from)?;
+        self.reach(event, from, tolerance)?;
         match &event.action {
             Action::Packet(spec) => {
                 let bytes = inbound::bytes(spec, &mut self.peer);
@@ -152,10 +157,19 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// How early or late an event at `at` may be: the larger of `--tolerance_usecs` and the stated share
+    /// of the time since the event before.
+    fn tolerance(&self, at: Instant) -> Duration {
+        let since = self.last.map_or(Duration::ZERO, |last| at.saturating_since(last));
+        let share = u128::from(since.as_ps()) * u128::from(self.setup.tolerance_percent);
+        let share = u64::try_from(share / 100_000_000).unwrap_or(u64::MAX);
+        self.setup.tolerance.max(Duration::from_ps(share))
+    }
+
     /// Moves the clock to the time of an event that is not an expected packet.
-    fn reach(&mut self, event: &Event, at: Instant) -> Result<()> {
+    fn reach(&mut self, event: &Event, at: Instant, tolerance: Duration) -> Result<()> {
         let now = self.stack.now();
-        if at + self.setup.tolerance < now {
+        if at + tolerance < now {
             let message = format!(
                 "this line is at {}, but what came before it lasted until {}",
                 seconds(at),
@@ -164,8 +178,8 @@ impl<'a> Runner<'a> {
             return Err(self.failure(event, message).into());
         }
         self.advance(at)?;
-        let early = self.stack.peek_packet().filter(|p| p.at + self.setup.tolerance < at).cloned();
-        match early {
+        let early = self.stack.peek_packet().filter(|p| p.at + tolerance < at).cloned();
+        match early.filter(|_| self.setup.flags.strict) {
             Some(packet) => Err(self.surplus(event, &packet, "was sent before this line").into()),
             None => Ok(()),
         }
@@ -194,8 +208,8 @@ impl<'a> Runner<'a> {
         spec: &PacketSpec,
         from: Instant,
         to: Instant,
+        tolerance: Duration,
     ) -> Result<()> {
-        let tolerance = self.setup.tolerance;
         let limit = to.max(self.stack.now()) + tolerance;
         while self.stack.peek_packet().is_none() {
             let next = self.stack.next_timer().filter(|t| *t <= limit);
@@ -258,7 +272,7 @@ impl<'a> Runner<'a> {
             self.advance(until)?;
             self.expire_blocked(true)?;
         }
-        if let Some(packet) = self.stack.take_packet() {
+        if let Some(packet) = self.stack.take_packet().filter(|_| self.setup.flags.strict) {
             return Err(self.surplus(last, &packet, "was sent before the end").into());
         }
         Ok(())

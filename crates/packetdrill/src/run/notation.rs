@@ -54,7 +54,7 @@ pub(super) const fn ecn(ecn: Ecn) -> EcnSpec {
 
 impl EcnSpec {
     /// As it is written, without brackets.
-    pub(super) const fn text(self) -> &'static str {
+    pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::NotEct => "noecn",
             Self::Ect0 => "ect0",
@@ -143,7 +143,8 @@ impl TcpOption {
         }
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
+    /// Appends its bytes as they stand in a header.
+    pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Nop => out.push(1),
             Self::Eol => out.push(0),
@@ -184,7 +185,7 @@ impl TcpOption {
     }
 
     /// The options in the bytes of a header, in order. Bytes that make no sense end the list.
-    pub(super) fn read_all(mut bytes: &[u8]) -> Vec<Self> {
+    pub fn read_all(mut bytes: &[u8]) -> Vec<Self> {
         let mut out = Vec::new();
         while let Some((&kind, rest)) = bytes.split_first() {
             match kind {

@@ -13,6 +13,9 @@ use crate::script::{Script, ScriptError, Setting};
 pub(super) struct Setup {
     pub(super) flags: Flags,
     pub(super) tolerance: Duration,
+    /// Share of the time since the event before that an event may be early or late, in millionths of a
+    /// percent.
+    pub(super) tolerance_percent: u64,
     pub(super) v6: bool,
     pub(super) local: IpAddr,
     pub(super) remote: IpAddr,
@@ -36,14 +39,15 @@ const WITHOUT_EFFECT: [&str; 9] = [
     "netmask_ip",
 ];
 
-const KNOWN: &str = "so_flags, tolerance_usecs, tcp_ts_tick_usecs, mtu, ip_version, local_ip, \
-                     remote_ip, bind_port, connect_port";
+const KNOWN: &str = "so_flags, tolerance_usecs, tolerance_percent, tcp_ts_tick_usecs, mtu, ip_version, \
+                     local_ip, remote_ip, bind_port, connect_port";
 
 impl Setup {
     pub(super) fn read(script: &Script, options: &Options) -> Result<Self, ScriptError> {
         let flags = Flags::default();
         let mut setup = Self {
             tolerance: Duration::from_ms(4),
+            tolerance_percent: 0,
             v6: false,
             local: IpAddr::V4(flags.settings.local_v4),
             remote: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
@@ -99,6 +103,7 @@ impl Setup {
                 script.error(start + error.at.start..start + error.at.end, error.message)
             })?,
             "tolerance_usecs" => self.tolerance = Duration::from_us(number(value).map_err(wrong)?),
+            "tolerance_percent" => self.tolerance_percent = percent(value).map_err(wrong)?,
             "tcp_ts_tick_usecs" => {
                 let tick = number(value).map_err(wrong)?;
                 self.tick = (tick > 0).then(|| Duration::from_us(tick));
@@ -131,6 +136,19 @@ impl Setup {
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is not a whole number"))
+}
+
+/// A decimal number from 0 to 100 in millionths.
+fn percent(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no percentage from 0 to 100 with at most 6 decimals");
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let some = !(whole.is_empty() && fraction.is_empty());
+    if !some || fraction.len() > 6 || !digits(whole) || !digits(fraction) {
+        return Err(wrong());
+    }
+    let joined = format!("0{whole}{fraction:0<6}");
+    joined.parse().ok().filter(|millionths| *millionths <= 100_000_000).ok_or_else(wrong)
 }
 
 fn port(text: &str) -> Result<u16, String> {

@@ -6,7 +6,7 @@ use super::cursor::{Cursor, Result};
 use super::{Call, CallResult, Expr, Function};
 use crate::stack::Errno;
 
-const FUNCTIONS: [(&str, Function); 15] = [
+pub(super) const FUNCTIONS: [(&str, Function); 16] = [
     ("socket", Function::Socket),
     ("bind", Function::Bind),
     ("listen", Function::Listen),
@@ -20,6 +20,7 @@ const FUNCTIONS: [(&str, Function); 15] = [
     ("close", Function::Close),
     ("shutdown", Function::Shutdown),
     ("fcntl", Function::Fcntl),
+    ("ioctl", Function::Ioctl),
     ("getsockopt", Function::GetSockOpt),
     ("setsockopt", Function::SetSockOpt),
 ];

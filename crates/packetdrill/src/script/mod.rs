@@ -205,6 +205,8 @@ pub enum Function {
     Shutdown,
     /// `fcntl`.
     Fcntl,
+    /// `ioctl`, FIONREAD only.
+    Ioctl,
     /// `getsockopt`.
     GetSockOpt,
     /// `setsockopt`.
@@ -245,12 +247,14 @@ impl Script {
         parse::script(name, text)
     }
 
-    /// The script as stock packetdrill takes it with the shared object: what only the interpreter knows
-    /// (assertions) and what must not run there (commands) becomes an event without effect at the
-    /// same time, and times are compared as loosely as there.
+    /// The script as stock packetdrill takes it with the shared object, in its grammar. Assertions and
+    /// commands become events without effect at their time; a `sysctl` before the first socket becomes a
+    /// word of `--so_flags`. Times have a tolerance of at least 4 ms.
     ///
     /// # Errors
-    /// A call that blocks: the shared object cannot wait.
+    /// A construct that stock packetdrill does not have, with its line: a call that blocks, the options
+    /// `DX` and `raw`, a call on a descriptor that is not open, a second connection between the ends of
+    /// the first.
     pub fn for_stock(&self) -> Result<String, ScriptError> {
         stock::text(self)
     }

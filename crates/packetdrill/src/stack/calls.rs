@@ -329,10 +329,13 @@ impl Stack {
         }
     }
 
-    /// Bytes that could be read now (FIONREAD).
+    /// Bytes that could be read now (FIONREAD, SIOCINQ): none before a connection, EINVAL on a listener.
     pub fn unread(&mut self, fd: i32) -> Result<u64> {
-        let key = self.stream(fd)?;
-        Ok(self.conns[key].receive.unread())
+        match self.get(fd)?.kind {
+            Kind::Idle => Ok(0),
+            Kind::Listening { .. } => Err(Errno::EINVAL.into()),
+            Kind::Stream { conn, .. } => Ok(self.conns[conn].receive.unread()),
+        }
     }
 
     /// What `poll` would say of this descriptor.

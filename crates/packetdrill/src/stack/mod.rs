@@ -8,6 +8,7 @@
 
 mod buffers;
 mod calls;
+mod digest;
 mod errno;
 mod options;
 mod view;
@@ -25,6 +26,7 @@ use lowtide_wire::{Addresses, Segment, SeqNum, WireError, packet};
 
 use buffers::SendBuffer;
 pub use calls::{CallError, Readiness, Shutdown};
+use digest::{Digest, Direction, RelativeDigest};
 pub use errno::Errno;
 pub use options::{SocketOption, SocketValue};
 pub use view::View;
@@ -164,6 +166,7 @@ pub struct Stack {
     pool: ChunkPool,
     out: VecDeque<Packet>,
     digest: Digest,
+    relative: RelativeDigest,
     fault: Option<String>,
 }
 
@@ -181,6 +184,7 @@ impl Stack {
             pool: ChunkPool::default(),
             out: VecDeque::new(),
             digest: Digest::default(),
+            relative: RelativeDigest::default(),
             fault: None,
         }
     }
@@ -252,7 +256,7 @@ impl Stack {
     /// # Errors
     /// What makes it no TCP packet; the host drops it.
     pub fn inject(&mut self, bytes: &[u8]) -> Result<(), WireError> {
-        self.digest.update(self.now, 0, bytes);
+        self.hash(Direction::In, bytes);
         let (addresses, mut segment, payload) = packet::parse(bytes)?;
         let (remote, local) = addresses.ends();
         segment.rx.stamp = Some(HostStamp(self.now.since_start().as_ns()));
@@ -321,9 +325,25 @@ impl Stack {
         self.out.front()
     }
 
+    /// Packets that left and were not taken.
+    pub fn waiting(&self) -> usize {
+        self.out.len()
+    }
+
     /// A hash of all packets in and out, with their times.
     pub const fn digest(&self) -> u64 {
-        self.digest.0
+        self.digest.value()
+    }
+
+    /// As [`Self::digest`], without what depends on the addresses and ports of a connection: these
+    /// themselves, checksums, the host's initial sequence number and the offset of its timestamps.
+    pub const fn relative_digest(&self) -> u64 {
+        self.relative.value()
+    }
+
+    fn hash(&mut self, direction: Direction, bytes: &[u8]) {
+        self.digest.update(self.now, direction, bytes);
+        self.relative.update(self.now, direction, bytes);
     }
 
     /// A fault of the stack itself that no script can provoke, if one was found.
@@ -350,7 +370,7 @@ impl Stack {
         match packet::emit(&addresses, segment, payload, &mut bytes) {
             Ok(len) => {
                 bytes.truncate(len);
-                self.digest.update(self.now, 1, &bytes);
+                self.hash(Direction::Out, &bytes);
                 self.out.push_back(Packet { at: self.now, bytes });
             }
             Err(error) => self.fault = Some(format!("a segment that is no packet: {error}")),
@@ -426,23 +446,5 @@ impl Stack {
 
     fn config_of(socket: &Socket) -> Arc<Config> {
         Arc::new(socket.config.clone())
-    }
-}
-
-/// FNV-1a over everything that was on the wire.
-#[derive(Clone, Copy, Debug)]
-struct Digest(u64);
-
-impl Default for Digest {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Digest {
-    fn update(&mut self, at: Instant, direction: u8, bytes: &[u8]) {
-        for byte in at.as_ps().to_be_bytes().iter().chain([&direction]).chain(bytes) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
     }
 }

@@ -342,3 +342,75 @@ fn the_callers_settings_come_last_and_notes_tell_what_was_ignored() {
     let error = run::run(&script, &Options { flags: Some("iw=x".to_string()) }).expect_err("wrong");
     assert!(error.message.contains("settings of the caller"), "{}", error.message);
 }
+
+#[test]
+fn the_tolerance_grows_with_the_time_since_the_event_before() {
+    // The delayed ACK leaves 200 ms after the data.
+    let script = |percent: &str, line: &str| {
+        let option = format!("--tolerance_percent={percent}\n--tol");
+        let data = "+0 < P. 1:1001(1000) ack 1 win 65535\n";
+        report(&format!("{}{data}{line}\n", OPEN.replace("--tol", &option)))
+    };
+    let ack = "> . 1:1(0) ack 1001";
+    for (percent, time, passes) in [
+        // An eighth of 228 ms is 28.5 ms, of 229 ms 28.6 ms.
+        ("12.5", "+.228", true),
+        ("12.5", "+.229", false),
+        ("12.5", "+.177", false),
+        ("12.5", "+.178", true),
+        ("\"12.5\"", "+.228", true),
+        ("0", "+.2000001", false),
+        ("100", "+.1", true),
+        (".000001", "+.2000000001", true),
+        // For a range the time from the event before to its beginning counts.
+        ("10", "+.1~+.19", true),
+        ("10", "+.1~+.18", false),
+    ] {
+        let passed = script(percent, &format!("{time} {ack}")).passed();
+        assert_eq!(passed, passes, "{percent} {time}");
+    }
+    for wrong in ["100.1", "-1", "x", ".", "1.0000001", ""] {
+        let text = format!("--tolerance_percent={wrong}\n+0 close(3) = ...\n");
+        let parsed = Script::parse("x.pkt", &text).and_then(|s| run::run(&s, &Options::default()));
+        assert!(parsed.is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn without_strict_a_packet_waits_for_the_next_line() {
+    let data = "+0 < P. 1:1001(1000) ack 1 win 65535\n+0 < P. 1001:2001(1000) ack 1 win 65535\n";
+    assert!(fails(data).message.contains("before the end"));
+    let lax = OPEN.replace("iw=10", "iw=10 strict=0");
+    assert!(report(&format!("{lax}{data}")).passed(), "left over at the end");
+    let later = "+1 read(4, ..., 9000) = 2000\n* > . 1:1(0) ack 2001\n";
+    assert!(fails(&format!("{data}{later}")).message.contains("was sent before this line"));
+    assert!(report(&format!("{lax}{data}{later}")).passed(), "its line comes later");
+    // The line that comes next gets the packet that left first.
+    let another =
+        report(&format!("{lax}{data}+1 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 2001\n"));
+    let failure = another.failure.expect("the ACK came first");
+    assert_eq!(failure.got.as_deref(), Some("> [noecn] . 1:1(0) ack 2001 win 65535"));
+}
+
+#[test]
+fn ioctl_tells_how_much_is_unread() {
+    passes(
+        "+0 ioctl(4, SIOCINQ, [0]) = 0
++0 < P. 1:1001(1000) ack 1 win 65535
++0 ioctl(4, FIONREAD, [1000]) = 0
++0 read(4, ..., 300) = 300
++0 ioctl(4, SIOCINQ, [700]) = 0
++0 ioctl(4, SIOCINQ, ...) = 0
++0 ioctl(3, SIOCINQ, ...) = -1 EINVAL
++0 ioctl(9, SIOCINQ, [0]) = -1 EBADF
++.2 > . 1:1(0) ack 1001
++.1 < F. 1001:1001(0) ack 1 win 65535
++0 > . 1:1(0) ack 1002
++0 ioctl(4, SIOCINQ, [700]) = 0
++0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 5
++0 ioctl(5, SIOCINQ, [0]) = 0
+",
+    );
+    let failure = fails("+0 ioctl(4, SIOCINQ, [7]) = 0\n");
+    assert_eq!((failure.expected.as_deref(), failure.got.as_deref()), (Some("7"), Some("0")));
+}

@@ -154,6 +154,8 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
         ),
         ("+0 recv(3, ..., 10, MSG_OOB) = 1", "argument is not supported", "MSG_OOB"),
         ("+0 shutdown(3) = 0", "an argument is missing", "+0 shutdown(3) = 0"),
+        ("+0 ioctl(3, SIOCOUTQ, [0]) = 0", "argument is not supported", "SIOCOUTQ"),
+        ("+0 ioctl(3, SIOCINQ) = 0", "an argument is missing", "+0 ioctl(3, SIOCINQ) = 0"),
         ("+0 write(3, ..., 99999999999) = 1", "argument is not supported", "99999999999"),
         ("`sysctl net.ipv4.tcp_ecn=9`", "sysctl net.ipv4.tcp_ecn", "`sysctl net.ipv4.tcp_ecn=9`"),
     ] {

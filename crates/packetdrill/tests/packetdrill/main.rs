@@ -3,3 +3,5 @@
 mod interpreter;
 mod language;
 mod scripts;
+mod stock;
+mod stock_grammar;

@@ -23,21 +23,26 @@ fn collect(dir: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-fn all() -> Vec<PathBuf> {
+pub(crate) fn all() -> Vec<PathBuf> {
     let mut out = Vec::new();
     collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts"), &mut out);
     out
 }
 
+/// The script's path below the folder of all.
+pub(crate) fn name(path: &Path) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
+    path.strip_prefix(&root).expect("a script of ours").display().to_string()
+}
+
 #[test]
 fn every_script_passes_and_runs_alike_twice() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
     let mut failures = Vec::new();
     let paths = all();
     assert!(paths.len() >= 150, "only {} scripts were found", paths.len());
     let only = std::env::var("LOWTIDE_SCRIPTS").unwrap_or_default();
     for path in paths {
-        let name = path.strip_prefix(&root).unwrap().display().to_string();
+        let name = name(&path);
         if !name.contains(&only) {
             continue;
         }

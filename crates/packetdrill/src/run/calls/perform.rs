@@ -63,6 +63,7 @@ impl Runner<'_> {
                 self.stack.shutdown(fd, how).map(|()| 0)
             }
             Function::Fcntl => return self.fcntl(args),
+            Function::Ioctl => return self.ioctl(args),
             Function::GetSockOpt => return self.getsockopt(args),
             Function::SetSockOpt => return self.setsockopt(args),
         };
@@ -140,6 +141,33 @@ impl Runner<'_> {
             return Ok(Err(Interrupted::Waits(done)));
         }
         Ok(Ok(done))
+    }
+
+    /// `ioctl(fd, SIOCINQ, [bytes])`, also named FIONREAD.
+    fn ioctl(&mut self, args: &Args<'_>) -> Result<Outcome> {
+        if !matches!(args.name(1), Some("SIOCINQ" | "FIONREAD")) {
+            return Err(self.refuse(args, 1, "SIOCINQ or FIONREAD"));
+        }
+        let wanted = match args.expr(2) {
+            Some(Expr::Any) => None,
+            Some(Expr::List(items)) => match items.as_slice() {
+                [Expr::Int(n)] => Some(*n),
+                _ => return Err(self.refuse(args, 2, "[bytes] or `...`")),
+            },
+            _ => return Err(self.refuse(args, 2, "[bytes] or `...`")),
+        };
+        let fd = self.fd(args)?;
+        let got = match self.stack.unread(fd) {
+            Ok(got) => i64::try_from(got).unwrap_or(i64::MAX),
+            Err(error) => return Ok(Err(Interrupted::of(error, 0))),
+        };
+        if wanted.is_some_and(|wanted| wanted != got) {
+            let mut failure = self.failure(args.event, "ioctl gave another number");
+            failure.expected = wanted.map(|n| n.to_string());
+            failure.got = Some(got.to_string());
+            return Err(failure.into());
+        }
+        Ok(Ok(0))
     }
 
     fn fcntl(&mut self, args: &Args<'_>) -> Result<Outcome> {

@@ -20,23 +20,43 @@ const SYSCTLS: &[(&str, &str)] = &[
     ("tcp_wmem", "send-buffer"),
 ];
 
+/// One `sysctl` setting as a switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Sysctl {
+    /// As the script names it.
+    name: String,
+    /// The switch that it is, and its value, without spaces.
+    pub(crate) switch: &'static str,
+    pub(crate) value: String,
+}
+
 /// Applies what it knows; the answer says what it ignored.
-pub(super) fn apply(config: &mut Config, text: &str) -> Result<Vec<String>, String> {
-    let mut notes = Vec::new();
+pub(crate) fn apply(config: &mut Config, text: &str) -> Result<Vec<String>, String> {
+    let (settings, notes) = read(text);
+    for Sysctl { name, switch, value } in settings {
+        crate::flags::set_switch(config, switch, &value)
+            .map_err(|error| format!("sysctl {name}: {error}"))?;
+    }
+    Ok(notes)
+}
+
+/// The settings in a command, and what is ignored of it.
+pub(crate) fn read(text: &str) -> (Vec<Sysctl>, Vec<String>) {
+    let (mut settings, mut notes) = (Vec::new(), Vec::new());
     for command in text.split([';', '\n']).flat_map(|c| c.split("&&")) {
         let mut words = command.split_whitespace();
         match words.next() {
             None => {}
             Some(first) if first == "sysctl" || first.ends_with("/sysctl") => {
-                sysctl(config, command, &mut notes)?;
+                sysctl(command, &mut settings, &mut notes);
             }
             Some(first) => notes.push(format!("`{first}` is not run: no command ever is")),
         }
     }
-    Ok(notes)
+    (settings, notes)
 }
 
-fn sysctl(config: &mut Config, command: &str, notes: &mut Vec<String>) -> Result<(), String> {
+fn sysctl(command: &str, settings: &mut Vec<Sysctl>, notes: &mut Vec<String>) {
     for (name, value) in assignments(command) {
         let short = name.rsplit('.').next().unwrap_or(&name);
         let known = SYSCTLS.iter().find(|(n, _)| *n == short).map(|(_, switch)| *switch);
@@ -45,18 +65,16 @@ fn sysctl(config: &mut Config, command: &str, notes: &mut Vec<String>) -> Result
             continue;
         };
         let value = match short {
-            "tcp_rto_min_us" => format!("{value} us"),
+            "tcp_rto_min_us" => format!("{value}us"),
             // Least, default and most: tuning is not modelled, so the most counts.
             "tcp_rmem" | "tcp_wmem" => {
-                format!("{} B", value.split_whitespace().last().unwrap_or(""))
+                format!("{}B", value.split_whitespace().last().unwrap_or(""))
             }
             "tcp_timestamps" if value == "2" => "1".to_string(),
             _ => value,
         };
-        crate::flags::set_switch(config, switch, &value)
-            .map_err(|error| format!("sysctl {name}: {error}"))?;
+        settings.push(Sysctl { name, switch, value });
     }
-    Ok(())
 }
 
 /// `name=value` pairs; a value in quotes may hold spaces.
