@@ -5,8 +5,9 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use crate::pattern::Pattern;
 use lowtide_live::Stream;
-use lowtide_live::load::{Pattern, Pipe};
+use lowtide_live::load::Pipe;
 
 use crate::script::{Account, Checksum, Script};
 

@@ -12,6 +12,7 @@
 pub mod cases;
 pub mod exchange;
 pub mod judge;
+mod pattern;
 pub mod peer;
 pub mod peers;
 pub mod run;

@@ -8,11 +8,11 @@
 //! 3. One line of JSON: the [`Account`]. Its stack keeps running, so that it can retransmit and acknowledge.
 //! 4. It ends when standard input ends, whatever it does then.
 //!
-//! Bytes are those of [`lowtide_live::load::Pattern`], so that a receiver's checksum tells which bytes it got.
+//! Bytes are those of [`Pattern`], so that a receiver's checksum tells which bytes it got.
 
 use std::net::SocketAddr;
 
-use lowtide_live::load::Pattern;
+use crate::pattern::Pattern;
 use serde::{Deserialize, Serialize};
 
 /// Who sends the SYN.

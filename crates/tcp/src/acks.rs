@@ -294,7 +294,8 @@ impl Connection {
         if !self.snd.eifel.is_spurious(answer) || marked || self.config.undo == UndoRule::Off {
             return;
         }
-        if !self.snd.eifel.allows(self.snd.una, self.snd.nxt) {
+        let in_flight = self.snd.board.len();
+        if !self.snd.eifel.allows(self.snd.una, self.snd.nxt, in_flight) {
             return;
         }
         self.snd.board.nothing_lost();

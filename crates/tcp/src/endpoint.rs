@@ -171,12 +171,6 @@ impl Endpoint {
         }
     }
 
-    /// At most `n` connections are kept in TIME-WAIT, in place of 262,144; to be said before there are
-    /// any. For one more the one whose wait would end first is forgotten.
-    pub const fn set_time_wait_limit(&mut self, n: usize) {
-        self.time_waits.set_limit(n);
-    }
-
     /// Accepts connections to `port`, at most `backlog` at a time that are not established.
     pub fn listen(
         &mut self,
@@ -495,10 +489,5 @@ impl Endpoint {
     /// No connection exists.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
-    }
-
-    /// Entries in the TIME-WAIT table at `now`.
-    pub fn time_waits(&mut self, now: Instant) -> usize {
-        self.time_waits.len(now)
     }
 }

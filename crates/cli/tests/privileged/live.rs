@@ -214,7 +214,7 @@ pub(crate) fn silent_clients_neither_pin_a_server_nor_take_more_than_their_place
         };
         let three = [connect(), connect(), connect()];
         if let Some(mut second) = three[1].as_ref() {
-            let _ = second.write_all(b"lowtide1");
+            let _ = second.write_all(b"lowtide2");
         }
         // One of them has to go, the last one or the one that was silent for longest.
         let is_reset = |stream: &Option<TcpStream>| {

@@ -3,7 +3,7 @@ package main
 // period is the length of the block of bytes that repeats.
 const period = 1_048_573
 
-// pattern is the endless stream of bytes of a seed, as `lowtide_live::load::Pattern` has it.
+// pattern is the endless stream of bytes of a seed, as `crates/interop/src/pattern.rs` has it.
 type pattern []byte
 
 func newPattern(seed uint64) pattern {

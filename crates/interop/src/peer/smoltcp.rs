@@ -4,8 +4,8 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 
+use crate::pattern::Pattern;
 use lowtide_live::Clock;
-use lowtide_live::load::Pattern;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Medium, TunTapInterface, wait};
 use smoltcp::socket::tcp::{CongestionControl, RecvError, Socket, SocketBuffer, State};

@@ -16,6 +16,8 @@ pub struct Progress {
     pub bytes: AtomicU64,
     /// Set it to end the data early.
     pub stop: AtomicBool,
+    /// The request has come; only of a server's connections.
+    pub requested: AtomicBool,
 }
 
 /// How the data of one connection fared.
@@ -85,6 +87,7 @@ pub fn serve_one(
             "what came is no request of `lowtide live client`",
         )
     })?;
+    progress.requested.store(true, Ordering::Relaxed);
     let outcome = match request.way {
         Way::Up => {
             let outcome = receive(pipe, progress, false)?;

@@ -1,7 +1,7 @@
 //! What the two ends tell each other, in bytes.
 
 /// The first bytes of a request: name and version of the protocol.
-const MAGIC: [u8; 8] = *b"lowtide1";
+const MAGIC: [u8; 8] = *b"lowtide2";
 
 /// Who sends the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

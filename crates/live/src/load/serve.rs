@@ -16,10 +16,11 @@ use crate::clock::{Clock, std_duration};
 /// What clients may take of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServeLimits {
-    /// Connections at a time. For the next one the connection that has been silent for the longest
-    /// time is reset, if that is [`Self::silent`] at least, or else the next one itself.
+    /// Connections at a time. For the next one the oldest connection without a request is reset, or else the
+    /// one that has been silent for the longest time, if that is [`Self::silent`] at least, or else the
+    /// next one itself.
     pub most: usize,
-    /// How long a connection must have been silent to be reset for another one.
+    /// How long a connection with a request must have been silent to be reset for another one.
     pub silent: Duration,
     /// How long a client may be silent.
     pub patience: Patience,
@@ -113,7 +114,7 @@ fn serve_on(
             };
             if open.lock().len() >= most {
                 shed += 1;
-                let Some(silent) = open.pop_silent(clock.now(), silent) else {
+                let Some(silent) = open.pop_silent(clock.now(), silent, None) else {
                     pipe.abort();
                     continue;
                 };
@@ -135,7 +136,7 @@ fn serve_on(
                 std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).is_ok()
             };
             let mut started = start();
-            if !started && let Some(silent) = open.pop_silent(clock.now(), silent) {
+            if !started && let Some(silent) = open.pop_silent(clock.now(), silent, Some(number)) {
                 silent.abort();
                 shed += 1;
                 started = (0..RETRIES).any(|_| {
@@ -189,8 +190,14 @@ impl Open {
         progress
     }
 
-    /// Takes the connection out that has been silent for the longest time, if for `least`.
-    fn pop_silent(&self, now: Instant, least: Duration) -> Option<Arc<dyn Pipe>> {
+    /// Takes the oldest connection out that has no request yet, or else the one that has been silent for the
+    /// longest time, if for `least`; not the one numbered `except`.
+    fn pop_silent(
+        &self,
+        now: Instant,
+        least: Duration,
+        except: Option<usize>,
+    ) -> Option<Arc<dyn Pipe>> {
         let mut pipes = self.lock();
         for served in pipes.values_mut() {
             let bytes = served.progress.bytes.load(Ordering::Relaxed);
@@ -198,9 +205,13 @@ impl Open {
                 (served.bytes, served.since) = (bytes, now);
             }
         }
-        let (&number, served) = pipes.iter().min_by_key(|(_, served)| served.since)?;
+        let others = pipes.iter().filter(|(number, _)| Some(**number) != except);
+        let (&number, served) = others.min_by_key(|(_, served)| {
+            (served.progress.requested.load(Ordering::Relaxed), served.since)
+        })?;
         let silence = std_duration(now.saturating_since(served.since));
-        let silent = if silence >= least { pipes.remove(&number) } else { None };
+        let gives_way = !served.progress.requested.load(Ordering::Relaxed) || silence >= least;
+        let silent = if gives_way { pipes.remove(&number) } else { None };
         drop(pipes);
         silent.map(|served| served.pipe)
     }
@@ -341,12 +352,20 @@ mod tests {
     /// Clients that come one after the other; then it is time to end.
     struct Door<'a> {
         clients: Mutex<VecDeque<Arc<Client>>>,
+        /// Clients that have come.
+        came: Mutex<Vec<Arc<Client>>>,
         stop: &'a AtomicBool,
     }
 
     impl Accept for Door<'_> {
         fn next(&self, _: Duration) -> io::Result<Option<Arc<dyn Pipe>>> {
+            // The next client comes once the server has read all that those before it have said.
+            let heard = |c: &Arc<Client>| c.is_reset() || c.says.lock().unwrap().is_empty();
+            while !self.came.lock().unwrap().iter().all(heard) {
+                std::thread::yield_now();
+            }
             let next = self.clients.lock().unwrap().pop_front();
+            self.came.lock().unwrap().extend(next.clone());
             if next.is_none() {
                 self.stop.store(true, Ordering::Relaxed);
             }
@@ -379,7 +398,8 @@ mod tests {
         let clients: VecDeque<_> = clients.iter().map(Arc::clone).collect();
         let work = move || {
             let stop = AtomicBool::new(false);
-            let door = Door { clients: Mutex::new(clients), stop: &stop };
+            let came = Mutex::default();
+            let door = Door { clients: Mutex::new(clients), came, stop: &stop };
             let silent = if evict { Duration::ZERO } else { Duration::from_hours(1) };
             let limits = ServeLimits { most, silent, grace, ..ServeLimits::default() };
             let plan = ServePlan { connections: None, stop: &stop, began: &|_| {}, limits };
@@ -410,15 +430,28 @@ mod tests {
 
     #[test]
     fn connections_beyond_the_limit_are_reset_and_the_others_served() {
-        let request =
-            Request { way: Way::Up, amount: Amount::Bytes(1), seed: 0, piece: 1 }.to_bytes();
+        const REQUEST: Request =
+            Request { way: Way::Up, amount: Amount::Bytes(1), seed: 0, piece: 1 };
+        let request = REQUEST.to_bytes();
         let good = || {
             let says = Mutex::new([&request[..], b"x"].concat().into());
             Arc::new(Client { says, closes: true, ..Client::default() })
         };
-        let clients: Vec<_> = (0..12).map(|_| silent()).collect();
+        // Two clients in the middle of their data keep their places.
+        let half = Request { amount: Amount::Bytes(1000), ..REQUEST }.to_bytes();
+        let busy = || {
+            let says = Mutex::new([&half[..], b"x"].concat().into());
+            Arc::new(Client { says, ..Client::default() })
+        };
+        let clients: Vec<_> = (0..12).map(|_| busy()).collect();
         let (reports, shed) = served(&clients, 2, STACK);
         assert_eq!((reports.len(), shed), (2, 10));
+        assert!(clients.iter().all(|c| c.is_reset()));
+
+        // Clients without a request give way to each other.
+        let clients: Vec<_> = (0..12).map(|_| silent()).collect();
+        let (reports, shed) = served(&clients, 2, STACK);
+        assert_eq!((reports.len(), shed), (12, 10));
         assert!(clients.iter().all(|c| c.is_reset()));
 
         let clients = vec![good(), good()];

@@ -16,6 +16,9 @@ pub(super) struct Charge {
     pub(super) established: bool,
 }
 
+/// Bytes of a connection without payload, at most.
+const CONNECTION: usize = 4 << 10;
+
 /// The least share of a connection, bytes: a few segments, so that it goes on.
 pub(super) const FLOOR: usize = 16 << 10;
 
@@ -74,6 +77,12 @@ impl Budget {
     /// `more` bytes would go beyond the limit.
     pub(super) const fn lacks(&self, more: usize) -> bool {
         self.used.saturating_add(more) > self.limit
+    }
+
+    /// A connection beside `connections` others may be opened although memory is full of payload: all of them
+    /// without payload take a quarter of the limit at most. Peers that take no data keep nobody else out.
+    pub(super) const fn admits(&self, connections: usize) -> bool {
+        connections < self.limit / 4 / CONNECTION
     }
 
     /// What one connection may use while memory is tight, bytes: half the limit by the number of

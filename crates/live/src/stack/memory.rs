@@ -130,7 +130,8 @@ impl Stack {
         let id = self.boundary.find(tuple);
         let key = id.and_then(|id| self.by_id.get(id.0 as usize).copied().flatten());
         let (Some(id), Some(key)) = (id, key) else {
-            return !opens || !self.budget.lacks(need);
+            let connections = usize::try_from(self.boundary.connections()).unwrap_or(usize::MAX);
+            return !opens || !self.budget.lacks(need) || self.budget.admits(connections);
         };
         let Some(place) = self.boundary.look(id, |c| c.place_of(segment)) else { return true };
         let share = self.budget.share();

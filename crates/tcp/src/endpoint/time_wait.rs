@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment, SeqNum};
 
-use super::FourTuple;
+use super::{Endpoint, FourTuple};
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::defence::{AckThrottle, Throttle, TimeWaitReset};
@@ -177,6 +177,19 @@ impl TimeWaits {
         }
         reply.options.timestamps = entry.ts.as_ref().map(|ts| ts.stamp(now));
         Some(reply)
+    }
+}
+
+impl Endpoint {
+    /// At most `n` connections are kept in TIME-WAIT, in place of 262,144; to be said before there are
+    /// any. For one more the one whose wait would end first is forgotten.
+    pub const fn set_time_wait_limit(&mut self, n: usize) {
+        self.time_waits.set_limit(n);
+    }
+
+    /// Entries in the TIME-WAIT table at `now`.
+    pub fn time_waits(&mut self, now: Instant) -> usize {
+        self.time_waits.len(now)
     }
 }
 

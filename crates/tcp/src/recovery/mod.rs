@@ -16,4 +16,6 @@ pub(crate) use rack::{Arrivals, Path, Rack, Sending};
 pub(crate) use scoreboard::take_steps;
 pub(crate) use scoreboard::{Acked, InOrder, Scoreboard, Sent};
 pub(crate) use tlp::{ProbeAck, Tlp};
+#[cfg(test)]
+pub(crate) use undo::MOST_VISITED;
 pub(crate) use undo::{Answer, Eifel};

@@ -4,11 +4,12 @@
 //! of an episode was sent for the original. Within one tick of the timestamp clock it says no, so in a
 //! data centre the tick must be shorter than a round trip.
 
-/// Reactions that are undone within one window of data. Each may visit every segment in flight, and a peer
-/// that echoes old timestamps could have every other ACK undo one.
+/// Segments in flight, summed over the reactions that are undone within one window of data: eight times the most
+/// that a send buffer of 4 MiB allows. Each undo may visit every one of them, and a peer that echoes old timestamps
+/// could have every other ACK undo a reaction.
 ///
 /// Deviation from RFC 4015, which has no bound.
-const MOST_UNDONE: u32 = 8;
+pub(crate) const MOST_VISITED: usize = 65_536;
 
 /// The detector of one connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,8 +19,8 @@ pub(crate) struct Eifel {
     first: Option<u32>,
     /// The peer has reported a duplicate before (RFC 2883).
     dsack_seen: bool,
-    /// Reactions undone before SND.UNA reaches `round_end`.
-    undone: u32,
+    /// Segments in flight at the reactions that were undone before SND.UNA reaches `round_end`.
+    visited: usize,
     round_end: u64,
 }
 
@@ -54,14 +55,18 @@ impl Eifel {
         self.dsack_seen = true;
     }
 
-    /// One more reaction may be undone.
-    pub(crate) const fn allows(&mut self, snd_una: u64, snd_nxt: u64) -> bool {
+    /// Whether one more reaction may be undone, with `segments` in flight.
+    pub(crate) const fn allows(&mut self, snd_una: u64, snd_nxt: u64, segments: usize) -> bool {
         if snd_una >= self.round_end {
             self.round_end = snd_nxt;
-            self.undone = 0;
+            self.visited = 0;
         }
-        self.undone += 1;
-        self.undone <= MOST_UNDONE
+        let visited = self.visited.saturating_add(segments);
+        let allowed = visited <= MOST_VISITED;
+        if allowed {
+            self.visited = visited;
+        }
+        allowed
     }
 
     /// The first ACK of new data in the episode (steps 3 to 6): true when the original got through.
@@ -101,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_eight_reactions_are_undone_in_a_window_of_data() {
+    fn undone_reactions_visit_a_bounded_number_of_segments_in_a_window_of_data() {
         let mut eifel = Eifel::default();
         for una in 0..8 {
-            assert!(eifel.allows(una, 100));
+            assert!(eifel.allows(una, 100, MOST_VISITED / 8));
         }
-        assert!(!eifel.allows(99, 150));
-        assert!(eifel.allows(100, 150), "the next window");
+        assert!(!eifel.allows(99, 150, 1));
+        assert!(eifel.allows(100, 150, 1), "the next window");
     }
 
     #[test]
