@@ -84,7 +84,7 @@ const SUITES: &[Suite] = &[
         name: "interop",
         about: "our TCP with Linux, gVisor, smoltcp, lwIP and User Mode Linux; needs root",
         minutes: 6,
-        steps: &[step(&["cargo", "run", "-p", "lowtide-interop"])],
+        steps: &[Step { env: &[ROOT], command: &["cargo", "run", "-p", "lowtide-interop"] }],
     },
     Suite {
         name: "soak",

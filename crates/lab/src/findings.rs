@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::facts::RunFacts;
 use crate::queues::QueueFacts;
 
-/// Of flows of a group that the end of the run cut off.
+/// Kind: flows or queries that the end of the run cut off (right-censored).
 pub const UNFINISHED: &str = "unfinished";
-/// Of a queue that dropped packets and marked none.
+/// Kind: a queue that dropped packets and marked none.
 pub const NEVER_MARKED: &str = "never-marked";
 
 /// One finding about a scheme at a point.
@@ -89,7 +89,7 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<Finding> {
                 *stopped.entry(what).or_default() += n;
             }
         }
-        let each = stopped.iter().map(|(what, n)| format!("{n} {}", waited(what)));
+        let each = stopped.iter().map(|(what, n)| format!("{n} {}", stop_reason(what)));
         let each = each.collect::<Vec<_>>().join(", ");
         found.says = format!(
             "{} of {flows} flows of group {name} did not complete before the end of the run: {each}",
@@ -119,12 +119,12 @@ fn unfinished(seeds: &[RunFacts]) -> Vec<Finding> {
 }
 
 /// A value of the column `stopped`, in words.
-fn waited(what: &str) -> &str {
+fn stop_reason(what: &str) -> &str {
     match what {
         "not-started" => "not started",
         "handshake" => "in the handshake",
-        "rto" => "in or before a retransmission timeout",
-        "zero-window" => "before a closed receive window",
+        "rto" => "waiting for an RTO",
+        "zero-window" => "blocked by a zero window",
         "receive-window" => "held back by the receive window",
         "application" => "without data from the application",
         "sending" => "sending",

@@ -1,4 +1,4 @@
-//! The transport that governed the flows, beside the one that was asked for.
+//! Requested and effective transport of each flow.
 //!
 //! Contract: every result is labelled by what ran. A scheme keeps its name as its key; its label adds
 //! each switch that settings replace ([`Replaced`]), and each congestion control and mode of ECN that
@@ -92,7 +92,7 @@ impl TransportFacts {
 
     /// Whether another congestion control governed than was asked for.
     fn fell_back(&self) -> bool {
-        // The kernel's name of NewReno.
+        // Linux calls this cwnd algorithm `reno`.
         let own = |name: &str| if name == "reno" { "newreno".to_owned() } else { name.to_owned() };
         !self.cc_used.is_empty() && own(&self.cc) != own(&self.cc_used)
     }

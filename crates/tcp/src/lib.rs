@@ -75,7 +75,7 @@ pub use endpoint::{Arrival, ConnId, Endpoint, FourTuple, ListenError, OpenError}
 pub use event::{CloseReason, Event, SegmentError};
 pub use info::{Counters, Info};
 pub use ip::IpVersion;
-pub use memory::DataPlace;
+pub use memory::DataKind;
 pub use params::{Param, Params};
 pub use path::PathReport;
 pub use receiver::Accepted;

@@ -10,13 +10,13 @@ use crate::connection::Connection;
 
 /// Where data belongs, beside what has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DataPlace {
+pub enum DataKind {
     /// It has arrived already, or there is none.
-    Old,
+    Duplicate,
     /// The next byte that is expected is among it.
-    Next,
+    InSequence,
     /// Beyond a gap.
-    Beyond,
+    OutOfOrder,
 }
 
 impl Connection {
@@ -34,14 +34,14 @@ impl Connection {
     }
 
     /// Where the data of an arriving segment belongs, beside what has arrived.
-    pub fn place_of(&self, seg: &Segment) -> DataPlace {
+    pub fn classify(&self, seg: &Segment) -> DataKind {
         let (start, next) = (self.rcv.offset(seg.seq), self.rcv.nxt as i64);
         if start > next {
-            DataPlace::Beyond
+            DataKind::OutOfOrder
         } else if start + i64::from(seg.payload_len) > next {
-            DataPlace::Next
+            DataKind::InSequence
         } else {
-            DataPlace::Old
+            DataKind::Duplicate
         }
     }
 }

@@ -15,9 +15,9 @@ pub(crate) const SERVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 pub(crate) const PORT: u16 = 5201;
 /// Packets between two readings of the server's CPU time.
 pub(crate) const BATCH: u64 = 100;
-/// A server that has not read a batch by then is not waited for.
+/// Longest wait for the server to read a batch.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// An answer that takes longer does not come.
+/// Timeout for an answer.
 const ANSWER: Duration = Duration::from_millis(200);
 /// Protocol number by which a raw socket takes whole IP packets.
 const RAW: i32 = 255;
@@ -51,7 +51,7 @@ pub(crate) struct Peer {
     pub(crate) seq: SeqNum,
     /// RCV.NXT of the attacker: the first byte of the server.
     pub(crate) ack: SeqNum,
-    /// Window that the server offered with its SYN-ACK, bytes.
+    /// Window field of the SYN-ACK, bytes: it is never scaled, so at most 65,535.
     pub(crate) window: u32,
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn to_server(port: u16) -> Segment {
 }
 
 impl Peer {
-    /// An ACK of all that is expected, with the window field `window`.
+    /// An ACK with SEG.ACK = RCV.NXT and the unscaled window field `window`.
     pub(crate) fn ack(&self, window: u16) -> Segment {
         Segment { seq: self.seq, ack: self.ack, flags: Flags::ACK, window, ..to_server(self.port) }
     }

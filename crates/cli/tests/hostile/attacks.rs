@@ -12,7 +12,7 @@ use lowtide_wire::{Ecn, Flags, Options, SackBlocks, Segment, SeqNum};
 use crate::attacker::{Attacker, Peer, SERVER, host, to_server};
 use crate::trial::attack;
 
-/// A round of data has come when nothing follows for so long.
+/// Idle gap that ends a burst.
 const ROUND: Duration = Duration::from_millis(3);
 
 /// Options of an ordinary SYN.
@@ -59,7 +59,7 @@ fn byte_at(peer: &Peer, offset: u64) -> Segment {
     Segment { seq, payload_len: 1, flags: Flags::ACK | Flags::PSH, ..peer.ack(u16::MAX) }
 }
 
-/// One byte at the right edge of the window: buffers that reach up to it (CVE-2018-5390).
+/// One byte at the right edge of the window: receive buffers that reach up to it.
 pub(crate) fn right_edge() {
     attack("right-edge", &[], |net| {
         let mut number = 0;
@@ -70,7 +70,7 @@ pub(crate) fn right_edge() {
     });
 }
 
-/// Single bytes at odd offsets over 60 connections: overhead per piece, and the search among pieces.
+/// Single bytes at odd offsets over 60 connections: overhead per piece, and the search among pieces (CVE-2018-5390).
 pub(crate) fn scattered_bytes() {
     attack("scattered-bytes", &[], |net| {
         let mut number = 0;
@@ -79,7 +79,7 @@ pub(crate) fn scattered_bytes() {
         while net.goes_on() {
             let draw = net.draw();
             let peer = peers[(draw % peers.len() as u64) as usize];
-            let offset = 1 + 2 * (draw >> 32) % (u64::from(peer.window) / 2 - 1);
+            let offset = 1 + 2 * ((draw >> 32) % (u64::from(peer.window) / 2 - 1));
             net.segment(peer.host, &byte_at(&peer, offset));
         }
     });
@@ -177,9 +177,9 @@ pub(crate) fn forged_segments() {
     });
 }
 
-/// Downloads whose window closes, whose client is gone and whose probes are answered (CVE-2008-4609).
-pub(crate) fn orphans() {
-    attack("orphans", &[], |net| {
+/// Downloads behind a closed window from clients that have sent their FIN and keep acknowledging (CVE-2008-4609).
+pub(crate) fn closed_windows() {
+    attack("closed-windows", &[], |net| {
         let (mut number, mut peers) = (0, Vec::<Peer>::new());
         while net.goes_on() {
             if peers.len() < 2_000 {
@@ -282,13 +282,14 @@ pub(crate) fn tiny_window() {
         let Some(mut peer) = open(net, &mut number, options) else { panic!("it is refused") };
         download(net, &mut peer, 1);
         while net.goes_on() {
-            if let Some((_, segment)) = net.receive(ROUND)
-                && segment.dst_port == peer.port
-                && peer.ack.before(segment.seq_end())
-            {
-                peer.ack = segment.seq_end();
+            while let Some((_, segment)) = net.receive(ROUND) {
+                if segment.dst_port == peer.port && peer.ack.before(segment.seq_end()) {
+                    peer.ack = segment.seq_end();
+                }
             }
-            net.segment(peer.host, &peer.ack(1));
+            for _ in 0..20 {
+                net.segment(peer.host, &peer.ack(1));
+            }
         }
     });
 }

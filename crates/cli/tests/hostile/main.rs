@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         attacks::sack_blocks,
         attacks::duplicate_acks,
         attacks::forged_segments,
-        attacks::orphans,
+        attacks::closed_windows,
         attacks::martian_sources,
         attacks::extension_headers,
         attacks::garbage,

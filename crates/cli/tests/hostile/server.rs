@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
-/// A server that has not ended by then does not end.
+/// Timeout for the server's exit.
 const HANGS: Duration = Duration::from_secs(20);
 
 /// `lowtide live server` in the namespace of the thread that starts it.

@@ -11,7 +11,7 @@ use crate::server::Server;
 
 /// Packets without `LOWTIDE_HOSTILE_PACKETS`.
 const FEW: u64 = 2_000;
-/// From here on time is held to its bounds.
+/// Time bounds apply from this packet count.
 const MANY: u64 = 200_000;
 /// Largest resident memory of the server, bytes.
 const MEMORY: u64 = 128 << 20;

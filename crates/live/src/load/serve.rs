@@ -69,8 +69,7 @@ impl<'a> ServePlan<'a> {
 
 /// How often a server that waits looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
-/// Where the system has no thread one is asked for again so often and after so long: that of a connection
-/// that was reset for it ends meanwhile.
+/// Retries of thread creation and the time between two; the thread of the evicted connection exits meanwhile.
 const RETRIES: u32 = 10;
 const RETRY: Duration = Duration::from_millis(5);
 /// Stack of a thread that serves a connection, bytes: its buffers are on the heap.

@@ -73,6 +73,13 @@ impl Listener {
         self.nonblocking.store(on, Ordering::Relaxed);
     }
 
+    /// Whether a connection can be accepted only once its peer has sent data or FIN, as with TCP_DEFER_ACCEPT in
+    /// Linux. For servers whose clients speak first: connections without data cost no thread. As many wait as may
+    /// be accepted; for one more the oldest is reset.
+    pub fn set_defer_accept(&self, on: bool) {
+        self.shared.lock().stack.set_defer_accept(self.port, on);
+    }
+
     /// The port.
     pub fn port(&self) -> u16 {
         self.port

@@ -1,11 +1,11 @@
-//! One budget of memory for all connections of an endpoint, as `net.ipv4.tcp_mem` is in Linux.
+//! One budget of memory for all connections of an endpoint. Its thresholds are those of `net.ipv4.tcp_mem` in Linux.
 //!
 //! Contract: every byte that a connection makes this host keep is charged: its state, payload that
 //! waits to be acknowledged or read, data beyond a gap. Below half of the limit nothing happens. Above
-//! it ([`Budget::is_tight`]) each connection may use its fair share, so that all together reach the
+//! it ([`Budget::under_pressure`]) each connection may use its fair share, so that all together reach the
 //! limit and no more. At the limit orphans and data beyond gaps go first, and nothing new comes in.
 
-/// What happens to be in memory for one connection.
+/// Memory charged to one connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Charge {
     /// Bytes.
@@ -69,8 +69,8 @@ impl Budget {
         self.used
     }
 
-    /// More than half is in use: connections are held to their shares.
-    pub(super) const fn is_tight(&self) -> bool {
+    /// Whether the host is under memory pressure; each connection is then limited to its share.
+    pub(super) const fn under_pressure(&self) -> bool {
         self.tight
     }
 
@@ -92,10 +92,9 @@ impl Budget {
         (1 << share.max(1).ilog2()).max(FLOOR)
     }
 
-    /// Data beyond gaps takes so much that to discard it is worth a look at every connection: the
-    /// least that a connection must hold to be among those that lose it. They hold more than half of it
-    /// all, a sixteenth of the limit at least.
-    pub(super) const fn hoard(&self) -> Option<usize> {
+    /// Out-of-order bytes from which a connection is pruned; `None` while all of them hold less than an eighth of
+    /// the limit. The pruned connections hold more than half of it all.
+    pub(super) const fn prune_threshold(&self) -> Option<usize> {
         match self.holders {
             0 => None,
             _ if self.beyond < self.limit / 8 => None,
@@ -120,11 +119,11 @@ mod tests {
             let mut charges = vec![Charge::default(); n];
             // Half of it is in use before anybody is held back; then each takes its share beside that.
             budget.replace(&mut charges[0], charge(limit / 2, 0));
-            assert!(!budget.is_tight());
+            assert!(!budget.under_pressure());
             for held in &mut charges[1..] {
                 budget.replace(held, charge(1, 0));
             }
-            assert_eq!(budget.is_tight(), n > 1);
+            assert_eq!(budget.under_pressure(), n > 1);
             let share = budget.share();
             assert!(share * (n - 1) <= limit / 2 || share == FLOOR, "{share} for {n}");
         }
@@ -135,13 +134,13 @@ mod tests {
         let mut budget = Budget::new(800);
         let (mut a, mut b) = (Charge::default(), Charge::default());
         budget.replace(&mut a, charge(400, 0));
-        assert!(!budget.is_tight());
+        assert!(!budget.under_pressure());
         budget.replace(&mut b, charge(1, 0));
-        assert!(budget.is_tight());
+        assert!(budget.under_pressure());
         budget.replace(&mut a, charge(310, 0));
-        assert!(budget.is_tight() && budget.lacks(490) && !budget.lacks(489));
+        assert!(budget.under_pressure() && budget.lacks(490) && !budget.lacks(489));
         budget.replace(&mut a, charge(299, 0));
-        assert!(!budget.is_tight());
+        assert!(!budget.under_pressure());
         budget.replace(&mut a, Charge::default());
         budget.replace(&mut b, Charge::default());
         assert_eq!((budget.used(), budget.established, budget.holders), (0, 0, 0));
@@ -157,7 +156,7 @@ mod tests {
                 budget.replace(held, charge(*n, *n));
             }
             let total: usize = sizes.iter().sum();
-            let Some(least) = budget.hoard() else {
+            let Some(least) = budget.prune_threshold() else {
                 assert!(total < 100, "{sizes:?}");
                 continue;
             };

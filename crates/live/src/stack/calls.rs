@@ -1,6 +1,5 @@
 //! What applications ask for. Nothing here blocks: what would is [`io::ErrorKind::WouldBlock`].
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -54,8 +53,7 @@ impl Stack {
         self.boundary
             .listen(now, port, config, half_open)
             .map_err(|e| io::Error::new(io::ErrorKind::AddrInUse, e.to_string()))?;
-        let listener = Listener { ready: VecDeque::new(), most: ready, wait: Wait::default() };
-        self.listeners.insert(port, listener);
+        self.listeners.insert(port, Listener::new(ready));
         Ok(())
     }
 
@@ -63,7 +61,8 @@ impl Stack {
     pub(crate) fn unlisten(&mut self, now: Instant, port: u16) {
         self.boundary.unlisten(now, port);
         let Some(listener) = self.listeners.remove(&port) else { return };
-        for key in listener.ready {
+        let silent = listener.silent.into_iter().map(|(_, key)| key);
+        for key in listener.ready.into_iter().chain(silent) {
             self.abandon(now, key);
         }
     }

@@ -60,6 +60,8 @@ pub(super) struct Conn {
     pub(super) id: Option<ConnId>,
     /// The listener that is to be told when it is established.
     pub(super) listener: Option<u16>,
+    /// It waits at its listener for its peer's first data since then.
+    pub(super) silent_since: Option<Instant>,
     /// An application holds it, or may still accept it.
     pub(super) held: bool,
     /// It waits in the list of those that applications changed.
@@ -95,6 +97,7 @@ impl Conn {
             tuple,
             id: Some(id),
             listener,
+            silent_since: None,
             held: true,
             changed: false,
             established: false,

@@ -67,7 +67,7 @@ impl Stack {
         let payload = bytes.get(payload).unwrap_or(&[]);
         let (local_port, remote_port) = (segment.dst_port, segment.src_port);
         let tuple = FourTuple { local, local_port, remote, remote_port };
-        if self.budget.is_tight() && !self.admit(now, &tuple, &segment, batch) {
+        if self.budget.under_pressure() && !self.admit(now, &tuple, &segment, batch) {
             self.counters.no_memory += 1;
             return;
         }

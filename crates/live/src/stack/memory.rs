@@ -1,6 +1,6 @@
 //! Holds connections to the budget of memory: what is charged, what may come in, what goes first.
 
-use lowtide_tcp::{Connection, DataPlace, FourTuple};
+use lowtide_tcp::{Connection, DataKind, FourTuple};
 use lowtide_units::Instant;
 use lowtide_wire::{Flags, Segment};
 
@@ -23,9 +23,9 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Entries in TIME-WAIT, which are no connections any more: one for each 4 KiB of memory.
+    /// Compact TIME-WAIT entries: one for each 4 KiB of memory.
     pub(crate) const fn time_waits(&self) -> usize {
-        // 262,144 at most, as in Linux (`net.ipv4.tcp_max_tw_buckets`).
+        // 262,144 at most, as `net.ipv4.tcp_max_tw_buckets` on large machines.
         match self.memory >> 12 {
             0..1024 => 1024,
             n @ 1024..0x4_0000 => n,
@@ -58,7 +58,7 @@ impl Stack {
     /// Holds the window of a connection to its share while memory is tight, and lets go of it after.
     #[inline]
     pub(super) fn fit_window(&mut self, now: Instant, key: Key) {
-        let tight = self.budget.is_tight();
+        let tight = self.budget.under_pressure();
         if let Some(conn) = self.get(key).filter(|c| tight || c.bounded.is_some()) {
             let (id, bounded) = (conn.id, conn.bounded);
             // Payload in order takes at most twice its bytes.
@@ -76,7 +76,7 @@ impl Stack {
 
     /// How many bytes more an application may write on a connection, as far as memory goes.
     pub(super) fn send_allowance(&self, conn: &Conn) -> usize {
-        if !self.budget.is_tight() {
+        if !self.budget.under_pressure() {
             return usize::MAX;
         }
         let share = if self.budget.lacks(SEGMENT) { FLOOR } else { self.budget.share() };
@@ -108,8 +108,8 @@ impl Stack {
         }
     }
 
-    /// Whether an arriving segment may take what memory it needs. It counts as lost on its way where
-    /// not, ACK and all: the peer sends it again.
+    /// Whether memory admits a segment. A rejected segment is dropped whole, including its ACK; the peer sends it
+    /// again.
     #[cold]
     #[inline(never)]
     pub(super) fn admit(
@@ -133,18 +133,18 @@ impl Stack {
             let connections = usize::try_from(self.boundary.connections()).unwrap_or(usize::MAX);
             return !opens || !self.budget.lacks(need) || self.budget.admits(connections);
         };
-        let Some(place) = self.boundary.look(id, |c| c.place_of(segment)) else { return true };
+        let Some(place) = self.boundary.look(id, |c| c.classify(segment)) else { return true };
         let share = self.budget.share();
         match (place, self.budget.lacks(need)) {
-            (DataPlace::Old, _) | (DataPlace::Next, false) => true,
-            (DataPlace::Next, true) => {
+            (DataKind::Duplicate, _) | (DataKind::InSequence, false) => true,
+            (DataKind::InSequence, true) => {
                 self.discard_out_of_order(now, key);
                 // One segment at a time goes on even so: data that is read makes room.
                 let empty = self.get(key).is_some_and(|c| c.receive.unread() == 0);
                 empty || !self.budget.lacks(need)
             }
-            (DataPlace::Beyond, true) => false,
-            (DataPlace::Beyond, false) => {
+            (DataKind::OutOfOrder, true) => false,
+            (DataKind::OutOfOrder, false) => {
                 self.get(key).is_some_and(|c| c.receive.memory() + need <= share)
             }
         }
@@ -157,7 +157,7 @@ impl Stack {
         while self.budget.lacks(need) && !batch.is_full() && self.reset_oldest_orphan(now, batch) {}
         // A look at every connection, for a sixteenth of the limit at least.
         if self.budget.lacks(need)
-            && let Some(least) = self.budget.hoard()
+            && let Some(least) = self.budget.prune_threshold()
         {
             for index in 0..self.conns.len() {
                 let key = Key(index as u32);

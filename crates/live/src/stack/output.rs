@@ -112,7 +112,7 @@ impl Stack {
         conn.send.forget(acked);
         if conn.send.is_empty() && conn.send.memory() > KEPT {
             conn.send.trim();
-        } else if budget.is_tight() {
+        } else if budget.under_pressure() {
             conn.send.shrink();
         }
         conn.established |= newly_established;
@@ -135,8 +135,8 @@ impl Stack {
             self.timers.arm(key, conn.armed, at);
             conn.armed = at;
         }
-        if newly_established && let Some(port) = conn.listener.take() {
-            self.offer(now, port, key, batch);
+        if newly_established || conn.silent_since.is_some() {
+            self.offer_when_due(now, key, batch);
         }
         if more {
             self.touch(key);
@@ -168,25 +168,5 @@ impl Stack {
             conn.held = false;
         }
         self.forget(key);
-    }
-
-    /// A connection waits to be accepted; without its listener, or where too many wait, nobody will.
-    fn offer(&mut self, now: Instant, port: u16, key: Key, batch: &mut Batch) {
-        match self.listeners.get_mut(&port) {
-            Some(listener) if listener.ready.len() < listener.most => {
-                listener.ready.push_back(key);
-                listener.wait.wake();
-            }
-            _ => {
-                self.counters.not_accepted += 1;
-                if let Some(conn) = self.get(key) {
-                    conn.held = false;
-                    if let Some(id) = conn.id {
-                        self.boundary.abort(now, id);
-                        self.pump(now, key, batch);
-                    }
-                }
-            }
-        }
     }
 }

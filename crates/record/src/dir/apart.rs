@@ -18,7 +18,7 @@ use crate::trace::{TraceHopRow, TraceSegmentRow, TraceSenderRow};
 /// A run, the directory in which it grows, and the tables that it has there.
 struct Part<'a> {
     run: &'a ManifestRun,
-    growing: PathBuf,
+    staging: PathBuf,
     files: Vec<FileEntry>,
 }
 
@@ -29,13 +29,13 @@ impl RunDir {
     /// # Errors
     /// A table that cannot be read, or a file that cannot be written. Whatever is not whole by then is not there.
     pub fn take_apart(&self, runs: &[&ManifestRun]) -> Result<(), RecordError> {
-        let growing = |run: &ManifestRun| temporary(&self.partial(&run.key, &run.hash));
+        let staging = |run: &ManifestRun| temporary(&self.partial(&run.key, &run.hash));
         let mut parts: Vec<Part<'_>> =
-            runs.iter().map(|run| Part { run, growing: growing(run), files: Vec::new() }).collect();
+            runs.iter().map(|run| Part { run, staging: staging(run), files: Vec::new() }).collect();
         let done = self.split_and_place(&mut parts);
         if done.is_err() {
             for part in &parts {
-                remove_directory(&part.growing)?;
+                remove_directory(&part.staging)?;
             }
         }
         done
@@ -43,7 +43,7 @@ impl RunDir {
 
     fn split_and_place(&self, parts: &mut [Part<'_>]) -> Result<(), RecordError> {
         for part in &*parts {
-            make_directory(&part.growing)?;
+            make_directory(&part.staging)?;
         }
         self.split::<RunRow>(parts)?;
         self.split::<FlowRow>(parts)?;
@@ -59,8 +59,8 @@ impl RunDir {
         self.split::<TraceSegmentRow>(parts)?;
         self.split::<TraceHopRow>(parts)?;
         self.split::<TraceSenderRow>(parts)?;
-        for Part { run, growing, files } in parts {
-            self.place(run, std::mem::take(files), growing)?;
+        for Part { run, staging, files } in parts {
+            self.commit(run, std::mem::take(files), staging)?;
         }
         Ok(())
     }
@@ -75,7 +75,7 @@ impl RunDir {
         if TABLES.contains(&R::TABLE) {
             for part in parts {
                 if part.files.iter().all(|f| f.path != name) {
-                    part.files.push(write_rows::<R>(&part.growing, &part.run.key, &[])?);
+                    part.files.push(write_rows::<R>(&part.staging, &part.run.key, &[])?);
                 }
             }
         }
@@ -110,7 +110,7 @@ fn split_file(
                 let Some((at, part)) = at.ok().and_then(|at| Some((at, parts.get(at)?))) else {
                     continue;
                 };
-                let place = part.growing.join(name);
+                let place = part.staging.join(name);
                 open = Some((number, at, TableWriter::create(&place, batch.schema())?));
             }
             if let Some((.., writer)) = &mut open {

@@ -42,8 +42,7 @@ struct Part {
 }
 
 impl RunDir {
-    /// Where a run grows: named by what decides it and by what its rows say, not by its number,
-    /// which another plan may change.
+    /// Directory of a run, named by a hash of configuration, scheme, point and seed; plans may renumber runs.
     pub(super) fn partial(&self, key: &RunKey, hash: &str) -> PathBuf {
         let mut hasher = blake3::Hasher::new();
         for part in [hash, &key.scheme, &key.point.to_string(), &key.seed.to_string()] {
@@ -56,32 +55,32 @@ impl RunDir {
     /// Keeps a finished run.
     pub fn keep(&self, run: &ManifestRun, tables: &RunTables) -> Result<(), RecordError> {
         let key = &run.key;
-        let growing = temporary(&self.partial(key, &run.hash));
-        let kept = write_part(&growing, key, tables).and_then(|f| self.place(run, f, &growing));
+        let staging = temporary(&self.partial(key, &run.hash));
+        let kept = write_part(&staging, key, tables).and_then(|f| self.commit(run, f, &staging));
         if kept.is_err() {
             // A half-written part may fill a device that is full already.
-            let _ = fs::remove_dir_all(&growing);
+            let _ = fs::remove_dir_all(&staging);
         }
         kept
     }
 
-    /// Puts a part, whole now in `growing`, where it counts.
-    pub(super) fn place(
+    /// Renames the finished staging directory into place.
+    pub(super) fn commit(
         &self,
         run: &ManifestRun,
         files: Vec<FileEntry>,
-        growing: &Path,
+        staging: &Path,
     ) -> Result<(), RecordError> {
         let (key, place) = (&run.key, self.partial(&run.key, &run.hash));
-        write_sealed(&growing.join(RUN_FILE), &Part { run: run.clone(), files })?;
-        sync_directory(growing)?;
+        write_sealed(&staging.join(RUN_FILE), &Part { run: run.clone(), files })?;
+        sync_directory(staging)?;
         // Another process may have done the same run; equal hashes are equal runs.
         if self.is_kept(key, &run.hash) {
-            return remove_directory(growing);
+            return remove_directory(staging);
         }
         remove_directory(&place)?;
-        match rename(growing, &place) {
-            Err(_) if self.is_kept(key, &run.hash) => remove_directory(growing),
+        match rename(staging, &place) {
+            Err(_) if self.is_kept(key, &run.hash) => remove_directory(staging),
             Err(e) => Err(e),
             Ok(()) => sync_directory(&self.root.join(PARTIAL)),
         }
@@ -179,27 +178,27 @@ impl RunDir {
     }
 }
 
-/// Writes the tables of a run into the directory `growing`.
+/// Writes the tables of a run into the directory `staging`.
 fn write_part(
-    growing: &Path,
+    staging: &Path,
     key: &RunKey,
     tables: &RunTables,
 ) -> Result<Vec<FileEntry>, RecordError> {
-    make_directory(growing)?;
+    make_directory(staging)?;
     let mut files = vec![
-        write_rows(growing, key, std::slice::from_ref(&tables.run))?,
-        write_rows(growing, key, &tables.flows)?,
-        write_rows(growing, key, &tables.queues)?,
-        write_rows(growing, key, &tables.levels)?,
-        write_rows(growing, key, &tables.links)?,
-        write_rows(growing, key, &tables.probes)?,
-        write_rows(growing, key, &tables.delays)?,
-        write_rows(growing, key, &tables.queue_samples)?,
+        write_rows(staging, key, std::slice::from_ref(&tables.run))?,
+        write_rows(staging, key, &tables.flows)?,
+        write_rows(staging, key, &tables.queues)?,
+        write_rows(staging, key, &tables.levels)?,
+        write_rows(staging, key, &tables.links)?,
+        write_rows(staging, key, &tables.probes)?,
+        write_rows(staging, key, &tables.delays)?,
+        write_rows(staging, key, &tables.queue_samples)?,
     ];
-    files.extend(write_some(growing, key, &tables.queries)?);
-    files.extend(write_some(growing, key, &tables.classes)?);
-    files.extend(write_some(growing, key, &tables.memories)?);
-    files.extend(tables.trace.write(growing, key)?);
+    files.extend(write_some(staging, key, &tables.queries)?);
+    files.extend(write_some(staging, key, &tables.classes)?);
+    files.extend(write_some(staging, key, &tables.memories)?);
+    files.extend(tables.trace.write(staging, key)?);
     Ok(files)
 }
 
@@ -261,20 +260,20 @@ mod tests {
 
     /// A part with all tables, each of them empty.
     fn keep(dir: &RunDir, run: &ManifestRun) -> PathBuf {
-        let growing = temporary(&dir.partial(&run.key, &run.hash));
-        make_directory(&growing).unwrap();
+        let staging = temporary(&dir.partial(&run.key, &run.hash));
+        make_directory(&staging).unwrap();
         let files = vec![
-            write_rows::<RunRow>(&growing, &run.key, &[]).unwrap(),
-            write_rows::<FlowRow>(&growing, &run.key, &[]).unwrap(),
-            write_rows::<QueueRow>(&growing, &run.key, &[]).unwrap(),
-            write_rows::<LevelRow>(&growing, &run.key, &[]).unwrap(),
-            write_rows::<LinkRow>(&growing, &run.key, &[]).unwrap(),
-            write_rows::<ProbeRow>(&growing, &run.key, &[]).unwrap(),
-            write_rows::<DelayRow>(&growing, &run.key, &[]).unwrap(),
-            write_rows::<QueueSampleRow>(&growing, &run.key, &[]).unwrap(),
+            write_rows::<RunRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<FlowRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<QueueRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<LevelRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<LinkRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<ProbeRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<DelayRow>(&staging, &run.key, &[]).unwrap(),
+            write_rows::<QueueSampleRow>(&staging, &run.key, &[]).unwrap(),
         ];
-        dir.place(run, files, &growing).unwrap();
-        growing
+        dir.commit(run, files, &staging).unwrap();
+        staging
     }
 
     fn steps() -> Vec<(Step, PathBuf)> {
@@ -293,14 +292,14 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let (dir, _) = RunDir::begin(temp.path(), &manifest(), false).unwrap();
         steps();
-        let growing = keep(&dir, &run());
+        let staging = keep(&dir, &run());
         let steps = steps();
         let place = dir.partial(&run().key, &run().hash);
         let counts = at(&steps, Step::Rename, &place);
         let names = TABLES.map(|t| format!("{t}.parquet"));
-        let whole = at(&steps, Step::SyncDirectory, &growing);
+        let whole = at(&steps, Step::SyncDirectory, &staging);
         for name in names.iter().map(String::as_str).chain([RUN_FILE]) {
-            let file = growing.join(name);
+            let file = staging.join(name);
             let renamed = at(&steps, Step::Rename, &file);
             assert!(at(&steps, Step::SyncFile, &file) < renamed, "{name}: {steps:?}");
             assert!(renamed < whole, "{name}: {steps:?}");

@@ -8,13 +8,14 @@
 //! | 23..0 | a keyed hash over ends, the peer's number, that period and the options, plus the place of the MSS in [`MSS`] |
 //!
 //! Contract: keys are the endpoint's, one for F and one for the hash. A cookie is good in its period and in the next
-//! one, 64 s to 128 s. A number that was guessed is taken with probability 2^-28. ACKs are compared with cookies
+//! one, 64 s to 128 s. A forged ACK is taken with probability 2^-28. ACKs are compared with cookies
 //! only while a listener has lately sent some, so that nobody opens a connection with an ACK at other times.
 //!
 //! Deviations from a handshake with state: the MSS is rounded down to one of [`MSS`]. Window scale, SACK and ECN are
 //! kept only where timestamps are agreed; AccECN becomes classic ECN, and the delay option is not offered. The SYN-ACK
 //! is not sent again: where the last ACK is lost, a peer that waits for us to speak first waits for ever. The
-//! handshake gives no sample of the round trip. The number follows its clock in steps of 64 s (RFC 6528 §3). A SYN that
+//! handshake gives no sample of the round trip. Only the highest byte of the number follows a clock, in steps of
+//! 64 s; within a period numbers of one pair of ends are not monotonic (RFC 6528 §3). A SYN that
 //! would end a TIME-WAIT gets no cookie.
 
 #[cfg(test)]
@@ -50,14 +51,14 @@ const TS_BITS: u32 = 0x3f;
 
 /// What is kept of a SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Kept {
+struct SynOptions {
     /// The place in [`MSS`].
     mss: u32,
     /// The lowest bits of TSval; none without timestamps.
     options: Option<u32>,
 }
 
-impl Kept {
+impl SynOptions {
     fn of(syn: &Segment, config: &Config, default_mss: u16) -> Self {
         let stated = syn.options.mss.unwrap_or(default_mss);
         let mss = MSS.iter().rposition(|m| *m <= stated).unwrap_or(0) as u32;
@@ -116,33 +117,38 @@ fn fixed(key: SipKey, ends: &FourTuple) -> u32 {
     hasher.finish() as u32
 }
 
-fn bake(secrets: &Secrets, now: Instant, ends: &FourTuple, seq: SeqNum, kept: Kept) -> SeqNum {
+fn encode_cookie(
+    secrets: &Secrets,
+    now: Instant,
+    ends: &FourTuple,
+    seq: SeqNum,
+    kept: SynOptions,
+) -> SeqNum {
     let [by_ends, by_time] = secrets.cookie;
     let period = period(now);
     let low = hash(by_time, ends, seq, period, kept.options).wrapping_add(kept.mss) & HASH;
     SeqNum::new(fixed(by_ends, ends).wrapping_add(period << 24).wrapping_add(low))
 }
 
-/// What `cookie` says, if that is a cookie of ours and not too old.
-fn taste(
+/// The options in `cookie`, if that is a cookie of ours and not too old.
+fn decode_cookie(
     secrets: &Secrets,
     now: Instant,
     ends: &FourTuple,
     seq: SeqNum,
     (cookie, options): (SeqNum, Option<u32>),
-) -> Option<Kept> {
+) -> Option<SynOptions> {
     let [by_ends, by_time] = secrets.cookie;
     let value = cookie.raw().wrapping_sub(fixed(by_ends, ends));
     let now = period(now);
     let age = now.wrapping_sub(value >> 24) & 0xff;
     let sent = now.checked_sub(age).filter(|_| age < PERIODS)?;
     let mss = value.wrapping_sub(hash(by_time, ends, seq, sent, options)) & HASH;
-    ((mss as usize) < MSS.len()).then_some(Kept { mss, options })
+    ((mss as usize) < MSS.len()).then_some(SynOptions { mss, options })
 }
 
 impl Endpoint {
-    /// The offset of TSval in a cookie connection: that of its rule, or of a hash where that would be drawn, as it must
-    /// come out again.
+    /// TSval offset of a cookie connection. `random` is replaced by a keyed hash, since the ACK must reproduce it.
     fn cookie_ts_base(&mut self, now: Instant, ends: &FourTuple, config: &Config) -> u32 {
         if config.timestamp_offset == TimestampOffset::Random {
             return fixed(self.secrets.cookie[1], ends);
@@ -161,8 +167,8 @@ impl Endpoint {
         config: Arc<Config>,
     ) -> Arrival {
         let ip = ends.ip_version();
-        let kept = Kept::of(seg, &config, ip.default_mss());
-        let isn = bake(&self.secrets, now, &ends, seg.seq, kept);
+        let kept = SynOptions::of(seg, &config, ip.default_mss());
+        let isn = encode_cookie(&self.secrets, now, &ends, seg.seq, kept);
         let ts_base = self.cookie_ts_base(now, &ends, &config);
         let syn = kept.syn(seg, seg.seq);
         // The SYN-ACK of a connection, which is forgotten at once.
@@ -172,7 +178,7 @@ impl Endpoint {
         };
         if let (Some(stamps), Some(options)) = (&mut reply.options.timestamps, kept.options) {
             let value = stamps.value & !TS_BITS | options;
-            // A stamp from the future would look like an old one later (RFC 7323 §5.3).
+            // A TSval ahead of the clock would make later segments fail the peer's PAWS check (RFC 7323 §5.3).
             let ahead = value.wrapping_sub(stamps.value).cast_signed() > 0;
             stamps.value = if ahead { value.wrapping_sub(TS_BITS + 1) } else { value };
         }
@@ -197,7 +203,7 @@ impl Endpoint {
         let stamps = seg.options.timestamps.filter(|_| config.timestamps);
         let options = stamps.map(|t| t.echo & TS_BITS);
         let (isn, seq) = (seg.ack.add(u64::from(u32::MAX)), seg.seq.add(u64::from(u32::MAX)));
-        let kept = taste(&self.secrets, now, &ends, seq, (isn, options))?;
+        let kept = decode_cookie(&self.secrets, now, &ends, seq, (isn, options))?;
         let ts_base = self.cookie_ts_base(now, &ends, &config);
         let syn = kept.syn(seg, seq);
         let mut conn = Connection::accept(config, now, &syn, isn, ts_base).over(ends.ip_version());

@@ -4,8 +4,8 @@
 //! of an episode was sent for the original. Within one tick of the timestamp clock it says no, so in a
 //! data centre the tick must be shorter than a round trip.
 
-/// Segments in flight, summed over the reactions that are undone within one window of data: eight times the most
-/// that a send buffer of 4 MiB allows. Each undo may visit every one of them, and a peer that echoes old timestamps
+/// Segments in flight, summed over the reactions that are undone within one window of data: eight times the full
+/// segments that a send buffer of 4 MiB allows. Each undo may visit every one of them, and a peer that echoes old timestamps
 /// could have every other ACK undo a reaction.
 ///
 /// Deviation from RFC 4015, which has no bound.
@@ -24,7 +24,7 @@ pub(crate) struct Eifel {
     round_end: u64,
 }
 
-/// What the detector looks at in the ACK that advances SND.UNA.
+/// Fields of the ACK that advances SND.UNA first in an episode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answer {
     /// TSecr.

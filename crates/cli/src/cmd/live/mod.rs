@@ -90,6 +90,7 @@ fn server(args: &LiveServerArgs, out: Output) -> Result<(), Failure> {
     watch_for_interrupt()?;
     let port = args.host.port;
     let listener = live.listen(port, &host.config).map_err(failed("our server"))?;
+    listener.set_defer_accept(true);
     if args.host.peer == PeerArg::Kernel {
         let to = SocketAddr::new(host.plan.sides[0].ours, port);
         let open = || -> io::Result<Arc<dyn Pipe>> { Ok(Arc::new(TcpStream::connect(to)?)) };

@@ -106,6 +106,36 @@ fn fill_beyond(stack: &mut Stack, attacker: &mut Attacker, batch: &mut Batch) {
     }
 }
 
+/// TCP_DEFER_ACCEPT: silent connections are bounded, the oldest gives way, and none is accepted.
+#[test]
+fn silent_connections_are_not_accepted_and_are_bounded() {
+    let mut batch = Batch::default();
+    let mut stack = stack(1);
+    stack.listen(Instant::ZERO, 80, &linux(), (16, 8)).unwrap();
+    stack.set_defer_accept(80, true);
+    let at = |n: u64| Instant::ZERO + Duration::from_ms(n);
+    let mut attackers = Vec::new();
+    for n in 0..20 {
+        attackers.push(Attacker::open(&mut stack, at(n), 1 + n as u16, &mut batch));
+        batch.clear();
+    }
+    assert_eq!(stack.accept(80).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    assert_eq!((stack.counters().connections, stack.counters().not_accepted), (8, 12));
+    // One of those that are left speaks, another one that was reset does in vain.
+    attackers[15].data(&mut stack, at(30), 0, b"x", &mut batch);
+    attackers[3].data(&mut stack, at(30), 0, b"x", &mut batch);
+    let key = stack.accept(80).unwrap();
+    let mut byte = [0; 2];
+    assert_eq!(stack.read(at(30), key, &mut byte).unwrap(), 1);
+    assert_eq!(stack.accept(80).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    // Whoever still waits is reset with its listener.
+    stack.unlisten(at(31), 80);
+    stack.abandon(at(31), key);
+    stack.flush(at(31), &mut batch);
+    assert_eq!(stack.counters().connections, 0);
+    assert!(stack.conns.iter().all(Option::is_none));
+}
+
 #[test]
 fn all_connections_together_stay_below_the_limit_whatever_they_send() {
     const LIMIT: usize = 4 << 20;

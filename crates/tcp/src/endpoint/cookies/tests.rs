@@ -137,7 +137,7 @@ fn an_mss_is_rounded_down_to_one_of_the_table() {
     ] {
         let mut first = syn(9, 77);
         first.options.mss = stated;
-        let Kept { mss, options } = Kept::of(&first, &Config::default(), 536);
+        let SynOptions { mss, options } = SynOptions::of(&first, &Config::default(), 536);
         assert_eq!((MSS[mss as usize], options), (kept, None), "{stated:?}");
     }
     assert!(MSS.is_sorted());
