@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 pub use cell::Cell;
@@ -175,10 +175,15 @@ pub(crate) fn stretches(batch: &RecordBatch) -> Option<Vec<(u32, Range<usize>)>>
     Some(runs.chunk_by(|a, b| a == b).filter_map(stretch).collect())
 }
 
-/// The rows of a batch, each with the number of its run; an error names the column that is wrong.
+/// The rows of a batch, each with the number of its run; an error names the column that is wrong. A column that
+/// may hold nulls and is absent, as in tables of earlier versions, holds nulls only.
 pub(crate) fn rows<R: Row>(batch: &RecordBatch) -> Result<Vec<(u32, R)>, &'static str> {
     let runs = batch.column_by_name(RUN).and_then(|a| u32::read(a)).ok_or(RUN)?;
-    let rows = R::from_arrays(&|name| batch.column_by_name(name).cloned())?;
+    let nulls = |name: &str| {
+        let column = R::COLUMNS.iter().find(|c| c.name == name && c.nullable)?;
+        Some(new_null_array(&column.kind, batch.num_rows()))
+    };
+    let rows = R::from_arrays(&|name| batch.column_by_name(name).cloned().or_else(|| nulls(name)))?;
     Ok(runs.into_iter().zip(rows).collect())
 }
 
@@ -207,4 +212,31 @@ pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
         }
     }
     Ok(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    table! {
+        /// A small table.
+        Small, "small":
+        needed: u32, "", "Always there.";
+        later: Option<String>, "", "Added by a later version.";
+    }
+
+    #[test]
+    fn a_column_that_an_earlier_version_lacks_holds_nulls() {
+        let key = RunKey { run: 7, scheme: "dctcp".into(), point: Point::default(), seed: 1 };
+        let row = Small { needed: 5, later: Some("here".into()) };
+        let whole = batch(&schema::<Small>(&key.point), &key, std::slice::from_ref(&row)).unwrap();
+        assert_eq!(rows::<Small>(&whole), Ok(vec![(7, row)]));
+        let without = |name: &str| {
+            let mut batch = whole.clone();
+            batch.remove_column(whole.schema().index_of(name).unwrap());
+            rows::<Small>(&batch)
+        };
+        assert_eq!(without("later"), Ok(vec![(7, Small { needed: 5, later: None })]));
+        assert_eq!(without("needed"), Err("needed"));
+    }
 }
