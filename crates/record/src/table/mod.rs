@@ -215,6 +215,7 @@ pub(crate) fn keys(batch: &RecordBatch) -> Result<Vec<RunKey>, String> {
 }
 
 #[cfg(test)]
+#[expect(unreachable_pub, reason = "the macro makes rows public")]
 mod tests {
     use super::*;
 
