@@ -29,12 +29,12 @@ pub struct ServeLimits {
 }
 
 impl ServeLimits {
-    /// For clients that are ours: no limits but the time to end.
+    /// For clients that are ours: no limits but the time to end, in which a FIN that was lost is sent again.
     pub const KNOWN: Self = Self {
         most: usize::MAX,
         silent: Duration::from_millis(250),
         patience: Patience { request: Duration::from_hours(24), idle: Duration::from_hours(24) },
-        grace: Duration::from_millis(100),
+        grace: Duration::from_secs(10),
     };
 }
 
@@ -42,7 +42,7 @@ impl Default for ServeLimits {
     /// 512 connections, 10 s for the request, 60 s of silence (250 ms where others wait), 100 ms to end.
     fn default() -> Self {
         let patience = Patience { request: Duration::from_secs(10), idle: Duration::from_mins(1) };
-        Self { most: 512, patience, ..Self::KNOWN }
+        Self { most: 512, patience, grace: Duration::from_millis(100), ..Self::KNOWN }
     }
 }
 
