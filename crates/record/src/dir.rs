@@ -370,9 +370,8 @@ impl RunDir {
     /// Removes what processes that were killed left half written. One that is still completing the same
     /// directory loses a file, and finds the directory complete.
     fn remove_left_over(&self) {
-        let figures = self.root.join("figures");
-        for place in [&self.root, &figures] {
-            let Ok(entries) = fs::read_dir(place) else { continue };
+        for place in ["", "figures", "resolved"] {
+            let Ok(entries) = fs::read_dir(self.root.join(place)) else { continue };
             for path in entries.filter_map(|e| e.ok().map(|e| e.path())) {
                 if is_temporary(&path) {
                     // What stays is in nobody's way.

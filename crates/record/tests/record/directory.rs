@@ -71,12 +71,20 @@ fn a_directory_is_interrupted_until_everything_is_there() {
     dir.merge(&runs()).unwrap();
     dir.write("figures/a.svg", "<svg/>").unwrap();
     assert_eq!(dir.manifest().unwrap().status, Status::Interrupted);
+    // A process that was killed left half-written files behind.
+    dir.write("resolved/sack.toml", "").unwrap();
+    let left = ["scenario.toml", "figures/a.svg", "resolved/sack.toml"];
+    let left = left.map(|name| temp.path().join(format!("{name}.0123456789abcdef-7.tmp")));
+    for path in &left {
+        fs::write(path, "half").unwrap();
+    }
     dir.finish(manifest(), &["figures/a.svg".into()]).unwrap();
     let (_, done) = RunDir::open(temp.path()).unwrap();
     assert_eq!(done.status, Status::Complete);
     assert_eq!(done.files.len(), TABLES.len() + 1);
     assert_eq!(done.files.last().unwrap().bytes, 6);
     assert!(!temp.path().join("partial").exists());
+    assert_eq!(left.map(|path| path.exists()), [false; 3]);
     let leftovers = fs::read_dir(temp.path()).unwrap();
     let mut names = leftovers.map(|e| e.unwrap().file_name().into_string().unwrap());
     assert!(names.all(|n| !n.contains(".tmp")));
