@@ -218,7 +218,7 @@ impl Bottleneck {
         Self::prepare(blueprint, ports, settings)?.start()
     }
 
-    /// The same in two steps.
+    /// Prepares the bottleneck without starting its thread.
     ///
     /// # Errors
     /// A network that cannot be, two ports for one host, an address at two hosts, a capture that cannot be written.

@@ -54,7 +54,7 @@ pub enum Unread {
 }
 
 impl Frame<'_> {
-    /// Where it was captured, as far as the file tells.
+    /// Capture point, if the file states it.
     pub fn point(&self) -> Point {
         Point { interface: self.interface, ..self.link.point(self.data) }
     }

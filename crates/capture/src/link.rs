@@ -42,7 +42,7 @@ impl Link {
         }
     }
 
-    /// Where a frame was captured, as far as its link header tells.
+    /// Capture point of a frame, if its link header states it.
     pub fn point(self, frame: &[u8]) -> Point {
         let mut point = Point::default();
         match self.0 {

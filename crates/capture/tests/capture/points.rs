@@ -1,4 +1,4 @@
-//! Where a frame was captured: interfaces of a file, devices of cooked captures, VLANs, and packets
+//! Capture points of frames: interfaces of a file, devices of cooked captures, VLANs, and packets
 //! that were lost.
 
 use lowtide_capture::{Interface, Point, Reader};

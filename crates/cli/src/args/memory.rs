@@ -1,4 +1,4 @@
-//! How much memory runs may take.
+//! Memory limit of runs: `--memory`.
 
 use clap::Args;
 use lowtide_units::{Bytes, parse_bytes};

@@ -1,4 +1,4 @@
-//! What `reproduce` takes.
+//! Arguments of `reproduce`.
 
 use std::path::PathBuf;
 

@@ -194,7 +194,7 @@ fn show(
     Ok(())
 }
 
-/// What ran otherwise than its name says, of one side.
+/// Prints the mismatches of one side.
 fn notes(side: &str, transports: &Transports, out: Output) -> Result<(), Failure> {
     transports.mismatches.iter().try_for_each(|f| out.text(&format!("{side}: note: {}", f.text)))
 }

@@ -135,7 +135,7 @@ pub(crate) struct How<'a> {
     pub(crate) afresh: bool,
     /// Who makes them; `None` for the simulator.
     pub(crate) backend: Option<&'a dyn Backend>,
-    /// What they may take.
+    /// Memory limit of all runs together.
     pub(crate) memory: MemoryArg,
 }
 

@@ -34,7 +34,7 @@ use setup::Host;
 
 /// How long connections may take to end when all is done.
 const LINGER: Duration = Duration::from_secs(2);
-/// How long after a signal: the command ends within a second, whatever peers do.
+/// Time that connections get after a signal; the command ends within a second, whatever peers do.
 const LINGER_STOPPED: Duration = Duration::from_millis(50);
 
 pub(crate) fn live(what: &LiveCommand, out: Output) -> Result<(), Failure> {

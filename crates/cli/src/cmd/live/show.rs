@@ -284,7 +284,7 @@ pub(super) fn served(s: &StreamReport, out: Output) -> Result<(), Failure> {
     out.text(&format!("{peer}{}", line(s, s.way == Some(Way::Down))))
 }
 
-/// What a server dropped or answered without state, if anything.
+/// Prints the packets that a server dropped or answered without state, if any.
 pub(super) fn dropped(stats: &LiveStats, out: Output) {
     let p = &stats.packets;
     let counts = [
