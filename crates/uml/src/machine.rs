@@ -133,6 +133,8 @@ impl Machine {
             .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
             // The console, and the terminal by which the machine knows that we are there.
             .args(["con=null", "ssl=null", "con0=null,fd:1", "con1=fd:0,null"])
+            // Without it the kernel appends its own default after `--`, as an argument of our program.
+            .arg("console=tty0")
             .arg(format!("uml_dir={}", word(folder)?))
             .arg("umid=machine")
             .arg(format!("init={}", word(&self.program)?))

@@ -36,9 +36,6 @@ pub(crate) enum TestbedCommand {
     UmlGuest {
         /// The folder of its job
         folder: PathBuf,
-        /// What the kernel adds
-        #[arg(hide = true)]
-        rest: Vec<String>,
     },
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn testbed(what: &TestbedCommand, out: Output) -> Result<(), Failure>
         TestbedCommand::Run(args) => run(args, out),
         TestbedCommand::Down(args) => take_down(args, out),
         TestbedCommand::Uml(args) => uml(args, out),
-        TestbedCommand::UmlGuest { folder, .. } => guest::main(folder),
+        TestbedCommand::UmlGuest { folder } => guest::main(folder),
     }
 }
 
