@@ -2,6 +2,7 @@
 //!
 //! `registry` keeps the lists of registered files, `docs` the pages that are made of the code,
 //! `adversary` runs random connections, `fuzz` runs a fuzzer, `instructions` counts those of the hot path,
+//! `lines` counts product code, `words` checks the language of comments and pages,
 //! `performance` writes the figures of a page, `record` what came of claims into their files, `suite` runs long
 //! suites by name; `docs/testing.md` and `docs/performance.md` say more. Exit 0 done, 1 stale or failed, 2 wrong usage.
 
@@ -10,10 +11,13 @@ mod arguments;
 mod docs;
 mod fuzz;
 mod instructions;
+mod lines;
 mod performance;
 mod record;
 mod registry;
+mod source;
 mod suite;
+mod words;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,9 +30,11 @@ usage: cargo xtask registry [--check]
        cargo xtask fuzz TARGET [--minutes N] [--slice N] [--stale N] [-j N]
        cargo xtask fuzz TARGET --keep
        cargo xtask instructions [--record] [PROGRAM]
+       cargo xtask lines
        cargo xtask performance FILE
        cargo xtask record FILE [--again]
-       cargo xtask suite [NAME]";
+       cargo xtask suite [NAME]
+       cargo xtask words [PATH...]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -59,6 +65,11 @@ fn main() -> ExitCode {
             Ok(plan) => plan.run(root()),
             Err(why) => usage(&why),
         },
+        "lines" => match rest {
+            [] => lines::run(root()).unwrap_or_else(|why| failed(&why)),
+            _ => usage("lines takes nothing more"),
+        },
+        "words" => words::run(root(), rest).unwrap_or_else(|why| failed(&why)),
         "suite" => match rest {
             [] => suite::list(),
             [name] => suite::run(root(), name).unwrap_or_else(|why| usage(&why)),
@@ -75,6 +86,11 @@ fn main() -> ExitCode {
 fn usage(why: &str) -> ExitCode {
     eprintln!("{why}\n{USAGE}");
     ExitCode::from(2)
+}
+
+fn failed(why: &str) -> ExitCode {
+    eprintln!("error: {why}");
+    ExitCode::FAILURE
 }
 
 fn registry(check: bool) -> ExitCode {
