@@ -54,7 +54,7 @@ impl Source {
                     at = next;
                     continue;
                 }
-                if is_cfg_test(attribute.stream()) {
+                if is_cfg_test(&attribute.stream()) {
                     test_until =
                         test_until.max(if inner { tokens.len() } else { item_end(&tokens, next) });
                     self.test_modules.extend(declared_module(&tokens[next..]));
@@ -123,7 +123,7 @@ fn is_comment(attribute: &proc_macro2::Group, lines: &[&str]) -> bool {
     text.starts_with("//") || text.starts_with("/*")
 }
 
-fn is_cfg_test(attribute: TokenStream) -> bool {
+fn is_cfg_test(attribute: &TokenStream) -> bool {
     attribute.to_string().replace(' ', "") == "cfg(test)"
 }
 

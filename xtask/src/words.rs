@@ -175,10 +175,9 @@ impl Rules {
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
             let declares =
                 words.any(|word| ["struct", "enum", "trait", "type", "union"].contains(&word));
-            if let (true, Some(name)) = (declares && !line.trim().starts_with("//"), words.next()) {
-                if let Some(plain) = self.names.get(name) {
-                    remarks.push((at + 1, format!("type `{name}`: {plain}")));
-                }
+            let name = words.next().filter(|_| declares && !line.trim().starts_with("//"));
+            if let Some((name, plain)) = name.and_then(|name| self.names.get_key_value(name)) {
+                remarks.push((at + 1, format!("type `{name}`: {plain}")));
             }
         }
     }
