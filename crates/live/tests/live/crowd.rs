@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use lowtide_live::{Clock, Poller, Stream};
+use lowtide_live::{Clock, Poller, Settings, Stream};
 use lowtide_test_needs::Need;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -47,7 +47,8 @@ pub(crate) fn a_crowd_comes_talks_and_goes() {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).unwrap();
     in_namespace(move || {
-        let world = World::new();
+        // The memory limit must not be what stops a write.
+        let world = World::with(Settings { memory: 256 << 20, ..Settings::default() });
         let clock = Clock::start();
         let before = memory();
         let say = |what: &str| {

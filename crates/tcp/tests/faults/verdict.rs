@@ -28,6 +28,7 @@ impl World {
                         let waited = e.side == 0 && e.reason == Some(CloseReason::TimedOut);
                         e.pair == pair && (waited || e.reset_by_predecessor())
                     });
+                let spoilt = spoilt || self.backlog_is_taken_by_old_syns(pair);
                 for side in 0..if spoilt { 0 } else { 2 } {
                     let well = self.ends.iter().any(|e| {
                         e.pair == pair
@@ -42,6 +43,14 @@ impl World {
         }
         self.no_reaction_without_cause();
         self.nothing_is_left();
+    }
+
+    /// Whether late copies of SYNs of other connections may keep the backlog full. A peer in TIME-WAIT that ignores
+    /// RSTs answers the SYN-ACK with an ACK, and then the RST for this ACK ends nothing on either side.
+    fn backlog_is_taken_by_old_syns(&self, pair: usize) -> bool {
+        let servers = |p: usize| self.ends.iter().filter(|e| e.pair == p && e.side == 1).count();
+        let old_syns = (0..self.case.pairs.len()).filter(|p| *p != pair && servers(*p) > 1).count();
+        old_syns >= self.case.backlog
     }
 
     fn no_reaction_without_cause(&mut self) {
